@@ -130,7 +130,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
             (
                 plain(row["claim"]),
                 f"{_BOUNDS[row['bound']]}{float(row['paper']):g}",
-                f"{float(row['value']):.4g}" if row["value"] else "-",
+                _number(float(row["value"])) if row["value"] else "-",
                 f"{float(row['tolerance']):g}",
                 _WITHIN[row["within"]],
             )
@@ -143,6 +143,11 @@ def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
     """Returns the labels of an item's curves of which none has been left out, in the order of its data."""
     labels = dict.fromkeys(row["curve"] for row in _kept_rows(f"{paper}-{name}"))
     return [label for label in labels if not any(one.startswith(f"{label}, ") for one in missing)]
+
+
+def _number(value: float) -> str:
+    """Returns a number with four digits, and a whole one with all of them."""
+    return f"{value:.0f}" if value.is_integer() else f"{value:.4g}"
 
 
 def _time(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib import colormaps
@@ -14,13 +15,14 @@ from matplotlib.ticker import MaxNLocator
 from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
 from experiments.papers.model import Plot, Row, Sheet
 
-_LARGE = 1000  # numbers from here on have all of their digits
+_LARGE = 999.5  # numbers from here on have all of their digits
 _MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
 _MARKERS = "osD^vP*X<>"
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 # Name of a curve -> its marker and its colour.
 Styles = Mapping[str, tuple[str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
+_ROOM = 0.5  # share of a panel of bars for the numbers beyond them
 _SHEET_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
@@ -39,27 +41,39 @@ def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
 
 def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
     """Returns a figure of curves or bars, a panel for each name."""
-    drawn = [row for row in rows if row[plot.y] not in (None, "")]
-    panels = list(dict.fromkeys(row[plot.panels] for row in drawn)) if plot.panels else [""]
-    styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for row in drawn))
+    panels = _panels(plot, rows)
+    styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for _, _, own in panels for row in own))
     width, height = _INCHES
     figure = new_figure((min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height))
     shared = plot.top is not None
     row_of_axes = figure.subplots(1, len(panels), squeeze=False, sharey=shared)[0]
-    for axes, panel in zip(row_of_axes, panels, strict=True):
-        own = [row for row in drawn if not plot.panels or row[plot.panels] == panel]
+    for axes, (panel, own_plot, own) in zip(row_of_axes, panels, strict=True):
         draw = _draw_bars if plot.bars else _draw_curves
-        draw(axes, plot, own, styles)
+        draw(axes, own_plot, own, styles)
         axes.set_xlabel(plot.x_label)
         axes.set_title(panel, fontsize="medium")
         axes.grid(alpha=0.3, which="both" if plot.log == "y" else "major")
-    figure.axes[0].set_ylabel(plot.y_label)
+        if plot.also or axes is row_of_axes[0]:
+            axes.set_ylabel(own_plot.y_label)
+    if plot.top is not None:  # when all panels have told how far down the axis that they share goes
+        row_of_axes[0].set_ylim(top=plot.top)
     if plot.by and not plot.bars:
         handles = {
             one.get_label(): one for axes in figure.axes for one in axes.get_legend_handles_labels()[0]
         }
         legend_below(figure, list(handles.values()))
     return figure
+
+
+def _panels(plot: Plot, rows: Sequence[Row]) -> list[tuple[str, Plot, list[Row]]]:
+    """Returns the title, the drawing and the rows of each panel."""
+    plots = [plot, *(replace(plot, y=y, y_label=label) for y, label in plot.also.items())]
+    of_plots = [(one, [row for row in rows if row[one.y] not in (None, "")]) for one in plots]
+    if not plot.panels:
+        return [("", one, drawn) for one, drawn in of_plots]
+    [(_, drawn)] = of_plots
+    names = dict.fromkeys(row[plot.panels] for row in drawn)
+    return [(name, plot, [row for row in drawn if row[plot.panels] == name]) for name in names]
 
 
 def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
@@ -78,7 +92,8 @@ def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
         for place, line in enumerate(lines):
             if line is not None:
                 _draw_line(axes, place, line, measure)
-        axes.set_title(title, fontsize="small")
+        axes.set_title(title.replace(", ", "\n"), fontsize="small")
+        axes.margins(x=_ROOM)
         axes.grid(axis="x", alpha=0.3)
     panels[0].set_yticks(range(len(lines)), names, fontsize="small")
     panels[0].set_ylim(len(lines) - 0.5, -0.5)
@@ -98,7 +113,8 @@ def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
     if known:
         axes.errorbar(value, place, xerr=_reach(value, low, high), fmt="none", ecolor="black", capsize=2)
     text = f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.3g}"
-    axes.annotate(text, (0, place), (2, 0), textcoords="offset points", va="center", fontsize=6)
+    end = max(value, high) if known else value
+    axes.annotate(text, (end, place), (3, 0), textcoords="offset points", va="center", fontsize=6)
 
 
 def _reach(value: float, low: float, high: float) -> list[list[float]]:
@@ -141,8 +157,6 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         plain_log_labels(getattr(axes, f"{letter}axis"))
     if "x" not in plot.log:
         axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=_TICK_STEPS))
-    if plot.top is not None:
-        axes.set_ylim(top=plot.top)
 
 
 def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:

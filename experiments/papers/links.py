@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.papers.model import Effort, Row, Value
+from experiments.papers.model import Effort, Plot, Row, Value
 from experiments.papers.networks import Network
 from topology.analysis.bisection import bisect
 from topology.analysis.resilience import Resilience, distances_after, resilience
@@ -117,6 +117,18 @@ class Failures:
     def _row(self, label: str, share: float) -> Row:
         rows = (row for row in self.rows if row["network"] == label and np.isclose(row["failed"], share))
         return next(rows)
+
+
+def failures_plot() -> Plot:
+    """Returns the drawing of the rows of `failures`: the average path and the diameter over the share."""
+    return Plot(
+        "failed",
+        "average_path_length",
+        "share of failed links",
+        "average path length",
+        by="network",
+        also={"diameter": "diameter"},
+    )
 
 
 def failures(networks: Iterable[Network], effort: Effort) -> Failures:

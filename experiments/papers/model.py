@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from topology.costs.prices import Prices
@@ -64,6 +64,7 @@ class Plot:
         low, high: columns of the ends of the interval of the height, in the place of `error`; empty without.
         full: column that tells whether a point's marker is full, else it is hollow; empty where all are.
         top: end of the vertical axis, beyond which curves go on; None for the greatest height.
+        also: columns of other heights -> their labels, a panel for each; not with `panels`.
     """
 
     x: str
@@ -79,6 +80,7 @@ class Plot:
     high: str = ""
     full: str = ""
     top: float | None = None
+    also: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

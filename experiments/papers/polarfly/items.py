@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.papers.links import failures_plot
 from experiments.papers.model import Item, Plot
 from experiments.papers.performance.model import SimulatedItem, latency_plot
 from experiments.papers.polarfly.cost import cost, cost_curves
@@ -65,9 +66,9 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
     ),
     "fig14": Item(
-        "Average path length while links fail in random order, median run",
+        "Average path length and diameter while links fail in random order, median run",
         link_failures,
-        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+        failures_plot(),
     ),
     "fig15": SimulatedItem(
         "Optical links of 1,024 nodes for the same accepted traffic, in those of PolarFly",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.papers.links import failures_plot
 from experiments.papers.model import Item, Plot
 from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections_by_supernode
@@ -62,8 +63,8 @@ ITEMS: Mapping[str, AnyItem] = {
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
     ),
     "fig14": Item(
-        "Average path length while links fail in random order, median run",
+        "Average path length and diameter while links fail in random order, median run",
         link_failures,
-        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+        failures_plot(),
     ),
 }

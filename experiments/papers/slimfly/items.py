@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.papers.links import failures_plot
 from experiments.papers.model import Item, Plot
 from experiments.papers.performance.model import SimulatedItem, latency_plot
 from experiments.papers.slimfly.channels import channels
@@ -54,9 +55,9 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "table2": Item("Diameters of networks of about 1024 endpoints", diameters),
     "table3": Item("Share of failed links that disconnects networks", disconnections),
     "sec3d": Item(
-        "Average path length while links fail in random order, median run",
+        "Average path length and diameter while links fail in random order, median run",
         distances,
-        Plot("failed", "average_path_length", "share of failed links", "average path length", by="network"),
+        failures_plot(),
     ),
     "sec4d": Item(
         "Virtual channels of shortest paths by DFSSSP",

@@ -95,7 +95,7 @@ def disconnections(effort: Effort) -> Found:
 
 def distances(effort: Effort) -> Found:
     """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
-    networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D", "DLN")), _TRUNKED]
+    networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D", "T5D", "DLN")), _TRUNKED]
     found = failures(networks, Effort(effort.quick, effort.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:

@@ -9,6 +9,8 @@ import pytest
 
 import polarlab
 from experiments.papers.figure import draw_item
+from experiments.papers.links import failures_plot
+from experiments.papers.model import Sheet
 from experiments.papers.performance.model import latency_plot
 from experiments.papers.registry import ITEMS
 from polarlab.cli.main import main
@@ -42,6 +44,40 @@ def test_latencies_of_loads_that_are_not_carried_are_hollow_and_may_leave_the_pa
         for axes in panels
     ]
     assert hollow == [[[[0.9, 300.0]]], [[[0.4, 1700.0]]]]
+
+
+def test_panels_that_share_an_axis_show_the_lowest_point_of_all():
+    """A panel's own end, set while the next one was still to be drawn, once cut off what was lower there."""
+    uniform = rows_of_a_curve("uniform", (0.2, 30.0, True), (0.8, 60.0, True))
+    tornado = rows_of_a_curve("tornado", (0.2, 12.0, True), (0.4, 1700.0, False))
+    panels = draw_item("title", latency_plot(), uniform + tornado).axes
+    assert all(axes.get_ylim()[0] < 12 for axes in panels)
+
+
+def test_numbers_of_bars_are_beyond_their_intervals():
+    sheet = Sheet(["name"], {"load": "saturation, uniform"})
+    rows = [
+        {"name": "a", "load": 0.01, "load_low": 0.0, "load_high": 0.2},
+        {"name": "b", "load": 999.7, "load_low": "", "load_high": ""},
+    ]
+    figure = draw_item("title", sheet, rows)
+    [axes] = figure.axes
+    assert [(text.get_text(), text.xy) for text in axes.texts] == [("0.01", (0.2, 0)), ("1,000", (999.7, 1))]
+    figure.canvas.draw()
+    right = axes.get_window_extent().x1
+    assert all(text.get_window_extent().x1 < right for text in axes.texts)
+    assert axes.get_title() == "saturation\nuniform"
+
+
+def test_failures_are_drawn_with_a_panel_for_the_diameter():
+    rows = [
+        {"network": "PF", "failed": failed, "average_path_length": path, "diameter": diameter}
+        for failed, path, diameter in ((0.0, 1.9, 2), (0.05, 2.0, 4))
+    ]
+    path, diameter = draw_item("title", failures_plot(), rows).axes
+    assert (path.get_ylabel(), diameter.get_ylabel()) == ("average path length", "diameter")
+    assert diameter.lines[0].get_xydata().tolist() == [[0.0, 2.0], [0.05, 4.0]]
+    assert path.lines[0].get_xydata().tolist() == [[0.0, 1.9], [0.05, 2.0]]
 
 
 def test_the_figures_of_a_paper_are_drawn_again_from_its_data(tmp_path, capsys):

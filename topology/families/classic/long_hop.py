@@ -107,15 +107,16 @@ class LongHop(Topology):
             distance: d, from 3 to 8.
 
         Raises:
-            ParameterError: a number is outside its domain, or the code has a link twice.
+            ParameterError: a number is outside its domain, or the code would join two routers by two links.
         """
         check_whole("dimension", dimension, _SMALLEST_DIMENSION, LARGEST_DIMENSION)
         check_whole("distance", distance, SMALLEST_DISTANCE, LARGEST_DISTANCE)
         self.masks = link_masks(dimension, distance)
         if not _is_simple(dimension, distance):
+            most = max(d for d in range(SMALLEST_DISTANCE, distance) if _is_simple(dimension, d))
             raise ParameterError(
-                f"distance must be smaller for dimension {dimension}: the code of distance {distance} "
-                "has a link twice"
+                f"distance for dimension {dimension} must be {SMALLEST_DISTANCE} to {most}, got {distance}: "
+                "its code would join two routers by two links"
             )
         self.params = {"dimension": dimension, "distance": distance}
         self._dimension = dimension

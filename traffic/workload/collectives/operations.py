@@ -122,7 +122,7 @@ class AllReduce:
         "tree": binary_tree,
     }
     description = "every rank ends with the sum of all ranks' vectors"
-    source = "Thakur et al., IJHPCA 2005"
+    source = "Thakur et al., IJHPCA 2005; tree: SST"
     sliced = True
 
     def granule(self, _ranks: int) -> int:
