@@ -18,6 +18,7 @@ from routing.deadlock.moves import MoveFinder
 from topology.errors import UsageError
 
 _END = -1
+_LARGEST = 2**62  # of numbers that stand for paths
 
 
 def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
@@ -48,7 +49,7 @@ def divide_into_layers(links: Numbers, channels: int) -> list[int]:
     paths = np.full(tails.shape, _END, np.int64)
     paths[both] = numbers.ravel()
     free = ~both.any(axis=1)  # paths of one link depend on nothing
-    paths, counts = np.unique(paths[~free], axis=0, return_counts=True)
+    paths, counts = _different(paths[~free], len(keys))
     sizes = [int(free.sum())]
     while len(paths):
         layer = _Layer(keys // channels, keys % channels, channels, paths, counts)
@@ -58,6 +59,22 @@ def divide_into_layers(links: Numbers, channels: int) -> list[int]:
         if len(paths):
             sizes.append(0)
     return sizes
+
+
+def _different(paths: Numbers, dependencies: int) -> tuple[Numbers, Numbers]:
+    """Returns the different paths in ascending order, and how often each occurs.
+
+    Args:
+        paths: int64 array, paths x hops: numbers of dependencies, and _END.
+        dependencies: the number of all dependencies.
+    """
+    base, hops = dependencies + 1, paths.shape[1]
+    if base**hops > _LARGEST:
+        return np.unique(paths, axis=0, return_counts=True)
+    # As one number each, which is sorted several times as fast as a row.
+    weights = base ** np.arange(hops - 1, -1, -1)
+    different, counts = np.unique((paths + 1) @ weights, return_counts=True)
+    return different[:, None] // weights % base - 1, counts
 
 
 class _Paths:
@@ -147,27 +164,30 @@ class _Layer:
 
     def _search(self, first: int) -> None:
         """Searches all that depends on a channel."""
-        self._place[first] = 0
+        # Names of their own, as tens of millions of dependencies are looked at.
+        heads, starts, weights = self._heads, self._starts, self._weights
+        upcoming, place, trail = self._next, self._place, self._trail
+        place[first] = 0
         channel = first
         while True:
-            dependency = self._next[channel]
-            if dependency == self._starts[channel + 1]:
-                self._place[channel] = _END
-                if not self._trail:
+            dependency = upcoming[channel]
+            if dependency == starts[channel + 1]:
+                place[channel] = _END
+                if not trail:
                     return
-                self._trail.pop()
-                channel = self._heads[self._trail[-1]] if self._trail else first
+                trail.pop()
+                channel = heads[trail[-1]] if trail else first
                 continue
-            self._next[channel] += 1
-            head = self._heads[dependency]
-            if not self._weights[dependency]:
+            upcoming[channel] = dependency + 1
+            if not weights[dependency]:
                 continue
-            if self._place[head] != _END:
+            head = heads[dependency]
+            if place[head] != _END:
                 self._break(dependency, head)
-                channel = self._heads[self._trail[-1]] if self._trail else first
-            elif self._next[head] < self._starts[head + 1]:
-                self._trail.append(dependency)
-                self._place[head] = len(self._trail)
+                channel = heads[trail[-1]] if trail else first
+            elif upcoming[head] < starts[head + 1]:
+                trail.append(dependency)
+                place[head] = len(trail)
                 channel = head
 
     def _break(self, closing: int, head: int) -> None:
@@ -187,5 +207,5 @@ class _Layer:
         for dependency in self._trail[kept:]:
             head = self._heads[dependency]
             self._place[head] = _END
-            self._next[head] = self._starts[head]  # to be searched anew
+            self._next[head] -= 1  # what it was on the way by is looked at again; all before that is done
         del self._trail[kept:]
