@@ -48,7 +48,7 @@ def four_color_valiant_plan(topology: Topology, concentration: int, *, intermedi
     Args:
         topology: a dragonfly whose groups have four links to each other.
         concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most routers of third groups that a source chooses among, 1 to 256.
+        intermediates: the most routers of third groups that a source chooses among, 1 to 1024.
 
     Raises:
         UsageError: the topology is of another family.

@@ -26,13 +26,14 @@ from topology.parameters import Parameter
 NAME = "valiant"
 # One group for all destinations.
 GROUP = group_number(GroupRole.CHOICE_ANY)
-# Open vSwitch divides a group of n equal buckets evenly up to n = 256.
+# Open vSwitch divides a group of n equal buckets evenly up to n = 256. More are for simulations of large
+# networks, whose links 256 of the routers load unevenly; a group of 1,364 would not fit into a message.
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
     help="most intermediate routers that a source chooses among, evenly spaced",
     least=1,
-    most=256,
+    most=1024,
     default=256,
 )
 PLAN_PARAMETERS = (INTERMEDIATES, OVER)
@@ -48,7 +49,7 @@ def valiant_plan(topology: Topology, concentration: int, *, intermediates: int, 
     Args:
         topology: the fabric's graph, connected.
         concentration: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the most routers that a source chooses among, 1 to 256.
+        intermediates: the most routers that a source chooses among, 1 to 1024.
         over: path set of the paths to and from the intermediate router; `min` for all shortest paths.
 
     Raises:
@@ -76,7 +77,7 @@ def valiant_group_plan(topology: Topology, concentration: int, *, intermediates:
     Args:
         topology: a dragonfly.
         concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most entries of other groups that a source chooses among, 1 to 256.
+        intermediates: the most entries of other groups that a source chooses among, 1 to 1024.
 
     Raises:
         UsageError: the topology is of another family.

@@ -41,7 +41,7 @@ _VALIANT_HOPS = 5
 _COLOURS = {
     "2-color": "two-color",
     "4-color": "four-color",
-    "4-color Valiant": "four-color-valiant",
+    "4-color Valiant": "four-color-valiant:intermediates=1024",
     "4-color adaptive": "four-color-adaptive",
 }
 _MINIMAL = ("Minimal", "2-color", "4-color")  # one path, or few, between two groups
@@ -74,9 +74,10 @@ def compared_curves(effort: Effort) -> list[Curve]:
     """
     one, hosts = _simulated(effort)
     hop, coloured = _routers(_CHANNELS, "hop"), _routers(_CHANNELS, "any")
+    more_hops = _routers(_VALIANT_HOPS, "hop")
     routed = [
         RoutedNetwork(one, hosts, "hierarchical", "Minimal", hop),
-        RoutedNetwork(one, hosts, "valiant-group", "Valiant", _routers(_VALIANT_HOPS, "hop")),
+        RoutedNetwork(one, hosts, "valiant-group:intermediates=1024", "Valiant", more_hops),
         *(RoutedNetwork(one, hosts, routing, label, coloured) for label, routing in _COLOURS.items()),
     ]
     low = [one for one in routed if one.label in _MINIMAL]

@@ -21,6 +21,7 @@ UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
 # Among all routers, as papers have it, the load of detours is even; among 256 of them it is less so.
 UGAL = "ugal:intermediates=4094"
+VALIANT = "valiant:intermediates=1024"  # likewise
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
 # Of graphs whose many minimal paths make many groups: with all routers in each their plan takes over 10 GB.
 # Groups of few destinations have different intermediates, so that the load of all together is even, too.

@@ -26,6 +26,7 @@ from experiments.papers.performance.series import (
     UGAL,
     UGAL_HIERARCHICAL,
     UNIFORM,
+    VALIANT,
     Values,
     by_name,
     curves_of,
@@ -59,7 +60,7 @@ class _Routing:
 
 _ROUTINGS = {
     "MIN": _Routing("min", 2),
-    "VAL": _Routing("valiant", 4),
+    "VAL": _Routing(VALIANT, 4),
     "UGAL-L": _Routing(UGAL, 4),
     "UGAL-G": _Routing(UGAL, 4, "product:whole-path=true"),
 }

@@ -20,6 +20,7 @@ from controller.openflow.commands import (
     SetPortState,
 )
 from controller.openflow.frameworks import load
+from routing.algorithms.valiant import INTERMEDIATES
 from routing.plan.model import GroupKind
 from routing.registry import make_plan
 from topology.families.low_diameter.polarfly import PolarFly
@@ -31,6 +32,7 @@ with warnings.catch_warnings():
     ProtocolDesc = load("ofproto.ofproto_protocol").ProtocolDesc
 
     from controller.openflow.codec import (
+        OPENFLOW_VERSIONS,
         described_groups,
         encode,
         fingerprint,
@@ -141,6 +143,17 @@ def test_the_actions_of_buckets_have_the_same_bytes_in_both_versions(routing):
             for bucket in group.buckets:
                 earlier, later = (d.bucket(group.kind, bucket) for d in (OPENFLOW_13, OPENFLOW_15))
                 assert earlier.encoded() == later.encoded()
+
+
+def test_the_most_intermediate_routers_fit_into_a_message():
+    """The length of a message is a number of 16 bits."""
+    most = INTERMEDIATES.most
+    plan = make_plan(PolarFly(32), 1, f"valiant:intermediates={most}")
+    group = max(plan.switches[0].groups, key=lambda one: len(one.buckets))
+    assert len(group.buckets) == most
+    for version in OPENFLOW_VERSIONS:
+        message = encode([Message(1, PutGroup(group, exists=False))], {}, version, 1)
+        assert struct.unpack_from("!BBH", message)[2] == len(message)
 
 
 def test_the_rules_and_the_groups_of_a_switch_differ_in_their_fingerprints():
