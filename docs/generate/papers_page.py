@@ -151,9 +151,20 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
 
 
 def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
-    """Returns the labels of an item's curves of which none has been left out, in the order of its data."""
-    labels = dict.fromkeys(row["curve"] for row in _kept_rows(f"{paper}-{name}"))
-    return [label for label in labels if not any(one.startswith(f"{label}, ") for one in missing)]
+    """Returns the choices of an item's complete curves, in the order of its data, as for `--curves`."""
+    patterns: dict[str, dict[str, None]] = {}
+    for row in _kept_rows(f"{paper}-{name}"):
+        patterns.setdefault(row["curve"], {})[row["pattern"]] = None
+    left_out = {label for one in missing for label in [one.partition(", ")[0]]}
+    return [
+        choice
+        for label, own in patterns.items()
+        for choice in (
+            [f"{label}:{one}" for one in own if f"{label}, {one}" not in missing]
+            if label in left_out
+            else [label]
+        )
+    ]
 
 
 def _number(value: float) -> str:

@@ -196,19 +196,26 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: I
     Args:
         items: names and items.
         effort: the effort.
-        labels: labels of curves, as `PF-UGAL`.
+        labels: labels of curves, as `PF-UGAL`, or with a pattern, as `PF-UGAL:tornado`.
     """
     listed = [*items]
     simulated = [one for _, one in listed if isinstance(one, SimulatedItem)]
-    known = dict.fromkeys(curve.routed.label for one in simulated for curve in one.curves(effort))
+    known: dict[str, list[str]] = {}
+    for curve in (curve for one in simulated for curve in one.curves(effort)):
+        known.setdefault(curve.routed.label, []).append(curve.pattern)
     names = ", ".join(name for name, _ in listed)
     if not known:
         raise UsageError(f"--curves must be given with an item that is simulated, got {names}")
-    for label in labels:
+    for given in labels:
+        label, colon, pattern = given.partition(":")
         if label not in known:
             raise UsageError(
-                f"curves must be {NONE} or of {', '.join(known)}, got {label!r}{hint(label, known)}"
+                f"curves must be {NONE} or of {', '.join(known)}, got {given!r}{hint(label, known)}"
             )
+        patterns = dict.fromkeys(known[label])
+        if colon and pattern not in patterns:
+            near = hint(pattern, patterns)
+            raise UsageError(f"patterns of {label} must be of {', '.join(patterns)}, got {pattern!r}{near}")
 
 
 def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | None, tuple[str, ...]]:

@@ -127,7 +127,8 @@ OWN: tuple[Option, ...] = (
     _own("quick", ("paper",), "fewer sizes and runs, and smaller networks in simulations", type=bool),
     _own("seeds", ("paper",), SEEDS.help, type=int, least=SEEDS.least, most=SEEDS.most,
          default_text="that of the item"),
-    _own("curves", ("paper",), "curves to simulate, by the labels in the figure, or `none`: of the others "
+    _own("curves", ("paper",), "curves to simulate, by the labels in the figure, as PF-MIN, or under one "
+         "pattern, as PF-MIN:tornado, or `none`: of the others "
          "the output directory's points are taken", default_text="all", metavar="LABEL,..."),
     _own("out", ("paper",), "output directory; items that are complete there are not computed again",
          default_text="in results/papers, by paper and options", file=True, metavar="DIR"),

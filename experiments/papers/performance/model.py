@@ -126,6 +126,11 @@ class Curve:
         """Its label and its pattern, as `PF-UGAL, tornado`."""
         return f"{self.routed.label}, {self.pattern}"
 
+    @property
+    def choices(self) -> tuple[str, str]:
+        """The words that choose it: its label, which its curves under other patterns have, too, and both."""
+        return self.routed.label, f"{self.routed.label}:{self.pattern}"
+
 
 @dataclass(frozen=True)
 class CurvePoint:
@@ -247,7 +252,7 @@ class Place:
         workers: processes of this machine that simulate; None for one on each of its cores.
         scheduler: address of the scheduler of a cluster that simulates in their place; None without.
         notify: takes the events.
-        labels: labels of the curves that are simulated there, as `PF-UGAL`; of others the points that the
+        labels: the curves that are simulated there, by their `choices`; of others the points that the
             folder holds are taken. None for all curves.
     """
 
@@ -263,7 +268,7 @@ class Place:
         Args:
             curve: the curve.
         """
-        return self.labels is None or curve.routed.label in self.labels
+        return self.labels is None or not self.labels.isdisjoint(curve.choices)
 
 
 MeasuredCurves = Mapping[Curve, MeasuredCurve]

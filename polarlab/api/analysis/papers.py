@@ -131,9 +131,9 @@ def reproduce(
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
             `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
-            as `tcp://HOST:PORT`. And `curves`, labels of the curves to simulate, as `PF-UGAL`, by default
-            all: of the others the points in the folder are taken, and claims on curves that lack some are not
-            computed.
+            as `tcp://HOST:PORT`. And `curves`, labels of the curves to simulate, as `PF-UGAL`, or
+            `PF-UGAL:tornado` under one pattern, by default all: of the others the points in the folder are
+            taken, and claims on curves that lack some are not computed.
 
     Raises:
         UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices

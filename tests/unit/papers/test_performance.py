@@ -186,6 +186,8 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
         (["--scheduler", "here"], "scheduler must be tcp://"),
         (["--curves", "PF-MIN,PF-UGLA"], "got 'PF-UGLA'; did you mean 'PF-UGAL'?"),
         (["--curves", "PF-MIN,"], "curves must be none or of PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
+        (["--curves", "PF-MIN:tornado"], "patterns of PF-MIN must be of perm2hop, perm1hop, got 'tornado'"),
+        (["--curves", "PF-MIN:"], "patterns of PF-MIN must be of perm2hop, perm1hop, got ''"),
         (["--curves", "none"], "has no points of these curves yet"),
     ],
 )
@@ -234,6 +236,14 @@ def test_a_part_of_a_figure_is_told_as_such(tmp_path, capfd):
     assert item["core_seconds"] > 0
     rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
     assert {row["curve"] for row in rows} == {"PF-MIN"}
+
+
+def test_a_curve_is_simulated_under_one_pattern_alone(tmp_path, capfd):
+    words = ["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path), "--curves", "PF-MIN:perm1hop"]
+    assert main(words) == 0
+    assert "not simulated to their end: PF-MIN, perm2hop; PF-UGAL, perm2hop;" in capfd.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
+    assert {(row["curve"], row["pattern"]) for row in rows} == {("PF-MIN", "perm1hop")}
 
 
 @pytest.mark.slow
@@ -298,15 +308,16 @@ def test_claims_on_curves_that_are_complete_have_values(tmp_path, small_fig9, mo
             return reproduce_item("polarfly", "fig9", Effort(), place)
 
     part = reproduced("PF-MIN")
-    assert [claim.value is None for claim in part.claims] == [False, True]
+    assert [claim.value is None for claim in part.claims] == [False, True, False, True, True]
     assert part.missing == tuple(
         f"{label}, {pattern}" for label in ("PF-UGAL", "PF-UGAL_PF") for pattern in ("perm2hop", "perm1hop")
     )
     more = reproduced("PF-UGAL_PF")  # an incomplete item is computed again
     assert not more.resumed
-    assert [claim.value is None for claim in more.claims] == [False, False]
+    assert [claim.value is None for claim in more.claims] == [False, False, False, False, True]
     assert more.claims[0] == part.claims[0]
     whole = reproduced()
     assert not whole.missing
+    assert not any(claim.value is None for claim in whole.claims)
     assert whole.core_seconds > more.core_seconds > part.core_seconds > 0
     assert reproduced("PF-MIN").resumed  # the whole is there
