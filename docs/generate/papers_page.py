@@ -7,6 +7,7 @@ paper's own folder, or else in that of `--quick`.
 
 from __future__ import annotations
 
+import ast
 import csv
 import datetime
 import json
@@ -19,8 +20,8 @@ from pathlib import Path
 
 from markdown_text import plain, table
 
-from experiments.papers.claims import BEYOND, PAPERS, claims_of_item
-from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, Finding, findings, outcome
+from experiments.papers.claims import BEYOND, PAPERS, claims_of, claims_of_item
+from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding, findings, outcome
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -46,6 +47,7 @@ def papers_page() -> str:
         "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
         "with another reading than ours; an unconfirmed one agrees with none.",
         table(("paper", "claims", *OUTCOMES), list(_counted_claims())),
+        _agreement(),
         "## Findings",
         "Numbers below that are outside the tolerance, with the reason and its evidence:",
         table(
@@ -85,6 +87,18 @@ def _counted_claims() -> Iterator[tuple[str, ...]]:
     yield _counts_row("all", total)
 
 
+def _agreement() -> str:
+    """Returns the sentences on how many of the claims agree."""
+    counts = Counter(one for paper in PAPERS if paper != BEYOND for one in _outcomes(paper))
+    computed = counts.total() - counts[NOT_COMPUTED]
+    agreeing = counts[WITHIN] + counts["slip"]
+    return (
+        f"Of the {computed} computed numbers {agreeing} ({agreeing / computed:.0%}) are within or the "
+        f"paper's slip. Not computed are claims on items that are here with `--quick` alone, the cost of "
+        "DLN, and Table I of the dragonfly paper, whose headings are lost."
+    )
+
+
 def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
     """Returns a row of numbers of claims."""
     return name, str(counts.total()), *(str(counts[one]) for one in OUTCOMES)
@@ -93,7 +107,10 @@ def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
 def _outcomes(paper: str) -> Iterator[str]:
     """Yields what became of each claim of a paper."""
     values = {"True": True, "False": False, "": None}
-    for item in ITEMS[paper]:
+    for item in dict.fromkeys(claim.item for claim in claims_of(paper)):
+        if item not in ITEMS[paper]:
+            yield from [NOT_COMPUTED] * len(claims_of_item(paper, item))
+            continue
         rows = _kept_rows(f"{paper}-{item}-claims")
         for claim, row in zip(claims_of_item(paper, item), rows, strict=True):
             yield outcome(claim, values[row["within"]])
@@ -141,7 +158,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
             (
                 plain(row["claim"]),
                 f"{_BOUNDS[row['bound']]}{float(row['paper']):g}",
-                _number(float(row["value"])) if row["value"] else "-",
+                _value(row),
                 f"{float(row['tolerance']):g}",
                 _WITHIN[row["within"]],
             )
@@ -165,6 +182,17 @@ def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
             else [label]
         )
     ]
+
+
+def _value(row: Mapping[str, str]) -> str:
+    """Returns a computed number with its interval, if there is one; a dash if it is not computed."""
+    if not row["value"]:
+        return "-"
+    number = _number(float(row["value"]))
+    if not row["interval"]:
+        return number
+    low, high = (_number(float(one)) for one in ast.literal_eval(row["interval"]))
+    return f"{number} ({low} to {high})"
 
 
 def _number(value: float) -> str:

@@ -55,7 +55,7 @@ def item_of(paper: str, name: str) -> AnyItem:
         return items[name]
     listed = ", ".join([*items, ALL])
     later = name in [claim.item for claim in claims_of(paper)]
-    reason = f"; {name} is not computed yet" if later else hint(name, items)
+    reason = f"; {name} is not computed (docs/papers.md)" if later else hint(name, items)
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
 
 

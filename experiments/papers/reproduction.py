@@ -157,8 +157,6 @@ def reproduce_item(
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
     """
     item, directory = item_of(paper, name), place.directory
-    if place.labels is not None:
-        check_labels([(name, item)], effort, place.labels)
     done = _complete(paper, name, effort, directory.path)
     resumed = done is not None
     if done is None:

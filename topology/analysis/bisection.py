@@ -56,10 +56,10 @@ class Bisection:
 
 
 def metis_found() -> bool:
-    """Returns whether METIS is installed (pymetis, of the extra `paper`)."""
+    """Returns whether METIS is installed (pymetis, of the extra `paper`, of a version that fits)."""
     try:
-        import pymetis  # noqa: F401
-    except ImportError:
+        from pymetis import CSRAdjacency  # noqa: F401
+    except Exception:  # its library may be missing as well, or be of another machine
         return False
     return True
 

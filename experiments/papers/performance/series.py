@@ -110,23 +110,29 @@ def ratio(above: Value, below: Value) -> Value:
     return Value(value, (_divided(low, most), _divided(high, least)))
 
 
-def latency_ratio(
-    below: MeasuredCurve, above: MeasuredCurve, chosen: Callable[[Iterable[float]], float] = max
-) -> float | None:
-    """Returns the ratio of two curves' latencies at a load that both carry; None without one.
+def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
+    """Returns the ratio of two curves' latencies at the greatest load that both carry; None without one.
 
     Args:
         below: the curve whose latency is the divisor.
         above: the other curve.
-        chosen: loads that both carry -> that of the comparison; the greatest by default.
+    """
+    ratios = latency_ratios(below, above)
+    return ratios[max(ratios)] if ratios else None
+
+
+def latency_ratios(below: MeasuredCurve, above: MeasuredCurve) -> dict[float, float]:
+    """Returns the ratios of two curves' latencies by the loads that both carry.
+
+    Args:
+        below: the curve whose latencies are the divisors.
+        above: the other curve.
     """
     carried = [
         {one.load: one.latency_cycles for one in found.points if one.stable and one.latency_cycles}
         for found in (below, above)
     ]
-    both = carried[0].keys() & carried[1].keys()
-    load = chosen(both) if both else None
-    return None if load is None else carried[1][load] / carried[0][load]
+    return {load: carried[1][load] / carried[0][load] for load in carried[0].keys() & carried[1].keys()}
 
 
 def _divided(above: float, below: float) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -120,7 +121,9 @@ def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
                 line = reader.line_num
                 present = {key: value or None for key, value in row.items()}
                 stored.append(msgspec.convert(present, kind, strict=False))
-    except (UnicodeDecodeError, csv.Error, msgspec.ValidationError, TypeError):
+                if not all(math.isfinite(one) for one in vars(stored[-1]).values() if isinstance(one, float)):
+                    raise ValueError
+    except (csv.Error, TypeError, ValueError):
         raise ParameterError(
             f"{file} is damaged at line {line} or the next; "
             "remove what is wrong, and only that is simulated again"

@@ -24,7 +24,7 @@ from experiments.papers.performance.series import (
     Name,
     Values,
     by_name,
-    latency_ratio,
+    latency_ratios,
     of_whole_size,
     ratio,
     wide_loads,
@@ -146,12 +146,12 @@ def near(curves: MeasuredCurves) -> Values:
 
 
 def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> float | None:
-    """Returns the latency of UGAL_PF over that of UGAL at the least load, where packets hardly wait.
+    """Returns the latency of UGAL_PF over that of UGAL, the lowest of all loads that both carry.
 
-    Of several patterns it is the lowest; None if there is no load that both carry.
+    None if there is no such load under any of the patterns.
     """
-    found = [latency_ratio(named["PF-UGAL", one], named["PF-UGAL_PF", one], min) for one in patterns]
-    return min((one for one in found if one is not None), default=None)
+    found = (latency_ratios(named["PF-UGAL", one], named["PF-UGAL_PF", one]) for one in patterns)
+    return min((value for of_pattern in found for value in of_pattern.values()), default=None)
 
 
 def size_curves(effort: Effort) -> list[Curve]:

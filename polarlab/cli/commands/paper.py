@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> Status:
     if arguments.paper == LIST:
         _check_list(arguments)
         rows = [vars(one) for one in polarlab.papers()]
-        shown = [{**row, "computed": "yes" if row["computed"] else "not yet"} for row in rows]
+        shown = [{**row, "computed": "yes" if row["computed"] else "no"} for row in rows]
         print_rows(arguments, "items", rows if arguments.json else shown, _LISTED, by="paper")
         return Status.DONE
     if arguments.item is None:

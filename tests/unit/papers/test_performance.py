@@ -246,6 +246,15 @@ def test_a_curve_is_simulated_under_one_pattern_alone(tmp_path, capfd):
     assert {(row["curve"], row["pattern"]) for row in rows} == {("PF-MIN", "perm1hop")}
 
 
+def test_all_items_of_a_paper_take_the_curves_that_they_have(tmp_path, monkeypatch):
+    items = {name: ITEMS["polarfly"][name] for name in ("table5", "fig9", "fig8")}
+    monkeypatch.setitem(registry.ITEMS, "polarfly", items)
+    found = polarlab.reproduce(
+        "polarfly", "all", quick=True, curves=["PF-MIN:perm1hop", "PF-MIN"], out=tmp_path
+    )
+    assert [len(item.missing) for item in found.items] == [0, 4, 33]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("paper", "name"),

@@ -167,7 +167,7 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfli"], "paper must be one of polarfly"),
         (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
-        (["dragonfly", "table1"], "table1 is not computed yet"),
+        (["dragonfly", "table1"], "table1 is not computed (docs/papers.md)"),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
         (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
@@ -187,7 +187,7 @@ def test_the_list_has_every_item_once(capsys):
     assert len({(one["paper"], one["item"]) for one in items}) == len(items)
     assert all(one["computed"] for one in items if one["paper"] == "polarfly")
     assert run("list") == 0
-    assert "not yet" in capsys.readouterr().out
+    assert " no\n" in capsys.readouterr().out
 
 
 def test_all_items_come_with_a_page(tmp_path, capsys):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from topology.analysis import bisection
-from topology.analysis.bisection import METIS, OWN, bisect, cut_links, is_halved, link_weights
+from topology.analysis.bisection import METIS, OWN, bisect, cut_links, is_halved, link_weights, metis_found
 from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
@@ -120,3 +120,12 @@ def test_without_metis_the_own_search_is_used(monkeypatch):
 @pytest.mark.parametrize(("ones", "halved"), [(1, False), (2, True), (3, True), (4, False)])
 def test_halves_differ_by_one_router_at_most(ones, halved):
     assert is_halved(np.arange(5) < ones) == halved
+
+
+@pytest.mark.parametrize("module", ["", "raise OSError('no such library')"])
+def test_a_metis_that_does_not_fit_is_none(module, tmp_path, monkeypatch):
+    (tmp_path / "pymetis.py").write_text(module)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pymetis", raising=False)
+    assert not metis_found()
+    assert bisect(make_topology("polarfly", {"q": 3}), seeds=1).method == OWN
