@@ -94,8 +94,8 @@ def _agreement() -> str:
     agreeing = counts[WITHIN] + counts["slip"]
     return (
         f"Of the {computed} computed numbers {agreeing} ({agreeing / computed:.0%}) are within or the "
-        f"paper's slip. Not computed are claims on items that are here with `--quick` alone, the cost of "
-        "DLN, and Table I of the dragonfly paper, whose headings are lost."
+        f"paper's slip. Not computed are claims on items that are here with `--quick` alone or in part, the "
+        "cost of DLN, and Table I of the dragonfly paper, whose headings are lost."
     )
 
 
