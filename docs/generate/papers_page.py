@@ -36,6 +36,8 @@ _LONG_S = 180.0
 def papers_page() -> str:
     """Returns the gallery as Markdown."""
     origins = json.loads(_ORIGIN.read_text())
+    counted = {paper: Counter(_outcomes(paper)) for paper in PAPERS if paper != BEYOND}
+    counted["all"] = sum(counted.values(), Counter[str]())
     parts = [
         "# Gallery of the papers",
         "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
@@ -46,8 +48,10 @@ def papers_page() -> str:
         "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes, or "
         "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
         "with another reading than ours; an unconfirmed one agrees with none.",
-        table(("paper", "claims", *OUTCOMES), list(_counted_claims())),
-        _agreement(),
+        table(
+            ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
+        ),
+        _agreement(counted["all"]),
         "## Findings",
         "Numbers below that are outside the tolerance, with the reason and its evidence:",
         table(
@@ -76,25 +80,13 @@ def _applies(finding: Finding) -> bool:
     )
 
 
-def _counted_claims() -> Iterator[tuple[str, ...]]:
-    """Yields the row of each paper, and of all: its claims, and what became of them."""
-    total: Counter[str] = Counter()
-    for paper in PAPERS:
-        if paper != BEYOND:
-            counts = Counter(_outcomes(paper))
-            total += counts
-            yield _counts_row(paper, counts)
-    yield _counts_row("all", total)
-
-
-def _agreement() -> str:
-    """Returns the sentences on how many of the claims agree."""
-    counts = Counter(one for paper in PAPERS if paper != BEYOND for one in _outcomes(paper))
+def _agreement(counts: Counter[str]) -> str:
+    """Returns the sentences on how many of the claims agree, by the counts of their outcomes."""
     computed = counts.total() - counts[NOT_COMPUTED]
     agreeing = counts[WITHIN] + counts["slip"]
     return (
         f"Of the {computed} computed numbers {agreeing} ({agreeing / computed:.0%}) are within or the "
-        f"paper's slip. Not computed are claims on items that are here with `--quick` alone or in part, the "
+        "paper's slip. Not computed are claims on items that are here with `--quick` alone or in part, the "
         "cost of DLN, and Table I of the dragonfly paper, whose headings are lost."
     )
 
@@ -172,7 +164,7 @@ def _whole_curves(paper: str, name: str, missing: Sequence[str]) -> list[str]:
     patterns: dict[str, dict[str, None]] = {}
     for row in _kept_rows(f"{paper}-{name}"):
         patterns.setdefault(row["curve"], {})[row["pattern"]] = None
-    left_out = {label for one in missing for label in [one.partition(", ")[0]]}
+    left_out = {one.partition(", ")[0] for one in missing}
     return [
         choice
         for label, own in patterns.items()

@@ -67,11 +67,11 @@ def note_on(paper: str, item: str, key: str) -> str:
 
 
 def outcome(claim: Claim, within: bool | None) -> str:
-    """Returns what became of a claim: one of OUTCOMES, or `unexplained` outside without a finding.
+    """Returns the outcome of a claim: one of OUTCOMES, or `unexplained` outside without a finding.
 
     Args:
         claim: the claim.
-        within: whether the computed number is within its tolerance; None where there is no number.
+        within: whether the computed number is within its tolerance; None where nothing is compared.
     """
     if within is None:
         return NOT_COMPUTED

@@ -46,7 +46,7 @@ def read_prices(path: Path) -> Prices:
 
 
 def are_of_paper(prices: Prices) -> bool:
-    """Returns whether prices are those of the Slim Fly paper, by whatever source.
+    """Returns whether prices are equal to the Slim Fly paper's; the name of their source does not count.
 
     Args:
         prices: the prices.

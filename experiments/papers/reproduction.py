@@ -150,14 +150,14 @@ def reproduce_item(
         clock: () -> seconds, for the duration.
 
     Raises:
-        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, or the folder
-            lacks curves without which nothing can be shown.
+        UsageError: the paper or the item is unknown, the item is not computed, or the folder lacks curves
+            without which nothing can be shown.
         ParameterError: the folder has the item with another effort, or a damaged record.
         MachineError: a network does not fit into the memory, or a cluster does not answer.
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
     """
     item, directory = item_of(paper, name), place.directory
-    done = _complete(paper, name, effort, directory.path)
+    done = _complete(item, paper, name, effort, directory.path)
     resumed = done is not None
     if done is None:
         begun = clock()
@@ -262,7 +262,7 @@ def _checked_values(found: Found) -> dict[str, Value]:
     return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
 
 
-def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedItem | None:
+def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path) -> ComputedItem | None:
     """Returns the record of an item that is complete in a folder; None if it must be computed."""
     file = folder / f"{name}.json"
     if not file.exists():
@@ -271,7 +271,6 @@ def _complete(paper: str, name: str, effort: Effort, folder: Path) -> ComputedIt
         record = read_record(file, ComputedItem)
     except ParameterError as error:
         raise ParameterError(f"{error}; remove the file, and {name} is computed again") from None
-    item = item_of(paper, name)
     if (record.paper, record.quick, record.seeds, record.prices) != (
         *(paper, effort.quick, effort.seeds),
         _digest(effort),

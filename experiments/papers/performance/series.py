@@ -110,6 +110,18 @@ def ratio(above: Value, below: Value) -> Value:
     return Value(value, (_divided(low, most), _divided(high, least)))
 
 
+def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, pattern: str) -> Value:
+    """Returns the ratio of two curves' loads at saturation under a pattern.
+
+    Args:
+        named: curves by their names.
+        above: label of the dividend, as `SF-MIN`.
+        below: label of the divisor.
+        pattern: name of the pattern.
+    """
+    return ratio(named[above, pattern].saturation_load, named[below, pattern].saturation_load)
+
+
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
     """Returns the ratio of two curves' latencies at the greatest load that both carry; None without one.
 

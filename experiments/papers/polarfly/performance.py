@@ -148,7 +148,7 @@ def near(curves: MeasuredCurves) -> Values:
 def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> float | None:
     """Returns the latency of UGAL_PF over that of UGAL, the lowest of all loads that both carry.
 
-    None if there is no such load under any of the patterns.
+    None where they carry no load in common.
     """
     found = (latency_ratios(named["PF-UGAL", one], named["PF-UGAL_PF", one]) for one in patterns)
     return min((value for of_pattern in found for value in of_pattern.values()), default=None)

@@ -32,6 +32,7 @@ from experiments.papers.performance.series import (
     Values,
     by_name,
     curves_of,
+    load_ratio,
     of_whole_size,
     ratio,
     wide_loads,
@@ -128,8 +129,8 @@ def compared(curves: MeasuredCurves) -> Values:
         "dragonfly UGAL": lambda: worst_of(named, ("DF",), "UGAL", UNIFORM),
         "bit shuffle": lambda: worst_of(named, ("DF", "MF"), "UGAL", BIT_SHUFFLE),
         "highest": lambda: _best_of(named, ("HX", "SF"), "UGAL", BIT_SHUFFLE),
-        "spectralfly": lambda: _over(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),
-        "bundlefly": lambda: _over(named, "BF-MIN", f"{_BASE}-MIN", UNIFORM),
+        "spectralfly": lambda: load_ratio(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),
+        "bundlefly": lambda: load_ratio(named, "BF-MIN", f"{_BASE}-MIN", UNIFORM),
     }
 
 
@@ -156,8 +157,8 @@ def adversarial(curves: MeasuredCurves) -> Values:
     named = by_name(curves)
     return {
         "lowest": lambda: worst_of(named, ("DF", "MF"), "UGAL", ADVERSARIAL),
-        "bundlefly": lambda: _over(named, f"{_BASE}-UGAL", "BF-UGAL", ADVERSARIAL),
-        "paley": lambda: _over(named, f"{_BASE}-UGAL", "PS-Pal-UGAL", ADVERSARIAL),
+        "bundlefly": lambda: load_ratio(named, f"{_BASE}-UGAL", "BF-UGAL", ADVERSARIAL),
+        "paley": lambda: load_ratio(named, f"{_BASE}-UGAL", "PS-Pal-UGAL", ADVERSARIAL),
     }
 
 
@@ -194,8 +195,3 @@ def _divided_loads(
         [value for label, value in found.items() if label in labels],
         [value for label, value in found.items() if label not in labels],
     )
-
-
-def _over(named: Mapping[Name, MeasuredCurve], above: str, below: str, pattern: str) -> Value:
-    """Returns the ratio of two networks' saturations under a pattern."""
-    return ratio(named[above, pattern].saturation_load, named[below, pattern].saturation_load)

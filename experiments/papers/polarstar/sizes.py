@@ -39,18 +39,17 @@ TABLE_3 = (
 
 
 def _largest_by_family() -> dict[str, dict[int, int]]:
-    """Returns name of a family -> radix -> routers of the largest member that fits, PolarStar first.
+    """Returns name of a family -> radix -> routers of the largest member of that radix, PolarStar first.
 
     The sizes are those of formulas: members need not be small enough to be built.
     """
     designs = {radix: [one for one in all_designs(radix) if one.supernode in _KINDS] for radix in _RADIXES}
-    sizes = {
+    return {
         "PolarStar": {radix: found[0].routers for radix, found in designs.items() if found},
         "Bundlefly": largest_sizes(_bundleflies()),
         "Dragonfly": largest_sizes((one.radix, one.routers) for one in members_of_family("dragonfly")),
         "3-D HyperX": {radix: prod((radix + 3 + place) // 3 for place in range(3)) for radix in _RADIXES},
     }
-    return {name: {radix: up_to(own, radix) for radix in _RADIXES} for name, own in sizes.items()}
 
 
 def _bundleflies() -> Iterator[tuple[int, int]]:
@@ -64,23 +63,21 @@ def _bundleflies() -> Iterator[tuple[int, int]]:
 def scales(_effort: Effort) -> Found:
     """Returns the largest networks of diameter 3 over the radix (Fig 1).
 
-    The mean over Bundlefly is of the radixes that a Bundlefly has, as the 1.31 of the abstract's first
-    version shows: over the largest Bundlefly that fits into each radix it is 1.14.
+    The mean over a family is of the radixes that its members have, as the 1.31 over Bundlefly in the
+    abstract's first version shows: over the largest Bundlefly that fits into each radix it is 1.14.
     """
-    sizes = _largest_by_family()
-    compared = {**sizes, "Bundlefly": largest_sizes(_bundleflies())}
+    own = _largest_by_family()
+    sizes = {name: {radix: up_to(of_family, radix) for radix in _RADIXES} for name, of_family in own.items()}
     rows: list[Row] = [
         {"family": name, "radix": radix, "routers": n, "efficiency": n / moore_bound(radix, _DIAMETER)}
-        for name, own in sizes.items()
-        for radix, n in own.items()
+        for name, fitting in sizes.items()
+        for radix, n in fitting.items()
         if n
     ]
     values: dict[str, float] = {}
     for key, name in (("bundlefly", "Bundlefly"), ("dragonfly", "Dragonfly"), ("hyperx", "3-D HyperX")):
         mean = geometric_mean(
-            sizes["PolarStar"][radix] / routers
-            for radix, routers in compared[name].items()
-            if radix in _RADIXES and routers
+            sizes["PolarStar"][radix] / routers for radix, routers in own[name].items() if radix in _RADIXES
         )
         values |= {f"over {key}": mean, f"v1 over {key}": mean}
     return Found(values, rows)

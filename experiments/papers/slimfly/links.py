@@ -40,12 +40,12 @@ def bisections(effort: Effort) -> Found:
     """Returns the links in bisections per endpoint (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
-    over_formula: dict[str, float] = {}  # 2 N / k' of tori
+    over_formula: dict[str, float] = {}
     for family in FAMILIES:
         one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
         row = bisection_row(family, one.network, effort)
         per_endpoint[family] = row["cut"] / one.endpoints
-        over_formula[family] = row["cut"] / (2 * row["routers"] / row["radix"])
+        over_formula[family] = _over_torus_formula(row)
         rows.append({**row, "endpoints": one.endpoints, "per_endpoint": per_endpoint[family]})
     torus = network("T3D", "torus", shape="10x10x10")
     row = bisection_row("T3D of 10 routers a side", torus, effort)
@@ -55,13 +55,18 @@ def bisections(effort: Effort) -> Found:
         "long hop": per_endpoint["LH-HC"],
         "fat tree": per_endpoint["FT-3"],
         "5-D torus": over_formula["T5D"],
-        "torus": row["cut"] / (2 * row["routers"] / row["radix"]),
+        "torus": _over_torus_formula(row),
         "dragonfly": per_endpoint["DF"],
         "flattened butterfly": per_endpoint["FBF-3"],
         "over the others": per_endpoint["SF"]
         / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
     }
     return Found(values, rows, search_remark())
+
+
+def _over_torus_formula(row: Row) -> float:
+    """Returns the links of a bisection over 2 N / k', the paper's number for tori."""
+    return float(row["cut"] / (2 * row["routers"] / row["radix"]))
 
 
 def disconnections(effort: Effort) -> Found:

@@ -31,6 +31,7 @@ from experiments.papers.performance.series import (
     by_name,
     curves_of,
     latency_ratio,
+    load_ratio,
     of_whole_size,
     ratio,
     wide_loads,
@@ -129,13 +130,11 @@ def compared(curves: MeasuredCurves) -> Values:
     def saturation(name: str, pattern: str) -> Value:
         return named[f"SF-{name}", pattern].saturation
 
-    def over(above: str, below: str, pattern: str) -> Value:
-        return ratio(*(named[label, pattern].saturation_load for label in (above, below)))
-
     def tree_over_slim_fly() -> Value:
         best = max(named[f"SF-{name}", UNIFORM].saturation_load for name in _ROUTINGS)
         return ratio(named["FT-NCA", UNIFORM].saturation_load, best)
 
+    over = partial(load_ratio, named)
     own, dragonfly, tree = "SF-UGAL-L", "DF-UGAL-L", "FT-NCA"
     permutations = {"bit reverse": BIT_REVERSE, "shift": HALF_SHIFT}
     return {
