@@ -22,7 +22,7 @@ from experiments.papers.performance.model import (
     Place,
     RoutedNetwork,
 )
-from experiments.papers.performance.search import next_loads
+from experiments.papers.performance.search import next_loads, tried_in_order
 from experiments.papers.performance.store import PointStore, StoredPoint, digest_of
 from experiments.results.replications import interval
 from experiments.results.simulation.batch_means import batch_means
@@ -129,7 +129,11 @@ def _kept(curve: Curve, effort: Effort, store: PointStore) -> MeasuredCurve:
 
 
 def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]:
-    """Returns the points of a curve that the table holds, with all of their seeds."""
+    """Returns the points of a curve that the table holds, with all of their seeds.
+
+    Loads that were tried ahead, beside others, are left out where the search would not have come to them: the
+    points of a figure do not depend on the number of workers.
+    """
     count = round(curve.loads.most / curve.loads.precision)
     points = []
     for number in range(1, count + 1):
@@ -138,7 +142,8 @@ def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]
         complete = [one.point for one in found if one is not None]
         if len(complete) == len(found):
             points.append(_mean(complete))
-    return points
+    tried = tried_in_order(curve.loads, {point.load: point.stable for point in points})
+    return [point for point in points if point.load in tried]
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:

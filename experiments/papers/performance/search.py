@@ -28,5 +28,18 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
     return [_load(loads, (carried + beyond) // 2)] if beyond - carried > 1 else []
 
 
+def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float, bool]:
+    """Returns the known loads that a search of one load after the other tries; how many run at once is no part of it.
+
+    Args:
+        loads: the loads of the curve.
+        known: load -> whether the network carries it; more loads than the search needs, or fewer.
+    """
+    tried: dict[float, bool] = {}
+    while (found := next_loads(loads, tried)) and found[0] in known:
+        tried[found[0]] = known[found[0]]
+    return tried
+
+
 def _load(loads: LoadSteps, place: int) -> float:
     return round(place * loads.precision, 9)

@@ -27,6 +27,7 @@ from routing.registry import routing as routing_of
 from topology.errors import ParameterError
 
 POINTS = "points.csv"
+_MOST_SHARE = 1.5  # of a full load; in a short window chance may give some more than one
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
 _JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
@@ -50,6 +51,12 @@ class StoredPoint(CurvePoint):
     pattern: str
     seed: int
     seconds: float
+
+    def __post_init__(self) -> None:
+        """Raises ValueError of a row that no simulation can have written."""
+        shares = (self.offered, self.accepted)
+        if not 0 < self.load <= 1 or not all(0 <= share <= _MOST_SHARE for share in shares):
+            raise ValueError(f"loads must be shares of a full one, got {self.load}, {shares}")
 
     @property
     def point(self) -> CurvePoint:

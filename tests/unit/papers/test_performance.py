@@ -25,7 +25,7 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
     divided_port,
 )
-from experiments.papers.performance.search import next_loads
+from experiments.papers.performance.search import next_loads, tried_in_order
 from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
@@ -53,6 +53,30 @@ def test_the_search_ends_beside_the_greatest_load_that_is_carried(limit, ahead):
     carried = max((load for load, is_carried in tried.items() if is_carried), default=0.0)
     assert math.isclose(carried, math.floor(limit * 100 + 1e-9) / 100)
     assert len(tried) <= limit / 0.07 + ahead + 4
+
+
+@pytest.mark.parametrize("ahead", [2, 8])
+@pytest.mark.parametrize("limit", [0.0, 0.1, 0.49, 1.0])
+def test_loads_that_were_tried_at_once_are_those_of_one_after_the_other(limit, ahead):
+    loads, one, several = LoadSteps(precision=0.02, steps=5), {}, {}
+    while found := next_loads(loads, one):
+        one |= {load: load <= limit for load in found}
+    while found := next_loads(loads, tried_in_order(loads, several), ahead):
+        several |= {load: load <= limit for load in found}
+    assert tried_in_order(loads, several) == one
+    assert ahead == 2 or limit == 1.0 or len(several) > len(one)
+
+
+def test_points_of_a_curve_do_not_depend_on_the_workers(tmp_path):
+    def loads(name, workers):
+        with kept_directory(tmp_path / name) as directory:
+            [found] = measured([TORNADO], QUICK, Place(directory, workers=workers)).values()
+        return [point.load for point in found.points]
+
+    assert loads("one", 1) == loads("two", 2)
+    assert "0.4" in {
+        row["load"] for row in csv.DictReader((tmp_path / "two" / "points.csv").read_text().splitlines())
+    }
 
 
 def test_a_load_beyond_one_that_is_not_carried_ends_nothing_by_being_carried():

@@ -34,6 +34,8 @@ def test_a_torn_last_row_is_dropped(tmp_path):
         (HEADER + FIRST + SECOND.replace(b"0.7", b"soon"), 3),
         (HEADER + FIRST + SECOND.replace(b"\n", b",1,2\n"), 3),
         (HEADER + FIRST + SECOND.replace(b"0.01248", b"nan"), 3),
+        (HEADER + FIRST + SECOND.replace(b"0.0125,", b"7,"), 3),
+        (HEADER + FIRST + SECOND.replace(b"0.012477", b"-0.1"), 3),
         (FIRST + SECOND, 2),
         (bytes(range(256)) + b"\n", 1),
     ],
