@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import logging
 import pickle
-import re
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +13,12 @@ from typing import Any
 
 from experiments.events.base import Notify
 from experiments.events.simulation import ClusterReached
+from experiments.simulation.address import check_address
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
-from topology.errors import MachineError, ParameterError
+from topology.errors import MachineError
 from topology.exit_status import Terminated
 
-_ADDRESS = re.compile(r"(tcp|tls)://[^/\s]+:\d+")
 _CONNECT_S, _WORKERS_S = 5, 10
 
 
@@ -37,8 +36,7 @@ def check_scheduler(address: str) -> None:
         ParameterError: it has another form.
         MachineError: dask.distributed is not installed.
     """
-    if not _ADDRESS.fullmatch(address):
-        raise ParameterError(f"scheduler must be tcp://HOST:PORT or tls://HOST:PORT, got {address!r}")
+    check_address(address)
     _distributed()
 
 

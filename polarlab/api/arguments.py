@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
+from experiments.simulation.address import check_address
 from experiments.spec.experiment import Experiment, keyword
 from experiments.spec.options import MAX_WORKERS, option_names
 from routing.plan.model import RoutePlan
@@ -62,12 +63,14 @@ def check_places(workers: int | None, scheduler: str | None) -> None:
 
     Raises:
         UsageError: both are given.
-        ParameterError: the number of processes is outside its domain.
+        ParameterError: the number of processes is outside its domain, or the address has another form.
     """
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
     if workers is not None and not (isinstance(workers, int) and 1 <= workers <= MAX_WORKERS):
-        raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers}")
+        raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers!r}")
+    if scheduler is not None:
+        check_address(scheduler)
 
 
 @contextlib.contextmanager

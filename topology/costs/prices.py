@@ -22,14 +22,16 @@ def _number(name: str, unit: str, text: str, least: float = 0) -> Parameter:
 
 PRICES = (
     Parameter(name="source", type=str, help="source of the prices", default=""),
-    _number("rate", "Gb/s", "rate of a link"),
+    Parameter(
+        name="rate", type=float, help="rate of a link", unit="Gb/s", above=0, most=_MOST, required=True
+    ),
     _number("electric-per-m", "$", "price of an electric cable for each Gb/s and m"),
     _number("electric-fixed", "$", "price of an electric cable for each Gb/s at a length of 0", -_MOST),
     _number("optic-per-m", "$", "price of an optic cable for each Gb/s and m"),
     _number("optic-fixed", "$", "price of an optic cable for each Gb/s at a length of 0", -_MOST),
     _number("router-per-port", "$", "price of a router for each port"),
     _number("router-fixed", "$", "price of a router beside that of its ports", -_MOST),
-    _number("lanes", "", "lanes of a port"),
+    Parameter(name="lanes", type=int, help="lanes of a port", least=0, most=_MOST, required=True),
     _number("lane-power", "W", "power of a lane"),
     _number("inside", "m", "length of a cable inside a rack"),
     _number("overhead", "m", "length of a cable between racks beyond the distance of the racks"),
@@ -62,7 +64,7 @@ class Prices:
     optic_fixed: float
     router_per_port: float
     router_fixed: float
-    lanes: float
+    lanes: int
     lane_power: float
     inside: float
     overhead: float

@@ -29,7 +29,7 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
 
 
 def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float, bool]:
-    """Returns the known loads that a search of one load after the other tries; how many run at once is no part of it.
+    """Returns the known loads that a search tries which takes one load after the other.
 
     Args:
         loads: the loads of the curve.

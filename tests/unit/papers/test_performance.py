@@ -222,6 +222,13 @@ def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, m
     assert not out.exists()
 
 
+@pytest.mark.parametrize(("name", "value"), [("workers", "2"), ("scheduler", "here"), ("scheduler", 8786)])
+def test_wrong_places_are_refused_where_nothing_is_simulated_too(tmp_path, name, value):
+    with pytest.raises(polarlab.ParameterError, match=rf"{name} must be .*, got {value!r}"):
+        polarlab.reproduce("polarfly", "fig2", out=tmp_path / "out", **{name: value})
+    assert not (tmp_path / "out").exists()
+
+
 def test_points_are_those_of_the_code_of_their_own_routing(tmp_path, monkeypatch):
     """A change to one routing voids the points of those that need its code, and no others."""
     package, root = "routing.algorithms", Path(code_version.__file__).parents[2]
