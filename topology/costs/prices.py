@@ -22,9 +22,7 @@ def _number(name: str, unit: str, text: str, least: float = 0) -> Parameter:
 
 PRICES = (
     Parameter(name="source", type=str, help="source of the prices", default=""),
-    Parameter(
-        name="rate", type=float, help="rate of a link", unit="Gb/s", above=0, most=_MOST, required=True
-    ),
+    _number("rate", "Gb/s", "rate of a link"),
     _number("electric-per-m", "$", "price of an electric cable for each Gb/s and m"),
     _number("electric-fixed", "$", "price of an electric cable for each Gb/s at a length of 0", -_MOST),
     _number("optic-per-m", "$", "price of an optic cable for each Gb/s and m"),

@@ -1,46 +1,126 @@
-"""Bisections of PolarStar by the kind of its supernodes, over the radix (Fig 13).
+"""Bisections over the radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernodes (Fig 13).
 
-Graphs up to the largest radix of which all can be built are halved by search. With Inductive-Quad supernodes
-there are halves of graphs of any size that cut no link between supernodes: f is an involution, links join
-(u, x) to (v, f(x)), and so halves that hold both or neither of each x and f(x) cut links inside supernodes
-only.
+Graphs up to the largest radix of which all PolarStars can be built are halved by search. With Inductive-Quad
+supernodes there are halves of graphs of any size that cut no link between supernodes: f is an involution,
+links join (u, x) to (v, f(x)), and so halves that hold both or neither of each x and f(x) cut links inside
+supernodes only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from experiments.papers.links import bisection_row
 from experiments.papers.model import Effort, Found, Row
-from experiments.papers.networks import network
+from experiments.papers.networks import Network, network
+from experiments.papers.polarstar.sizes import hyperx_sides, largest_bundleflies, largest_polarstar
 from topology.analysis.bisection import Bisection, bisect, search_remark
 from topology.families.low_diameter.polarstar_designs import Design, all_designs
 from topology.families.low_diameter.supernodes import Supernode, make_supernode
 from topology.networkx_graphs import NetworkxTopology
 
 _RADIXES = range(8, 129)
-_SEARCHED = 37  # the largest radix of which all can be built
+_SEARCHED, _QUICK = 37, 12  # 37 is the largest radix of which all can be built
+_JELLYFISH_RADIX = 24  # random graphs of larger radixes take longer to draw than to halve
+_POLARSTAR = "PolarStar"
+# Key of a claim -> name of the family.
+_COMPARED = {
+    "jellyfish": "Jellyfish",
+    "spectralfly": "Spectralfly",
+    "bundlefly": "Bundlefly",
+    "dragonfly": "Dragonfly",
+    "hyperx": "3-D HyperX",
+    "megafly": "Megafly",
+}
+# Orders p and q of the largest Spectralflies of diameter 3 up to that radix; those of radix 8, 14, 18, 20
+# and 32 have a larger diameter.
+_SPECTRALFLIES = ((11, 7), (23, 13), (29, 13))
 _KINDS = {"iq": "Inductive-Quad", "paley": "Paley"}
 _PAIRED = "Inductive-Quad, no link between supernodes cut"
 _COLUMNS = ("family", "radix", "routers", "links", "cut", "share", "halves", "method", "searches")
 
 
+def bisections(effort: Effort) -> Found:
+    """Returns the shares of links in bisections of families of diameter 3 over the radix (Fig 12).
+
+    A family is compared by the mean share over its radixes, with PolarStar's mean over the same. PolarStars
+    are the largest of each radix, dragonflies and Megaflies balanced.
+    """
+    radixes = range(_RADIXES[0], (_QUICK if effort.quick else _SEARCHED) + 1)
+    paired = _paired()
+    rows: list[Row] = []
+    shares: dict[str, dict[int, float]] = {_POLARSTAR: {}}
+    for radix in radixes:
+        design = largest_polarstar(radix)
+        rows.append(_row(_POLARSTAR, _polarstar(design), effort))
+        shares[_POLARSTAR][radix] = _share(rows[-1], paired if design.supernode == "iq" else {})
+    for family, one in _others(radixes):
+        rows.append(_row(family, one, effort))
+        shares.setdefault(family, {})[rows[-1]["radix"]] = rows[-1]["share"]
+    if effort.quick:  # claims are on means over all radixes
+        return Found({}, rows, search_remark())
+    own = shares[_POLARSTAR]
+    values = {
+        key: float(np.mean([*shares[family].values()]) / np.mean([own[radix] for radix in shares[family]]))
+        for key, family in _COMPARED.items()
+    }
+    return Found(values, rows, search_remark())
+
+
+def _others(radixes: range) -> Iterator[tuple[str, Network]]:
+    """Yields networks with the names of their families, one of each radix that a family has."""
+    for radix in range(radixes[0], min(radixes[-1], _JELLYFISH_RADIX) + 1):
+        routers = largest_polarstar(radix).routers
+        routers += routers * radix % 2  # random graphs have an even number of ends of links
+        yield "Jellyfish", network(f"JF {radix}", "jellyfish", routers=routers, degree=radix)
+    for p, q in _SPECTRALFLIES:
+        if p + 1 in radixes:
+            yield "Spectralfly", network(f"SF {p}", "spectralfly", p=p, q=q)
+    for radix, (q, degree) in largest_bundleflies(radixes[-1]).items():
+        if radix in radixes:
+            yield "Bundlefly", network(f"BF {radix}", "bundlefly", q=q, degree=degree)
+    for radix in radixes:
+        if radix % 3 == 2:
+            h = (radix + 1) // 3
+            yield "Dragonfly", network(f"DF {radix}", "dragonfly", a=2 * h, h=h)
+        yield "3-D HyperX", network(f"HX {radix}", "hyperx", shape="x".join(map(str, hyperx_sides(radix))))
+        if radix % 2 == 0:
+            yield "Megafly", network(f"MF {radix}", "megafly", rho=radix // 2, a=radix)
+
+
+def _row(family: str, one: Network, effort: Effort) -> Row:
+    """Returns the row of a network that is halved by search."""
+    found = bisection_row(family, one, effort)
+    return {column: found[column] for column in _COLUMNS}
+
+
+def _paired() -> dict[int, Row]:
+    """Returns the rows of the halves that cut no link between supernodes, by the radixes that have such."""
+    return {row["radix"]: row for row in map(paired_row, _largest("iq")) if row}
+
+
+def _share(row: Row, paired: Mapping[int, Row]) -> float:
+    """Returns the least share of links between halves that is known of a row's network."""
+    return float(min(row["share"], paired.get(row["radix"], row)["share"]))
+
+
+def _polarstar(design: Design) -> Network:
+    """Returns the network of a design."""
+    kind = design.supernode
+    return network(f"PS {kind}", "polarstar", q=design.q, supernode=kind, degree=design.degree)
+
+
 def bisections_by_supernode(effort: Effort) -> Found:
     """Returns the shares of links in bisections of the largest PolarStar of each radix and kind (Fig 13)."""
-    paired = {row["radix"]: row for row in map(paired_row, _largest("iq")) if row}
+    paired = _paired()
     rows: list[Row] = []
     spread: dict[str, float] = {}
     for kind, name in _KINDS.items():
-        shares = []
-        for design in _largest(kind, _SEARCHED):
-            one = network(name, "polarstar", q=design.q, supernode=kind, degree=design.degree)
-            row = bisection_row(name, one, effort)
-            rows.append({column: row[column] for column in _COLUMNS})
-            known = paired.get(row["radix"], row) if kind == "iq" else row
-            shares.append(min(row["share"], known["share"]))
-        spread[kind] = float(np.std(shares))
+        own = [_row(name, _polarstar(design), effort) for design in _largest(kind, _SEARCHED)]
+        rows += own
+        spread[kind] = float(np.std([_share(row, paired if kind == "iq" else {}) for row in own]))
     return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from experiments.papers.links import failures_plot
 from experiments.papers.model import Item, Plot
 from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
-from experiments.papers.polarstar.bisections import bisections_by_supernode
-from experiments.papers.polarstar.links import bisections, link_failures
+from experiments.papers.polarstar.bisections import bisections, bisections_by_supernode
+from experiments.papers.polarstar.failures import link_failures
 from experiments.papers.polarstar.motifs import motif_times
 from experiments.papers.polarstar.performance import (
     adversarial,
@@ -53,9 +53,9 @@ ITEMS: Mapping[str, AnyItem] = {
         Plot("curve", "speed", "network and routing", "speed / dragonfly", bars=True, panels="motif"),
     ),
     "fig12": Item(
-        "Share of links in a bisection, networks of Table 3",
+        "Share of links in a bisection of families of diameter 3",
         bisections,
-        Plot("family", "share", "network", "links between halves / links", bars=True),
+        Plot("radix", "share", "network radix", "links between halves / links", by="family"),
     ),
     "fig13": Item(
         "Share of links in a bisection by the kind of supernodes",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 from experiments.papers.links import geometric_mean
@@ -16,7 +15,7 @@ from experiments.papers.sizes import (
     up_to,
 )
 from topology.analysis.moore import moore_bound
-from topology.families.low_diameter.polarstar_designs import all_designs
+from topology.families.low_diameter.polarstar_designs import Design, all_designs
 from topology.families.low_diameter.slimfly import mms_radix
 from topology.families.low_diameter.supernodes import supernode_exists, supernode_order
 from topology.finite_fields.prime_powers import prime_power
@@ -46,18 +45,54 @@ def _largest_by_family() -> dict[str, dict[int, int]]:
     designs = {radix: [one for one in all_designs(radix) if one.supernode in _KINDS] for radix in _RADIXES}
     return {
         "PolarStar": {radix: found[0].routers for radix, found in designs.items() if found},
-        "Bundlefly": largest_sizes(_bundleflies()),
+        "Bundlefly": {
+            radix: _bundlefly_routers(*largest)
+            for radix, largest in largest_bundleflies(_RADIXES[-1]).items()
+        },
         "Dragonfly": largest_sizes((one.radix, one.routers) for one in members_of_family("dragonfly")),
-        "3-D HyperX": {radix: prod((radix + 3 + place) // 3 for place in range(3)) for radix in _RADIXES},
+        "3-D HyperX": {radix: prod(hyperx_sides(radix)) for radix in _RADIXES},
     }
 
 
-def _bundleflies() -> Iterator[tuple[int, int]]:
-    """Yields radix and routers of Bundleflies with Paley supernodes of 2 d' + 1 routers."""
-    for q in slimfly_orders(_RADIXES[-1]):
-        for order in prime_powers_below(2 * _RADIXES[-1]):
-            if order % 4 == 1:
-                yield mms_radix(q) + (order - 1) // 2, 2 * q * q * order
+def largest_bundleflies(most: int) -> dict[int, tuple[int, int]]:
+    """Returns radix -> q and d' of the largest Bundlefly with Paley supernodes of 2 d' + 1 routers.
+
+    Args:
+        most: the largest radix.
+    """
+    members = (
+        (mms_radix(q) + (order - 1) // 2, (q, (order - 1) // 2))
+        for q in slimfly_orders(most)
+        for order in prime_powers_below(2 * most)
+        if order % 4 == 1
+    )
+    largest: dict[int, tuple[int, int]] = {}
+    for radix, member in members:
+        if radix <= most and _bundlefly_routers(*member) > _bundlefly_routers(*largest.get(radix, (0, 0))):
+            largest[radix] = member
+    return dict(sorted(largest.items()))
+
+
+def _bundlefly_routers(q: int, degree: int) -> int:
+    return 2 * q * q * (2 * degree + 1)
+
+
+def hyperx_sides(radix: int) -> tuple[int, ...]:
+    """Returns the sides of the largest 3-D HyperX of a radix.
+
+    Args:
+        radix: the radix, at least 3.
+    """
+    return tuple((radix + 3 + place) // 3 for place in range(3))
+
+
+def largest_polarstar(radix: int) -> Design:
+    """Returns the largest PolarStar of a radix with one of the paper's kinds of supernodes.
+
+    Args:
+        radix: the radix, at least 8.
+    """
+    return next(one for one in all_designs(radix) if one.supernode in _KINDS)
 
 
 def scales(_effort: Effort) -> Found:

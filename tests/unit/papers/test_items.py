@@ -127,6 +127,22 @@ def test_the_bisection_of_polarstar_s_table_3_is_that_of_halves_of_pairs():
     assert paired_row(Design(11, "iq", 4)) is None
 
 
+def test_bisections_of_families_of_diameter_3_are_of_one_network_of_each_radix():
+    rows = ITEMS["polarstar"]["fig12"].compute(Effort(quick=True)).rows
+    sizes = {(row["family"], row["radix"]): (row["routers"], row["links"]) for row in rows}
+    assert len(sizes) == len(rows)
+    # By formulas: ER_9 times 8 routers, as many of a random graph; LPS(11, 7); a = 6, h = 3; 5 x 5 x 4.
+    assert sizes["PolarStar", 12] == sizes["Jellyfish", 12] == (584, 3504)
+    assert sizes["Spectralfly", 12] == (168, 1008)
+    assert sizes["Bundlefly", 11] == (2 * 5 * 5 * 9, 225 * 11)
+    assert sizes["Dragonfly", 8] == (6 * 19, 114 * 4)
+    assert sizes["3-D HyperX", 11] == (100, 550)
+    assert sizes["Megafly", 8] == (8 * 17, 17 * 4 * 4 + 17 * 16 // 2)
+    # HyperX halved across an even side of n routers: n^2 / 4 links for each of the lines along it.
+    [share] = [row["share"] for row in rows if (row["family"], row["radix"]) == ("3-D HyperX", 9)]
+    assert share == pytest.approx(4 * 16 / (64 * 9 / 2))
+
+
 def test_sizes_of_polarstar_s_abstract():
     """Geometric means over radix 8 to 128: 1.9 of Dragonfly and 6.7 of 3-D HyperX, by formulas alone."""
     values = ITEMS["polarstar"]["fig1"].compute(Effort()).values
