@@ -14,6 +14,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ from experiments.papers.registry import ITEMS
 DOCS = Path(__file__).resolve().parents[1]
 KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
+# Paper -> item -> what was found, in sentences.
+FOUND = tomllib.loads(Path(__file__).with_name("found.toml").read_text("utf-8"))
 _COPIED = (".csv", "-claims.csv", ".json", ".png")
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
 _WITHIN = {"True": "yes", "False": "**no**", "": NOT_COMPUTED}
@@ -138,6 +141,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
         yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."
     if (KEPT / f"{paper}-{name}.png").exists():
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
+    yield plain(FOUND[paper][name])
     rows = _kept_rows(f"{paper}-{name}-claims")
     if not rows:
         if paper != BEYOND:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -152,11 +153,22 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         for row in own if plot.full else []:
             if not row[plot.full]:
                 axes.plot(row[plot.x], row[plot.y], marker, color=colour, **_HOLLOW)
-    for letter in plot.log if any(row[plot.y] > 0 for row in rows) else "":
+    logarithmic: str = plot.log if any(row[plot.y] > 0 for row in rows) else ""
+    if "x" not in logarithmic and _is_wide(plot, rows):
+        logarithmic += "x"
+    for letter in logarithmic:
         axes.set(**{f"{letter}scale": "log"})
         plain_log_labels(getattr(axes, f"{letter}axis"))
-    if "x" not in plot.log:
+    if "x" not in logarithmic:
         axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=_TICK_STEPS))
+
+
+def _is_wide(plot: Plot, rows: Sequence[Row]) -> bool:
+    """Returns whether the places of rows are so far apart that their axis must be logarithmic."""
+    if plot.wide == math.inf:
+        return False
+    places = [row[plot.x] for row in rows]
+    return bool(max(places) >= plot.wide * min(places) > 0)
 
 
 def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -59,6 +60,8 @@ class Plot:
         by: column of the name of a curve; empty for a single one.
         bars: whether a row is a bar, and not a point of a curve.
         log: the axes that are logarithmic: `xy`, `y` or none.
+        wide: ratio of a panel's greatest and least places from which its horizontal axis is logarithmic, so
+            that curves which end early are not drawn on top of each other.
         panels: column of the name of a panel, side by side; empty for a single one.
         error: column of half the width of the interval of the height; empty without.
         low, high: columns of the ends of the interval of the height, in the place of `error`; empty without.
@@ -74,6 +77,7 @@ class Plot:
     by: str = ""
     bars: bool = False
     log: Literal["xy", "y", ""] = ""
+    wide: float = math.inf
     panels: str = ""
     error: str = ""
     low: str = ""

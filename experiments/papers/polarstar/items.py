@@ -50,7 +50,7 @@ ITEMS: Mapping[str, AnyItem] = {
     "fig11": PlacedItem(
         "Speed of an allreduce and of Sweep3D over that of the dragonfly",
         motif_times,
-        Plot("curve", "speed", "network and routing", "speed / dragonfly", bars=True, panels="motif"),
+        Plot("curve", "speed", "network and routing", "speed / dragonfly", bars=True, panels="panel"),
     ),
     "fig12": Item(
         "Share of links in a bisection of families of diameter 3",

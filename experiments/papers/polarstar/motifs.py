@@ -77,11 +77,12 @@ def motif_times(effort: Effort, place: Place) -> Found:
     rows = [
         {
             "motif": name,
+            "panel": f"{name}, over {_base(curve)}",
             "curve": curve,
             "cycles": one.cycles,
             "ideal_cycles": one.ideal_cycles,
             "slowdown": round(one.cycles / one.ideal_cycles, 4),
-            "speed": round(_dragonfly(of_motif, curve).cycles / one.cycles, 4),
+            "speed": round(of_motif[_base(curve)].cycles / one.cycles, 4),
         }
         for name, of_motif in times.items()
         for curve, one in of_motif.items()
@@ -89,9 +90,9 @@ def motif_times(effort: Effort, place: Place) -> Found:
     return Found({} if effort.quick else speed_ratios(times), rows)
 
 
-def _dragonfly(times: Mapping[str, StoredTime], curve: str) -> StoredTime:
-    """Returns the time of the dragonfly under the like routing; beside the tree, under UGAL."""
-    return times["DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"]
+def _base(curve: str) -> str:
+    """Returns the name of the dragonfly under the like routing; beside the tree, under UGAL."""
+    return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 
 
 def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Value | float]:

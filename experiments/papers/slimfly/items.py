@@ -38,7 +38,13 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig5c": Item(
         "Links in a bisection for each endpoint",
         bisections,
-        Plot("family", "per_endpoint", "network", "links between halves / endpoints", bars=True),
+        Plot(
+            "network",
+            "per_endpoint",
+            "network and its endpoints",
+            "links between halves / endpoints",
+            bars=True,
+        ),
     ),
     "fig6": SimulatedItem(
         "Latency of Slim Fly, a dragonfly and a fat tree over the load",

@@ -46,10 +46,10 @@ def bisections(effort: Effort) -> Found:
         row = bisection_row(family, one.network, effort)
         per_endpoint[family] = row["cut"] / one.endpoints
         over_formula[family] = _over_torus_formula(row)
-        rows.append({**row, "endpoints": one.endpoints, "per_endpoint": per_endpoint[family]})
+        rows.append(_with_endpoints(row, one.endpoints))
     torus = network("T3D", "torus", shape="10x10x10")
-    row = bisection_row("T3D of 10 routers a side", torus, effort)
-    rows.append({**row, "endpoints": row["routers"], "per_endpoint": row["cut"] / row["routers"]})
+    row = bisection_row("T3D, side 10", torus, effort)
+    rows.append(_with_endpoints(row, row["routers"]))
     values = {
         "hypercube": per_endpoint["HC"],
         "long hop": per_endpoint["LH-HC"],
@@ -62,6 +62,12 @@ def bisections(effort: Effort) -> Found:
         / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
     }
     return Found(values, rows, search_remark())
+
+
+def _with_endpoints(row: Row, endpoints: int) -> Row:
+    """Returns the row of a bisection with the endpoints of the network, which are of different numbers."""
+    network = f"{row['family']}, N = {endpoints:,}"
+    return {**row, "network": network, "endpoints": endpoints, "per_endpoint": row["cut"] / endpoints}
 
 
 def _over_torus_formula(row: Row) -> float:

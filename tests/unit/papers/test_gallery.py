@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from papers_page import KEPT, PAGE, papers_page
+from papers_page import FOUND, KEPT, PAGE, papers_page
 
 from experiments.papers.claims import claims_of, claims_of_item
 from experiments.papers.registry import ITEMS
@@ -25,6 +25,11 @@ def test_every_computed_item_is_kept_with_its_claims(paper, item):
         assert row["value"] == "" or claim.holds(float(row["value"])) == (row["within"] == "True")
     assert (KEPT / f"{paper}-{item}.csv").exists()
     assert (KEPT / f"{paper}-{item}.png").exists() == (ITEMS[paper][item].plot is not None)
+
+
+def test_what_was_found_is_told_of_every_item_and_of_no_other():
+    assert {(paper, item) for paper, items in FOUND.items() for item in items} == set(COMPUTED)
+    assert all(10 < len(text.split()) <= 70 for items in FOUND.values() for text in items.values())
 
 
 def test_the_table_of_claims_counts_every_claim_once():
