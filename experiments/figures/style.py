@@ -13,7 +13,7 @@ from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -45,6 +45,9 @@ _CURVES = {
     "four-color-valiant": ("P", "#2f7f93"),
 }
 _FURTHER_MARKERS, _HUES = "PX<>*dphH8", 24
+# Up to so many decades an axis has labels between those of powers of ten as well: some, or all.
+_LABELLED_DECADES = (2.5, 0.4)
+_NARROW = 5000.0  # ratio of the ends of a horizontal axis up to which it has labels between them
 
 
 def curve_style(routing: str) -> tuple[str, str]:
@@ -175,14 +178,28 @@ def crossed_handle(reason: str) -> Line2D:
 
 
 class _PlainLogFormatter(LogFormatter):
+    """Labels with 480, not with 4.8 x 10^2; beside each other there is room for few of them."""
+
+    def __init__(self, *, horizontal: bool) -> None:
+        super().__init__(minor_thresholds=_LABELLED_DECADES)
+        self._horizontal = horizontal
+
     def __call__(self, x: float, pos: int | None = None) -> str:
-        return f"{x:g}" if super().__call__(x, pos) else ""
+        shown = self._has_room(x) if self._horizontal else bool(super().__call__(x, pos))
+        return f"{x:g}" if shown else ""
+
+    def _has_room(self, x: float) -> bool:
+        """Returns whether a label is shown of a horizontal axis: those of 1, 2 and 5, or only of 1."""
+        low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
+        digits = "125" if 0 < low < high <= low * _NARROW else "1"
+        return f"{x:.0e}"[0] in digits
 
 
 def plain_log_labels(axis: Axis) -> None:
     """Labels a logarithmic axis with 480, not with 4.8 x 10^2."""
-    axis.set_major_formatter(_PlainLogFormatter())
-    axis.set_minor_formatter(_PlainLogFormatter())
+    horizontal = isinstance(axis, XAxis)
+    axis.set_major_formatter(_PlainLogFormatter(horizontal=horizontal))
+    axis.set_minor_formatter(_PlainLogFormatter(horizontal=horizontal))
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
