@@ -27,6 +27,7 @@ from topology.costs.prices import Prices
 
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
+_LEAST = 50  # endpoints; a dragonfly of 6 would stretch the axes
 _LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
 _MORE = 1500  # endpoints
 
@@ -105,12 +106,12 @@ def _change(cost: float, base: float) -> float | None:
 
 
 def costs_by_size(effort: Effort) -> Found:
-    """Returns the costs of balanced networks by the number of their endpoints (Fig 11)."""
+    """Returns cost and power of balanced networks by the number of their endpoints, from 50 on (Fig 11)."""
     prices = effort.prices or paper_prices()
     limit = _QUICK_LIMIT if effort.quick else _LIMIT
     rows: list[Row] = []
     for members in FAMILIES.values():
-        rows += [_row("balanced", one, prices) for one in members if one.endpoints <= limit]
+        rows += [_row("balanced", one, prices) for one in members if _LEAST <= one.endpoints <= limit]
     return Found({}, rows)
 
 
