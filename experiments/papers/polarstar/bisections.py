@@ -55,7 +55,7 @@ def bisections(effort: Effort) -> Found:
     for radix in radixes:
         design = largest_polarstar(radix)
         rows.append(_row(_POLARSTAR, _polarstar(design), effort))
-        shares[_POLARSTAR][radix] = _share(rows[-1], paired if design.supernode == "iq" else {})
+        shares[_POLARSTAR][radix] = known_share(rows[-1], paired if design.supernode == "iq" else {})
     for family, one in _others(radixes):
         rows.append(_row(family, one, effort))
         shares.setdefault(family, {})[rows[-1]["radix"]] = rows[-1]["share"]
@@ -101,8 +101,13 @@ def _paired() -> dict[int, Row]:
     return {row["radix"]: row for row in map(paired_row, _largest("iq")) if row}
 
 
-def _share(row: Row, paired: Mapping[int, Row]) -> float:
-    """Returns the least share of links between halves that is known of a row's network."""
+def known_share(row: Row, paired: Mapping[int, Row]) -> float:
+    """Returns the least share of links between halves that is known of a row's network.
+
+    Args:
+        row: the row, whose halves were found by search.
+        paired: rows of other halves, by the radix.
+    """
     return float(min(row["share"], paired.get(row["radix"], row)["share"]))
 
 
@@ -120,7 +125,7 @@ def bisections_by_supernode(effort: Effort) -> Found:
     for kind, name in _KINDS.items():
         own = [_row(name, _polarstar(design), effort) for design in _largest(kind, _SEARCHED)]
         rows += own
-        spread[kind] = float(np.std([_share(row, paired if kind == "iq" else {}) for row in own]))
+        spread[kind] = float(np.std([known_share(row, paired if kind == "iq" else {}) for row in own]))
     return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 

@@ -54,6 +54,27 @@ def test_panels_that_share_an_axis_show_the_lowest_point_of_all():
     assert all(axes.get_ylim()[0] < 12 for axes in panels)
 
 
+def labels(axis):
+    axis.axes.figure.canvas.draw()
+    low, high = sorted(axis.get_view_interval())
+    shown = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    return {tick.label1.get_text() for tick in shown if low <= tick.get_loc() <= high} - {""}
+
+
+def test_loads_far_apart_are_on_a_logarithmic_axis_of_their_panel_alone():
+    uniform = rows_of_a_curve("uniform", (0.2, 15.0, True), (1.0, 60.0, True))
+    tornado = rows_of_a_curve("tornado", (0.02, 20.0, True), (0.4, 300.0, True))
+    panels = draw_item("title", latency_plot(), uniform + tornado).axes
+    assert [axes.get_xscale() for axes in panels] == ["linear", "log"]
+    assert labels(panels[1].xaxis) == {"0.02", "0.05", "0.1", "0.2"}
+
+
+def test_a_logarithmic_axis_of_two_decades_has_labels_between_powers_of_ten():
+    rows = rows_of_a_curve("uniform", (0.2, 10.0, True), (0.8, 400.0, True))
+    [axes] = draw_item("title", latency_plot(), rows).axes
+    assert {"10", "20", "100", "200"} <= labels(axes.yaxis)
+
+
 def test_numbers_of_bars_are_beyond_their_intervals():
     sheet = Sheet(["name"], {"load": "saturation, uniform"})
     rows = [

@@ -12,7 +12,7 @@ from experiments.papers.findings import findings, note_on
 from experiments.papers.links import Failures
 from experiments.papers.model import Effort, Item, Value
 from experiments.papers.polarfly.expansion import plain_copies
-from experiments.papers.polarstar.bisections import paired_halves, paired_row
+from experiments.papers.polarstar.bisections import known_share, paired_halves, paired_row
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import checked
 from experiments.papers.sizes import prime_powers_below
@@ -125,6 +125,12 @@ def test_the_bisection_of_polarstar_s_table_3_is_that_of_halves_of_pairs():
     row = paired_row(Design(11, "iq", 3))
     assert (row["radix"], row["links"], row["cut"], row["halves"]) == (15, 7980, 1064, "532/532")
     assert paired_row(Design(11, "iq", 4)) is None
+
+
+def test_the_least_known_share_of_a_polarstar_counts():
+    found, paired = {"radix": 15, "share": 0.2}, {"radix": 15, "share": 0.13}
+    assert known_share(found, {15: paired}) == known_share(paired, {15: found}) == 0.13
+    assert known_share(found, {16: paired}) == 0.2
 
 
 def test_bisections_of_families_of_diameter_3_are_of_one_network_of_each_radix():
