@@ -149,10 +149,11 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
             yield "The paper has curves, and states no number." if curves else "It has no claims of its own."
         return
     yield table(
-        ("claim", "paper", "ours", "tolerance", "within"),
+        ("claim", "section", "paper", "ours", "tolerance", "within"),
         [
             (
                 plain(row["claim"]),
+                plain(row["section"]),
                 f"{_BOUNDS[row['bound']]}{float(row['paper']):g}",
                 _value(row),
                 f"{float(row['tolerance']):g}",

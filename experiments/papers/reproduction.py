@@ -34,6 +34,10 @@ from topology.parameters import hint
 _PACKAGES = ("topology", "experiments/papers")
 
 
+class NoPointsError(UsageError):
+    """None of an item's curves has been simulated, and none is to be."""
+
+
 @dataclass(frozen=True)
 class ComputedItem:
     """Record of an item that is computed.
@@ -150,8 +154,8 @@ def reproduce_item(
         clock: () -> seconds, for the duration.
 
     Raises:
-        UsageError: the paper or the item is unknown, the item is not computed, or the folder lacks curves
-            without which nothing can be shown.
+        UsageError: the paper or the item is unknown, or the item is not computed.
+        NoPointsError: the folder lacks curves without which nothing can be shown.
         ParameterError: the folder has the item with another effort, or a damaged record.
         MachineError: a network does not fit into the memory, or a cluster does not answer.
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
@@ -227,7 +231,7 @@ def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | 
     curves = measured(item.curves(effort), effort, place)
     found = item.find(curves, effort)
     if not found.rows:
-        raise UsageError(f"{place.directory.path} has no points of these curves yet: simulate one of them")
+        raise NoPointsError(f"{place.directory.path} has no points of these curves yet: simulate one of them")
     missing = tuple(curve.name for curve, one in curves.items() if not one.complete)
     return found, round(sum(one.seconds for one in curves.values()), 1), missing
 

@@ -67,7 +67,7 @@ def check_places(workers: int | None, scheduler: str | None) -> None:
     """
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
-    if workers is not None and not (isinstance(workers, int) and 1 <= workers <= MAX_WORKERS):
+    if workers is not None and not (type(workers) is int and 1 <= workers <= MAX_WORKERS):
         raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers!r}")
     if scheduler is not None:
         check_address(scheduler)

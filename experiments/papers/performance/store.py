@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -54,6 +55,9 @@ class StoredPoint(CurvePoint):
 
     def __post_init__(self) -> None:
         """Raises ValueError of a row that no simulation can have written."""
+        measured = (self.seconds, self.latency_cycles, self.accepted_ci95, self.latency_ci95_cycles)
+        if any(number is not None and number < 0 for number in measured):
+            raise ValueError(f"times and intervals must not be below 0, got {measured}")
         shares = (self.offered, self.accepted)
         if not 0 < self.load <= 1 or not all(0 <= share <= _MOST_SHARE for share in shares):
             raise ValueError(f"loads must be shares of a full one, got {self.load}, {shares}")
@@ -92,8 +96,10 @@ class RowStore(Generic[RowT]):
         """
         self._directory, self._name = directory, name
         self._columns = tuple(kind.__dataclass_fields__)
-        directory.drop_torn_row(name)
         file, self._known = directory.path / name, {}
+        if file.exists():
+            _check_header(file, self._columns)
+        directory.drop_torn_row(name)
         if file.exists():
             self._known = {row.digest: row for row in _read_rows(file, kind)}
 
@@ -115,6 +121,22 @@ class RowStore(Generic[RowT]):
         values = {name: getattr(row, name) for name in self._columns}
         written = {name: "" if value is None else value for name, value in values.items()}
         self._directory.append_row(self._name, self._columns, written)
+
+
+def _check_header(file: Path, columns: Sequence[str]) -> None:
+    """Raises ParameterError unless a file begins with the names of columns, or with a torn part of them.
+
+    It is asked before anything is written: a torn row is dropped, and rows are added below the header.
+    """
+    with file.open("rb") as content:
+        line = content.readline().decode("utf-8-sig", errors="replace")
+    first = line.rstrip("\r\n")
+    torn = not line.endswith("\n") and ",".join(columns).startswith(first)
+    if not torn and {*first.split(",")} != {*columns}:
+        raise ParameterError(
+            f"{file} is damaged at line 1, or another table: its columns must be {', '.join(columns)}; "
+            "put the line right, or the file elsewhere"
+        )
 
 
 def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:

@@ -16,13 +16,19 @@ from experiments.papers.options import ALL, SEEDS
 from experiments.papers.performance.model import Place
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import ITEMS, check_paper, is_priced, item_of, items_of_all
-from experiments.papers.reproduction import CheckedClaim, ReproducedItem, check_labels, reproduce_item
+from experiments.papers.reproduction import (
+    CheckedClaim,
+    NoPointsError,
+    ReproducedItem,
+    check_labels,
+    reproduce_item,
+)
 from experiments.results.run_directory import kept_directory
 from polarlab.api.arguments import check_places
 from polarlab.api.frames import Rows, Table
 from polarlab.api.requests import Folder
 from topology.costs.prices import Prices
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 
 __all__ = ["PAPERS", "CheckedClaim", "ReproducedItem"]  # for the command line
 
@@ -73,12 +79,14 @@ class Reproduction(Table):
         folder: folder of the files.
         items: the items.
         report: the page with all items; None where a single one was asked for.
+        skipped: items of all that are left out, since none of their curves has been simulated or is to be.
     """
 
     paper: str
     folder: Path
     items: tuple[ReproducedItem, ...]
     report: Path | None = None
+    skipped: tuple[str, ...] = ()
 
     @property
     def claims(self) -> list[CheckedClaim]:
@@ -136,10 +144,11 @@ def reproduce(
             taken, and claims on curves that lack some are not computed.
 
     Raises:
+        TypeError: a keyword is unknown.
         UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices
             or no curves, or the folder lacks curves without which nothing can be shown.
-        ParameterError: `seeds` is outside its domain, the prices are wrong, or the folder has the item with
-            other options.
+        ParameterError: `seeds` or `quick` is outside its domain, the prices are wrong, or the folder has the
+            item with other options.
         MachineError: a network does not fit into the memory, the scheduler does not answer, or real packets
             are asked for and this process does not run as root.
         KeyboardInterrupt: Ctrl-C; the folder has what was simulated until then.
@@ -152,8 +161,7 @@ def reproduce(
         (True, 993.0)
     """
     check_paper(paper)
-    if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
-        raise UsageError(f"out must be a folder, got {out!r}")
+    _check_types(quick, out, places)
     if item != ALL:
         item_of(paper, item)
     if seeds is not None:
@@ -167,7 +175,8 @@ def reproduce(
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
         place = Place(directory, places.get("workers"), places.get("scheduler"), paced(progress), labels)
-        items = tuple(reproduce_item(paper, name, effort, place) for name in names)
+        found = {name: _item(paper, name, effort, place, needed=item != ALL) for name in names}
+        items = tuple(one for one in found.values() if one is not None)
         report = None
         if item == ALL:
             from experiments.report.page import REPORT, rendered
@@ -175,7 +184,28 @@ def reproduce(
 
             directory.write_text(REPORT, rendered(paper_page(paper, items, effort, folder)))
             report = folder / REPORT
-        return Reproduction(paper, folder, items, report)
+        skipped = tuple(name for name, one in found.items() if one is None)
+        return Reproduction(paper, folder, items, report, skipped)
+
+
+def _check_types(quick: bool, out: Folder | None, places: Mapping[str, Any]) -> None:
+    """Raises an error unless arguments are of the types that type checkers want."""
+    if unknown := places.keys() - Places.__annotations__.keys():
+        raise TypeError(f"reproduce() got an unexpected keyword argument {min(unknown)!r}")
+    if not isinstance(quick, bool):
+        raise ParameterError(f"quick must be True or False, got {quick!r}")
+    if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
+        raise UsageError(f"out must be a folder, got {out!r}")
+
+
+def _item(paper: str, name: str, effort: Effort, place: Place, *, needed: bool) -> ReproducedItem | None:
+    """Returns an item; None if nothing of it is simulated, which is an error where the item is needed."""
+    try:
+        return reproduce_item(paper, name, effort, place)
+    except NoPointsError:
+        if needed:
+            raise
+        return None
 
 
 def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:

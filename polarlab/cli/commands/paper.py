@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Status:
         ]
         claims = [vars(claim) for claim in found.claims]
         report = None if found.report is None else str(found.report)
-        result = {"paper": found.paper, "out": str(found.folder), "report": report}
+        result = {"paper": found.paper, "out": str(found.folder), "report": report, "skipped": found.skipped}
         print_result(arguments, {**result, "items": items, "claims": claims})
     else:
         _print(found)
@@ -110,6 +110,8 @@ def _print(found: polarlab.Reproduction) -> None:
             print_text(f"not simulated to their end: {'; '.join(item.missing)}")
         print_text(f"files: {found.folder / item.item}.*{again}{_simulations(item)}")
         print()
+    if found.skipped:
+        print_text(f"left out, as no curve of theirs has been simulated: {', '.join(found.skipped)}")
     if found.report is not None:
         print_text(f"all of it on one page: {found.report}")
     if found.claims:

@@ -222,11 +222,29 @@ def test_wrong_places_are_one_line_and_leave_nothing(tmp_path, capfd, options, m
     assert not out.exists()
 
 
-@pytest.mark.parametrize(("name", "value"), [("workers", "2"), ("scheduler", "here"), ("scheduler", 8786)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("workers", "2"), ("workers", True), ("scheduler", "here"), ("scheduler", 8786), ("quick", 3)],
+)
 def test_wrong_places_are_refused_where_nothing_is_simulated_too(tmp_path, name, value):
     with pytest.raises(polarlab.ParameterError, match=rf"{name} must be .*, got {value!r}"):
         polarlab.reproduce("polarfly", "fig2", out=tmp_path / "out", **{name: value})
     assert not (tmp_path / "out").exists()
+
+
+def test_a_keyword_that_is_unknown_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'worker'"):
+        polarlab.reproduce("polarfly", "fig2", out=tmp_path / "out", worker=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_items_leave_out_those_without_points(tmp_path, capfd, monkeypatch):
+    items = {name: ITEMS["polarfly"][name] for name in ("table5", "fig9", "fig11")}
+    monkeypatch.setitem(ITEMS, "polarfly", items)
+    options = ["--quick", "--curves", "PF-MIN:perm1hop", "--out", str(tmp_path)]
+    assert main(["paper", "polarfly", "all", *options]) == 0
+    assert "left out, as no curve of theirs has been simulated: fig11" in capfd.readouterr().out
+    assert {"table5.json", "fig9.json", "report.html"} <= {one.name for one in tmp_path.iterdir()}
 
 
 def test_points_are_those_of_the_code_of_their_own_routing(tmp_path, monkeypatch):

@@ -36,11 +36,36 @@ def test_a_torn_last_row_is_dropped(tmp_path):
         (HEADER + FIRST + SECOND.replace(b"0.01248", b"nan"), 3),
         (HEADER + FIRST + SECOND.replace(b"0.0125,", b"7,"), 3),
         (HEADER + FIRST + SECOND.replace(b"0.012477", b"-0.1"), 3),
-        (FIRST + SECOND, 2),
-        (bytes(range(256)) + b"\n", 1),
+        (HEADER + FIRST + SECOND.replace(b"14.44", b"-5"), 3),
+        (HEADER + FIRST + SECOND.replace(b"0.7,0.0125", b"-1,0.0125"), 3),
     ],
 )
 def test_a_damaged_table_is_refused_and_kept(content, line, tmp_path):
     with pytest.raises(polarlab.ParameterError, match=rf"points.csv is damaged at line {line} or the next; "):
         opened(tmp_path, content)
     assert (tmp_path / POINTS).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"my precious notes\n",
+        b"my precious notes",
+        HEADER.replace(b",", b";") + FIRST.replace(b",", b";"),
+        FIRST + SECOND,
+        bytes(range(256)) + b"\n",
+        b"\xff\xfe\0bad",
+    ],
+)
+def test_another_table_is_refused_and_kept(content, tmp_path):
+    """Points were once appended to such a file as empty rows, and a file of one line was removed."""
+    with pytest.raises(polarlab.ParameterError, match=r"points.csv is damaged at line 1, or another table"):
+        opened(tmp_path, content)
+    assert (tmp_path / POINTS).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"load,offered", HEADER, HEADER.replace(b"digest,curve", b"curve,digest")]
+)
+def test_a_table_without_rows_is_one(content, tmp_path):
+    assert opened(tmp_path, content).get("a" * 16) is None

@@ -137,7 +137,7 @@ def run(*words):
 def test_json_has_the_claims(tmp_path, capsys):
     assert run("polarfly", "table5", "--json", "--out", tmp_path) == 0
     result = json.loads(capsys.readouterr().out)
-    assert list(result) == ["paper", "out", "report", "items", "claims"]
+    assert list(result) == ["paper", "out", "report", "skipped", "items", "claims"]
     keys = ["item", "claim", "section", "paper", "value", "interval", "bound", "tolerance", "within", "note"]
     assert all(list(claim) == keys for claim in result["claims"])
     assert (result["claims"][0]["paper"], result["claims"][0]["value"]) == (993, 993)
