@@ -47,6 +47,11 @@ def papers_page() -> str:
         f"date and commit; bisections are the best that {' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
         "Items with `--quick` take smaller networks or fewer runs.",
+        "Names of networks: PF PolarFly; SF Slim Fly, and in PolarStar's items Spectralfly; DF dragonfly; "
+        "JF Jellyfish; FT fat tree; HX HyperX; BF Bundlefly; MF Megafly; PS-IQ and PS-Pal PolarStar with "
+        "Inductive-Quad and Paley supernodes; FBF flattened butterfly; T3D and T5D tori; HC hypercube; LH-HC "
+        "Long Hop network. A network carries a load, of the hosts that send, while it accepts 0.99 of it; "
+        "where hosts are idle, as in permutations of bits, what is accepted is a mean over all hosts.",
         "## Claims",
         "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes, or "
         "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
