@@ -43,10 +43,10 @@ def bisections(effort: Effort) -> Found:
     over_formula: dict[str, float] = {}
     for family in FAMILIES:
         one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
-        row = bisection_row(family, one.network, effort)
-        per_endpoint[family] = row["cut"] / one.endpoints
+        row = _with_endpoints(bisection_row(family, one.network, effort), one.endpoints)
+        per_endpoint[family] = row["per_endpoint"]
         over_formula[family] = _over_torus_formula(row)
-        rows.append(_with_endpoints(row, one.endpoints))
+        rows.append(row)
     torus = network("T3D", "torus", shape="10x10x10")
     row = bisection_row("T3D, side 10", torus, effort)
     rows.append(_with_endpoints(row, row["routers"]))
