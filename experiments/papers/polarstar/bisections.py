@@ -49,7 +49,7 @@ def bisections(effort: Effort) -> Found:
     are the largest of each radix, dragonflies and Megaflies balanced.
     """
     radixes = range(_RADIXES[0], (_QUICK if effort.quick else _SEARCHED) + 1)
-    paired = _paired()
+    paired = _paired(radixes[-1])
     rows: list[Row] = []
     shares: dict[str, dict[int, float]] = {_POLARSTAR: {}}
     for radix in radixes:
@@ -96,9 +96,9 @@ def _row(family: str, one: Network, effort: Effort) -> Row:
     return {column: found[column] for column in _COLUMNS}
 
 
-def _paired() -> dict[int, Row]:
+def _paired(most: int = _RADIXES[-1]) -> dict[int, Row]:
     """Returns the rows of the halves that cut no link between supernodes, by the radixes that have such."""
-    return {row["radix"]: row for row in map(paired_row, _largest("iq")) if row}
+    return {row["radix"]: row for row in map(paired_row, _largest("iq", most)) if row}
 
 
 def known_share(row: Row, paired: Mapping[int, Row]) -> float:
