@@ -1,9 +1,10 @@
 """Faults of a simulation: links and switches that fail, repairs by the switches, and the controller's plans.
 
-A fault takes effect at the begin of its cycle. From then on switches use the groups of their plan with the
-ports that are up, as Open vSwitch does; a switch that hangs leaves its links up, so that its neighbours
-notice nothing. After a delay, that of a controller which notices, plans and installs, the switches have the
-plan made anew for what the controller knew at the fault, and the ports toward a switch that hangs are down.
+A fault takes effect at the begin of its cycle; elements that fail in one cycle fail together. From then on
+switches use the groups of their plan with the ports that are up, as Open vSwitch does; a switch that hangs
+leaves its links up, so that its neighbours notice nothing. After a delay, that of a controller which
+notices, plans and installs, the switches have the plan made anew for what the controller knew at the fault,
+and the ports toward a switch that hangs are down.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ class SimulatedFaults:
     def act(self, network: State) -> State:
         """Takes the next step, and returns the network after it.
 
+        Failures of one cycle are one step: tables are made once for all of them.
+
         Args:
             network: the network at the begin of the step's cycle.
 
@@ -112,6 +115,9 @@ class SimulatedFaults:
         self._settle(network.counts)
         if isinstance(step, Fault):
             self._take_fault(cycle, step)
+            while not step.restores and (another := self._next_failure(cycle)):
+                heapq.heappop(self._steps)
+                self._take_fault(cycle, another)
         else:
             self._take_plan(cycle, step)
         tables = self._tables()
@@ -157,6 +163,13 @@ class SimulatedFaults:
             self._steps = [one for one in self._steps if one[:2] != (ready, _PLAN)]
             self._steps.append((ready, _PLAN, 0, self._now))
             heapq.heapify(self._steps)
+
+    def _next_failure(self, cycle: int) -> Fault | None:
+        """Returns the next step if it is a failure in a cycle, else None."""
+        if not self._steps or self._steps[0][0] != cycle:
+            return None
+        step = self._steps[0][-1]
+        return step if isinstance(step, Fault) and not step.restores else None
 
     def _single(self, element: Element) -> list[Element]:
         """Returns an element, each of several parallel links by itself."""

@@ -32,6 +32,8 @@ _MOST_SHARE = 1.5  # of a full load; in a short window chance may give some more
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
 _JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
+# On these only points with failures depend.
+_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
 _APPLICATIONS = ("traffic/workload/collectives", "traffic/workload/motifs.py")  # on which no pattern depends
 
 
@@ -175,10 +177,13 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         curve: the curve.
         traffic: the traffic at one load, with its seed.
     """
+    failures: list[object] = []
+    if traffic.faults:  # points without failures keep their digests
+        lines = [fault.line for fault in traffic.faults]
+        failures = [lines, traffic.replan_cycles, logic_digest(_FAILURES)]
     parts = (
         *_fabric_parts(curve.routed),
-        # Only where there are any: points without failures keep their digests.
-        *([[fault.line for fault in traffic.faults], traffic.replan_cycles] if traffic.faults else []),
+        *failures,
         traffic.pattern,
         traffic.load,
         traffic.arrivals,
@@ -206,7 +211,7 @@ def _digest(parts: tuple[object, ...]) -> str:
 def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
     """Returns the parts of a digest that follow from the code, the network and its routing."""
     return (
-        logic_digest(_PACKAGES, (*_JUDGING, *_APPLICATIONS, _ALGORITHMS)),
+        logic_digest(_PACKAGES, (*_JUDGING, *_APPLICATIONS, *_FAILURES, _ALGORITHMS)),
         module_digest(routing_of(routed.routing).module, _ALGORITHMS.replace("/", ".")),
         _graph_digest(routed.network),
         routed.hosts,

@@ -16,7 +16,7 @@ class SimulatedFault:
         fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
         lost_packets: packets that were lost between it and the next fault, because their link broke, or
             because a switch had no way on for them; those of warm-up and drain are among them, and those that
-            full queues dropped are not.
+            full queues dropped are not. What is lost in failures of one cycle counts for the last of them.
         last_loss_cycle: cycle of the last of these losses; null without any.
     """
 

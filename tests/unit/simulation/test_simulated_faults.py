@@ -20,7 +20,7 @@ from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import compile_tables
 from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import parse_schedule
+from topology.faults import link_element, parse_schedule
 from traffic.workload.patterns import Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
@@ -141,6 +141,31 @@ def test_losses_end_with_the_repair_of_the_switches_or_with_the_controllers_plan
     assert repaired.dropped < replanned.dropped < never.dropped
     lost_in = np.flatnonzero(replanned.batch_drops)
     assert 10 <= lost_in.min() <= lost_in.max() <= 14
+
+
+def test_links_that_fail_in_one_cycle_fail_together():
+    topology, made = PolarFly(3), []
+
+    class Counted(SimulatedFaults):
+        def _tables(self):
+            made.append(self._failure())
+            return super()._tables()
+
+    links = [link_element(link) for link in topology.link_list[:4]]
+    lines = [f"20 fail {link.name}" for link in links]
+    plan, routers = make_plan(topology, 1, "min", local_repair=True), RouterSettings()
+    faults = Counted(plan, schedule(topology, *lines, f"20 restore {links[0].name}"), 5, routers)
+    workload = Workload(pattern=polarfly_pattern(3, 1, "uniform"), load=0.5)
+    network = make_network(compile_tables(plan), workload, routers, decision_for("min"), 1)
+    while faults.next_cycle is not None:
+        network = faults.act(network)
+    assert [len(failure.failed_ends) // 2 for failure in made] == [4, 3, 3]
+    course = faults.course()
+    assert [(one.cycle, one.fault) for one in course.done] == [
+        *((20, f"fail {link.name}") for link in links),
+        (20, f"restore {links[0].name}"),
+    ]
+    assert [one.cycle for one in course.plans] == [25]
 
 
 def test_packets_of_a_dead_switchs_hosts_are_lost_and_counted():
