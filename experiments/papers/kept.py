@@ -48,8 +48,13 @@ def kept_figures(folder: Path) -> dict[str, Figure]:
         data = folder / f"{name}.csv"
         try:
             figures[name] = draw_item(item.title, item.plot, _rows(data))
-        except (OSError, UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError) as error:
-            raise ParameterError(f"{data} is damaged or not of PolarLab: {error}") from None
+        except OSError as error:
+            raise ParameterError(f"{data} cannot be read: {error.strerror}") from None
+        except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
+            again = f"polarlab paper {record.paper} {record.item}"
+            raise ParameterError(
+                f"{data} is damaged or not of PolarLab; `{again}` with the folder's options makes it again"
+            ) from None
     return figures
 
 

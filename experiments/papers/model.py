@@ -127,9 +127,11 @@ class Item:
         compute: effort -> what it has found.
         plot: the drawing of its rows; None of a table.
         priced: whether its numbers follow from prices.
+        by_chance: whether its numbers are a matter of chance, so that it has seeds.
     """
 
     title: str
     compute: Callable[[Effort], Found]
     plot: Plot | Sheet | None = None
     priced: bool = False
+    by_chance: bool = False

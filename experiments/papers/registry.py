@@ -9,7 +9,7 @@ from experiments.papers.claims import BEYOND, PAPERS, claims_of
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
 from experiments.papers.model import Item
 from experiments.papers.options import ALL
-from experiments.papers.performance.model import AnyItem, PlacedItem
+from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem
 from experiments.papers.polarfly.items import ITEMS as POLARFLY
 from experiments.papers.polarstar.items import ITEMS as POLARSTAR
 from experiments.papers.slimfly.items import ITEMS as SLIMFLY
@@ -75,6 +75,15 @@ def is_priced(item: AnyItem) -> bool:
         item: the item.
     """
     return isinstance(item, Item) and item.priced
+
+
+def is_by_chance(item: AnyItem) -> bool:
+    """Returns whether the numbers of an item are a matter of chance, so that it has seeds.
+
+    Args:
+        item: the item.
+    """
+    return isinstance(item, SimulatedItem) or item.by_chance
 
 
 def items_of_all(paper: str, *, real: bool) -> list[str]:

@@ -8,10 +8,11 @@ not complete.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from experiments.codec import read_record
@@ -55,6 +56,7 @@ class ComputedItem:
             done earlier; None of an item without simulations.
         missing: curves that have not been simulated to their end, as `PF-UGAL, tornado`.
         remark: what the user should know about the way that was taken; empty for nothing.
+        data: digest of the file of the rows; empty of items that were computed before there was one.
     """
 
     paper: str
@@ -68,6 +70,7 @@ class ComputedItem:
     core_seconds: float | None = None
     missing: tuple[str, ...] = ()
     remark: str = ""
+    data: str = ""
 
 
 @dataclass(frozen=True)
@@ -282,7 +285,14 @@ def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS is installed by now
     complete = record.version == papers_version() and not record.missing and not searched_less
-    return record if complete and all(map(_has_content, _files(item, name, folder))) else None
+    if not complete or not all(map(_has_content, _files(item, name, folder))):
+        return None
+    changed = record.data and record.data != _digest_of_file(folder / f"{name}.csv")
+    return None if changed else record
+
+
+def _digest_of_file(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def _files(item: AnyItem, name: str, folder: Path) -> list[Path]:
@@ -304,4 +314,5 @@ def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirect
     directory.write_csv(f"{name}.csv", columns, [[row[column] for column in columns] for row in found.rows])
     if item.plot is not None:
         save_figure(draw_item(item.title, item.plot, found.rows), directory.path, name)
-    directory.write_record(f"{name}.json", done)
+    data = _digest_of_file(directory.path / f"{name}.csv")
+    directory.write_record(f"{name}.json", replace(done, data=data))

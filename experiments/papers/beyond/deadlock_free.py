@@ -1,4 +1,8 @@
-"""Routings that cannot deadlock with one virtual channel, beside those that need a channel for each hop."""
+"""Routings that cannot deadlock with one virtual channel, beside those that need a channel for each hop.
+
+The networks are of about equal cost of an endpoint, in ports of routers, and have about as many endpoints;
+under all routings a port has as much buffer.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from experiments.papers.beyond.measures import measure_columns, saturating_loads
+from experiments.papers.beyond.members import Attached
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
@@ -17,7 +22,12 @@ from topology.parameters import Value as Parameter
 _WORST = "worst-case"
 PLOT = Sheet(
     ("network", "routing", "channels"),
-    {"uniform": "saturation, uniform", "adversarial": "saturation, adversarial"},
+    {
+        "uniform": "saturation, uniform",
+        "adversarial": "saturation, adversarial",
+        "cost": "ports per endpoint",
+        "price": "$ per endpoint",
+    },
     group="family",
 )
 
@@ -39,6 +49,11 @@ class Contest:
     adversarial: str
     free: Sequence[str]
     by_hop: tuple[tuple[str, int], ...]
+
+    @property
+    def attached(self) -> Attached:
+        """The network with its endpoints."""
+        return Attached(self.network, self.hosts)
 
     def routed(self) -> Iterator[RoutedNetwork]:
         """Yields the network under its routings, with equal buffers of a port."""
@@ -81,32 +96,33 @@ def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
 _COLOURED = "four-color four-color-adaptive"
+# Of equal cost: 3 ports for an endpoint, those of the router that it is at and of links among them.
 _QUICK = (
     _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
-    _contest("slimfly 5", 4, _WORST, "up-down", _two("min", "ugal", 2), q=5),
-    _contest("polarstar 2/iq/3", 2, "adversarial", "up-down", _two("min", "ugal", 3), q=2, supernode="iq",
-             degree=3),
-    _contest("dragonfly 4/2/5 t=2", 2, "adv", "two-color", _two(_DF, _UGAL_DF, 3), a=4, h=2, groups=5,
+    _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),
+    _contest("polarstar 2/paley/2", 3, "adversarial", "up-down", _two("min", "ugal", 3), q=2,
+             supernode="paley", degree=2),
+    _contest("dragonfly 4/3/7 t=2", 3, "adv", "two-color", _two(_DF, _UGAL_DF, 3), a=4, h=3, groups=7,
              trunking=2),
-    _contest("hyperx 4x4", 3, TORNADO, "dor", _two("min", "ugal", 2), shape="4x4"),
-    _contest("hypercube 4", 1, RANDOM, "dor", _two("min", "ugal", 4), dimension=4),
-    _contest("torus 4x4", 1, TORNADO, "up-down", {"dor": 4}, shape="4x4"),
-    _contest("fat-tree 3/3", 3, TORNADO, "nca", {"nca": 4}, arity=3, levels=3),
-    _contest("megafly 2/4", 2, "adv", "nca", {"nca": 3}, rho=2, a=4),
+    _contest("hyperx 5x5", 4, TORNADO, "dor", _two("min", "ugal", 2), shape="5x5"),
+    _contest("hypercube 5", 3, RANDOM, "dor", _two("min", "ugal", 5), dimension=5),
+    _contest("torus 7x7", 2, TORNADO, "up-down", {"dor": 6}, shape="7x7"),
+    _contest("fat-tree 4/3", 8, TORNADO, "nca", {"nca": 4}, arity=4, levels=3),
+    _contest("megafly 2/6", 4, "adv", "nca", {"nca": 3}, rho=2, a=6),
     _contest("jellyfish 31/6", 3, RANDOM, "up-down", _two("min", "ugal", 3), routers=31, degree=6),
 )  # fmt: skip
 _FULL = (
     _contest("polarfly 9", 5, _WORST, "up-down", _two("min", "ugal-pf", 2), q=9),
-    _contest("slimfly 7", 6, _WORST, "up-down", _two("min", "ugal", 2), q=7),
-    _contest("polarstar 3/iq/3", 3, "adversarial", "up-down", _two("min", "ugal", 3), q=3, supernode="iq",
-             degree=3),
-    _contest("dragonfly 8/4/9 t=4", 4, "adv", _COLOURED, _two(_DF, _UGAL_DF, 3), a=8, h=4, groups=9,
+    _contest("slimfly 7", 5, _WORST, "up-down", _two("min", "ugal", 2), q=7),
+    _contest("polarstar 3/iq/4", 4, "adversarial", "up-down", _two("min", "ugal", 3), q=3, supernode="iq",
+             degree=4),
+    _contest("dragonfly 8/4/9 t=4", 6, "adv", _COLOURED, _two(_DF, _UGAL_DF, 3), a=8, h=4, groups=9,
              trunking=4),
     _contest("hyperx 8x8", 7, TORNADO, "dor", _two("min", "ugal", 2), shape="8x8"),
-    _contest("hypercube 6", 1, RANDOM, "dor", _two("min", "ugal", 6), dimension=6),
-    _contest("torus 8x8", 1, TORNADO, "up-down", {"dor": 8}, shape="8x8"),
-    _contest("fat-tree 6/3", 6, TORNADO, "nca", {"nca": 4}, arity=6, levels=3),
-    _contest("megafly 3/6", 3, "adv", "nca", {"nca": 3}, rho=3, a=6),
+    _contest("hypercube 7", 4, RANDOM, "dor", _two("min", "ugal", 7), dimension=7),
+    _contest("torus 6x5x5", 3, TORNADO, "up-down", {"dor": 7}, shape="6x5x5"),
+    _contest("fat-tree 6/3", 12, TORNADO, "nca", {"nca": 4}, arity=6, levels=3),
+    _contest("megafly 4/8", 6, "adv", "nca", {"nca": 3}, rho=4, a=8),
     _contest("jellyfish 91/10", 5, RANDOM, "up-down", _two("min", "ugal", 3), routers=91, degree=10),
 )  # fmt: skip
 
@@ -153,7 +169,10 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "family": contest.network.family,
                     "network": contest.network.label,
                     "routers": graph.routers,
-                    "endpoints": graph.endpoints(contest.hosts),
+                    "endpoints": contest.attached.endpoints,
+                    "ports": contest.attached.ports,
+                    "cost": contest.attached.cost,
+                    "price": round(contest.attached.price, 2),
                     "routing": routed.routing,
                     "channels": channels_of(routed.routers),
                     "buffer_flits": routed.routers.buffer_flits,

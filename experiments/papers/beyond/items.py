@@ -27,7 +27,7 @@ ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
         loop.PLOT,
     ),
     "deadlock-free": SimulatedItem(
-        "Saturation with one virtual channel free of deadlock, and with a channel for each hop",
+        "Networks of equal cost with one virtual channel free of deadlock, and with a channel for each hop",
         deadlock_free.deadlock_curves,
         deadlock_free.deadlock_free,
         deadlock_free.PLOT,
@@ -43,5 +43,6 @@ ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
         real.real_packets,
         real.PLOT,
         real=True,
+        by_chance=True,
     ),
 }

@@ -301,12 +301,14 @@ class PlacedItem:
         compute: effort, place -> what it has found.
         plot: the drawing of its rows.
         real: whether it sends real packets, for which the process must be root.
+        by_chance: whether it has seeds.
     """
 
     title: str
     compute: Callable[[Effort, Place], Found]
     plot: Plot | Sheet
     real: bool = False
+    by_chance: bool = False
 
 
 AnyItem = Item | SimulatedItem | PlacedItem

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -28,6 +28,7 @@ from routing.registry import routing as routing_of
 from topology.errors import ParameterError
 
 POINTS = "points.csv"
+_OF_ONE_RUN = ("curve", "seconds")  # what may differ between rows of the same simulation
 _MOST_SHARE = 1.5  # of a full load; in a short window chance may give some more than one
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
@@ -103,7 +104,7 @@ class RowStore(Generic[RowT]):
             _check_header(file, self._columns)
         directory.drop_torn_row(name)
         if file.exists():
-            self._known = {row.digest: row for row in _read_rows(file, kind)}
+            self._known = _by_digest(_read_rows(file, kind), file)
 
     def get(self, digest: str) -> RowT | None:
         """Returns the row of a digest; None if it was not simulated.
@@ -139,6 +140,24 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
             f"{file} is damaged at line 1, or another table: its columns must be {', '.join(columns)}; "
             "put the line right, or the file elsewhere"
         )
+
+
+def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
+    """Returns rows by their digests; raises ParameterError if two of one digest have other numbers."""
+    found: dict[str, RowT] = {}
+    for row in rows:
+        first = found.setdefault(row.digest, row)
+        if _numbers(first) != _numbers(row):
+            raise ParameterError(
+                f"{file} has two rows of the digest {row.digest} with other numbers; "
+                "remove what is wrong, and only that is simulated again"
+            )
+    return found
+
+
+def _numbers(row: _Digested) -> list[object]:
+    """Returns what the simulation of a row has found, without the time that it took and the curve's name."""
+    return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 
 def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:

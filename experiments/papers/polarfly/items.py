@@ -64,11 +64,13 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         "Share of links in a bisection over the radix",
         bisections,
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
+        by_chance=True,
     ),
     "fig14": Item(
         "Average path length and diameter while links fail in random order, median run",
         link_failures,
         failures_plot(),
+        by_chance=True,
     ),
     "fig15": SimulatedItem(
         "Optical links of 1,024 nodes for the same accepted traffic, in those of PolarFly",

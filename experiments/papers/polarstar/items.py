@@ -56,15 +56,18 @@ ITEMS: Mapping[str, AnyItem] = {
         "Share of links in a bisection of families of diameter 3",
         bisections,
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
+        by_chance=True,
     ),
     "fig13": Item(
         "Share of links in a bisection by the kind of supernodes",
         bisections_by_supernode,
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
+        by_chance=True,
     ),
     "fig14": Item(
         "Average path length and diameter while links fail in random order, median run",
         link_failures,
         failures_plot(),
+        by_chance=True,
     ),
 }

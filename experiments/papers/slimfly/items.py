@@ -45,6 +45,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
             "links between halves / endpoints",
             bars=True,
         ),
+        by_chance=True,
     ),
     "fig6": SimulatedItem(
         "Latency of Slim Fly, a dragonfly and a fat tree over the load",
@@ -59,11 +60,12 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         latency_plot(),
     ),
     "table2": Item("Diameters of networks of about 1024 endpoints", diameters),
-    "table3": Item("Share of failed links that disconnects networks", disconnections),
+    "table3": Item("Share of failed links that disconnects networks", disconnections, by_chance=True),
     "sec3d": Item(
         "Average path length and diameter while links fail in random order, median run",
         distances,
         failures_plot(),
+        by_chance=True,
     ),
     "sec4d": Item(
         "Virtual channels of shortest paths by DFSSSP",

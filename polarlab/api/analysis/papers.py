@@ -11,11 +11,11 @@ from typing import Any, TypedDict, Unpack
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
-from experiments.papers.model import Effort
+from experiments.papers.model import Effort, Item
 from experiments.papers.options import ALL, SEEDS
-from experiments.papers.performance.model import Place
+from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
-from experiments.papers.registry import ITEMS, check_paper, is_priced, item_of, items_of_all
+from experiments.papers.registry import ITEMS, check_paper, is_by_chance, is_priced, item_of, items_of_all
 from experiments.papers.reproduction import (
     CheckedClaim,
     NoPointsError,
@@ -145,8 +145,9 @@ def reproduce(
 
     Raises:
         TypeError: a keyword is unknown.
-        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices
-            or no curves, or the folder lacks curves without which nothing can be shown.
+        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices,
+            curves, seeds or simulations where these are asked for, or the folder lacks curves without which
+            nothing can be shown.
         ParameterError: `seeds` or `quick` is outside its domain, the prices are wrong, or the folder has the
             item with other options.
         MachineError: a network does not fit into the memory, the scheduler does not answer, or real packets
@@ -167,6 +168,8 @@ def reproduce(
     if seeds is not None:
         SEEDS.check(seeds)
     check_places(places.get("workers"), places.get("scheduler"))
+    if item != ALL:
+        _check_uses(f"{paper} {item}", item_of(paper, item), seeds, places.get("scheduler"))
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
@@ -196,6 +199,14 @@ def _check_types(quick: bool, out: Folder | None, places: Mapping[str, Any]) -> 
         raise ParameterError(f"quick must be True or False, got {quick!r}")
     if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
         raise UsageError(f"out must be a folder, got {out!r}")
+
+
+def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | None) -> None:
+    """Raises UsageError if an option is given that an item has no use for."""
+    if seeds is not None and not is_by_chance(item):
+        raise UsageError(f"--seeds must be given with an item that is a matter of chance, got {name}")
+    if scheduler is not None and isinstance(item, Item):
+        raise UsageError(f"--scheduler must be given with an item that is simulated, got {name}")
 
 
 def _item(paper: str, name: str, effort: Effort, place: Place, *, needed: bool) -> ReproducedItem | None:

@@ -167,6 +167,15 @@ def test_every_contest_has_both_kinds_of_routings():
             assert channels[len(contest.free) :] == [f"{hops} by hop" for _, hops in contest.by_hop]
 
 
+@pytest.mark.parametrize("effort", [QUICK, Effort()], ids=["quick", "full"])
+def test_networks_of_all_contests_are_of_about_equal_cost_and_size(effort):
+    base, *others = (contest.attached for contest in contests(effort))
+    assert base.network.family == "polarfly"
+    for one in others:
+        assert one.cost == pytest.approx(base.cost, rel=0.12)
+        assert one.endpoints == pytest.approx(base.endpoints, rel=0.4)
+
+
 def test_both_repairs_have_the_same_failed_links():
     routed = [curve.routed for curve in failures.failure_curves(QUICK) if curve.routed.failures]
     graph = routed[0].network.graph()
@@ -193,7 +202,8 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
     routed = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN")
     curve = Curve(routed, "tornado", LoadSteps(precision=0.1, steps=2, most=0.4))
     row = {"family": "polarfly", "network": "PF", "routing": "min", "channels": "4 by hop"}
-    row |= {"uniform": 0.5, "uniform_low": 0.4, "uniform_high": 0.6, "adversarial": None}
+    row |= {"uniform": 0.5, "uniform_low": 0.4, "uniform_high": 0.6, "adversarial": None, "cost": 3.0}
+    row["price"] = 900.0
     item = OWN["deadlock-free"]
     small = replace(item, curves=lambda _effort: [curve], find=lambda *_found: Found({}, [row]))
     monkeypatch.setitem(registry.ITEMS["beyond"], "deadlock-free", small)
@@ -201,7 +211,7 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
     assert main(words) == 0
     text = capfd.readouterr().out
     assert "claims within" not in text
-    assert "beyond deadlock-free: Saturation" in text
+    assert "beyond deadlock-free: Networks of equal cost" in text
     assert len((tmp_path / "deadlock-free-claims.csv").read_text().splitlines()) == 1
     assert (tmp_path / "deadlock-free.png").stat().st_size > 5000
     assert len(list(csv.DictReader((tmp_path / "points.csv").read_text().splitlines()))) == 3

@@ -64,6 +64,14 @@ def test_another_table_is_refused_and_kept(content, tmp_path):
     assert (tmp_path / POINTS).read_bytes() == content
 
 
+def test_two_rows_of_one_simulation_must_agree(tmp_path):
+    assert opened(tmp_path, HEADER + FIRST + FIRST.replace(b",0.7,", b",0.9,")).get("a" * 16).seconds == 0.7
+    content = HEADER + FIRST + FIRST.replace(b"14.44", b"99.0")
+    with pytest.raises(polarlab.ParameterError, match=r"two rows of the digest a{16} with other numbers; "):
+        opened(tmp_path, content)
+    assert (tmp_path / POINTS).read_bytes() == content
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"load,offered", HEADER, HEADER.replace(b"digest,curve", b"curve,digest")]
 )

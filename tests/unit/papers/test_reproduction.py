@@ -12,6 +12,7 @@ from experiments.papers.claims import Claim
 from experiments.papers.model import Effort, Found, Item, Plot, Value
 from experiments.papers.performance.model import Place
 from experiments.papers.prices import paper_prices
+from experiments.papers.registry import ITEMS, is_by_chance
 from experiments.papers.reproduction import checked, reproduce_item
 from experiments.results.run_directory import kept_directory
 from polarlab.cli import main as entry
@@ -95,6 +96,16 @@ def test_a_file_that_is_gone_is_made_again(tmp_path, computed, kind, change):
     assert reproduced(tmp_path).resumed
 
 
+def test_data_that_were_changed_are_made_again(tmp_path, computed):
+    reproduced(tmp_path)
+    written = (tmp_path / "fig1.csv").read_bytes()
+    (tmp_path / "fig1.csv").write_bytes(b"x,y,name\nsoon,2,a\n")
+    assert not reproduced(tmp_path).resumed
+    assert (tmp_path / "fig1.csv").read_bytes() == written
+    assert len(computed) == 2
+    assert reproduced(tmp_path).resumed
+
+
 def test_a_damaged_record_is_reported(tmp_path, computed):
     (tmp_path / "fig1.json").write_text("{")
     with pytest.raises(polarlab.ParameterError, match=r"damaged.*; remove the file, and fig1 is computed"):
@@ -123,6 +134,33 @@ def test_a_number_outside_needs_a_note(monkeypatch, value, note, within, unexpla
     one = checked(CLAIM, Value(value))
     assert (one.within, one.unexplained) == (within, unexplained)
     assert one.note == ("" if within else note)
+
+
+class WithoutSeeds(Effort):
+    """A quick effort that nothing may ask for its seeds."""
+
+    def number(self, full, quick):
+        raise AssertionError("asked for the number of runs")
+
+    def __getattribute__(self, name):
+        assert name != "seeds"
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("name", ["table2", "table4", "table5", "table6", "fig1", "triangles"])
+def test_an_item_without_chance_has_no_seeds(name):
+    item = ITEMS["polarfly"][name]
+    assert not is_by_chance(item)
+    assert item.compute(WithoutSeeds(quick=True)).rows
+
+
+@pytest.mark.parametrize("place", ["polarfly fig14", "polarstar fig13", "slimfly fig5c", "slimfly table3"])
+def test_an_item_of_chance_asks_for_its_seeds(place):
+    paper, name = place.split()
+    item = ITEMS[paper][name]
+    assert is_by_chance(item)
+    with pytest.raises(AssertionError):
+        item.compute(WithoutSeeds(quick=True))
 
 
 def test_what_is_not_computed_yet_says_so():
@@ -171,6 +209,14 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
         (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
+        (
+            ["polarfly", "fig1", "--seeds", "3"],
+            "--seeds must be given with an item that is a matter of chance, got polarfly fig1",
+        ),
+        (
+            ["polarfly", "fig12", "--scheduler", "tcp://127.0.0.1:9"],
+            "--scheduler must be given with an item that is simulated, got polarfly fig12",
+        ),
         (["list", "fig1"], "paper list has all items; leave 'fig1' out"),
         (["list", "--quick"], "paper list takes no --quick"),
     ],
