@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count, cycle
 from typing import Any
 
 from matplotlib import colormaps
@@ -20,8 +22,12 @@ _LARGE = 999.5  # numbers from here on have all of their digits
 _MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
 _MARKERS = "osD^vP*X<>"
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
-# Name of a curve -> its marker and its colour.
-Styles = Mapping[str, tuple[str, str]]
+_LINES = ("-", "--", ":", "-.")
+_FEW = 8  # curves, up to which each has a colour of its own
+# The network, and the routing in papers' letters, of a curve's name, as `PF-UGAL_PF`.
+_OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
+# Name of a curve -> its marker, its colour and its line.
+Styles = Mapping[str, tuple[str, str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
 _ROOM = 0.5  # share of a panel of bars for the numbers beyond them
 _SHEET_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
@@ -124,14 +130,31 @@ def _reach(value: float, low: float, high: float) -> list[list[float]]:
 
 
 def _styles(names: Iterable[str]) -> Styles:
-    """Returns a marker and a colour for each curve; there are as many as curves in any figure of a paper."""
+    """Returns a marker, a colour and a line for each curve.
+
+    With many curves, those of a network have one colour and marker, and those of a routing one line.
+    """
+    listed = [*names]
+    parts = [_OF_ROUTING.fullmatch(name) for name in listed]
+    known = [one.groups() for one in parts if one]
+    if len(listed) <= _FEW or len(known) < len(listed):
+        known = [(name, "") for name in listed]
+    networks, routings = (dict.fromkeys(column) for column in zip(*known, strict=True))
+    of_network = dict(zip(networks, _markers(), strict=False))
+    of_routing = dict(zip(routings, cycle(_LINES), strict=False))
+    return {
+        name: (*of_network[network], of_routing[routing])
+        for name, (network, routing) in zip(listed, known, strict=True)
+    }
+
+
+def _markers() -> Iterator[tuple[str, str]]:
+    """Yields markers with colours, without end; the first twenty differ."""
     palette = colormaps["tab20"]
     # Dark colours first, and then the light ones between them.
     ordered = [palette(place) for place in (*range(0, palette.N, 2), *range(1, palette.N, 2))]
-    return {
-        name: (_MARKERS[number % len(_MARKERS)], to_hex(ordered[number % len(ordered)]))
-        for number, name in enumerate(names)
-    }
+    for number in count():
+        yield _MARKERS[number % len(_MARKERS)], to_hex(ordered[number % len(ordered)])
 
 
 def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) -> None:
@@ -140,9 +163,9 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         own = sorted(
             (row for row in rows if not plot.by or row[plot.by] == name), key=lambda row: row[plot.x]
         )
-        marker, colour = styles[name]
+        marker, colour, line = styles[name]
         x, y = ([row[column] for row in own] for column in (plot.x, plot.y))
-        axes.plot(x, y, marker=marker, color=colour, markersize=4, label=name)
+        axes.plot(x, y, line, marker=marker, color=colour, markersize=4, label=name)
         if plot.error:
             half = [row[plot.error] or 0.0 for row in own]
             axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=2)

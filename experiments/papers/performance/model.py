@@ -336,7 +336,17 @@ def latency_plot() -> Plot:
 
 
 def accepted_plot() -> Plot:
-    """Returns the drawing of curves: accepted load over the load, a panel for each pattern."""
+    """Returns the drawing of curves: accepted load over the load, a panel for each pattern.
+
+    The markers of loads that are not carried are hollow.
+    """
     return Plot(
-        "load", "accepted", "load", "accepted load", by="curve", panels="pattern", error="accepted_ci95"
+        "load",
+        "accepted",
+        "load",
+        "accepted load",
+        by="curve",
+        panels="pattern",
+        error="accepted_ci95",
+        full="stable",
     )

@@ -10,7 +10,7 @@ import pytest
 import polarlab
 from experiments.papers.figure import draw_item
 from experiments.papers.links import failures_plot
-from experiments.papers.model import Sheet
+from experiments.papers.model import Plot, Sheet
 from experiments.papers.performance.model import latency_plot
 from experiments.papers.registry import ITEMS
 from polarlab.cli.main import main
@@ -73,6 +73,22 @@ def test_a_logarithmic_axis_of_two_decades_has_labels_between_powers_of_ten():
     rows = rows_of_a_curve("uniform", (0.2, 10.0, True), (0.8, 400.0, True))
     [axes] = draw_item("title", latency_plot(), rows).axes
     assert {"10", "20", "100", "200"} <= labels(axes.yaxis)
+
+
+def test_of_many_curves_those_of_a_network_have_a_colour_and_those_of_a_routing_a_line():
+    plot = Plot("x", "y", "x", "y", by="curve")
+    names = [
+        f"{one}-{routing}" for one in ("PS-IQ", "HX", "DF1", "SF") for routing in ("MIN", "UGAL_PF", "UGAL-L")
+    ]
+    rows = [{"x": x, "y": number, "curve": name} for number, name in enumerate(names) for x in (1, 2)]
+    lines = {one.get_label(): one for one in draw_item("title", plot, rows).axes[0].lines}
+    styles = {name: (one.get_color(), one.get_marker(), one.get_linestyle()) for name, one in lines.items()}
+    assert len(set(styles.values())) == len(names)
+    assert len({(colour, marker) for colour, marker, _ in styles.values()}) == 4
+    assert {styles[f"{one}-MIN"][2] for one in ("PS-IQ", "HX", "DF1", "SF")} == {"-"}
+    few = draw_item("title", plot, rows[:8]).axes[0].lines
+    assert len({one.get_color() for one in few}) == 4
+    assert {one.get_linestyle() for one in few} == {"-"}
 
 
 def test_numbers_of_bars_are_beyond_their_intervals():
