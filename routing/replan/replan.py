@@ -41,6 +41,7 @@ from topology.errors import NegativeResult
 from topology.failures import Failure
 
 Mask = npt.NDArray[np.bool_]
+_MIXING = 2654435761  # of multiplicative hashing: 2^32 by the golden ratio (Knuth, TAOCP 3, section 6.4)
 
 
 def surviving_plan(
@@ -185,7 +186,25 @@ def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int
     ports = topology.ports_toward(router, topology.next_hops(router, everyone))
     ports[router] = 1
     changed = graph.reachable(router) & ~minimal[ports - 1, everyone]
-    return np.where(changed, minimal.argmax(axis=0) + 1, ports), changed
+    choices = minimal.sum(axis=0)
+    rank = _spread(router, everyone, np.maximum(choices, 1))
+    chosen = (minimal.cumsum(axis=0) > rank).argmax(axis=0)  # the port with so many minimal ones before it
+    return np.where(changed, chosen + 1, ports), changed
+
+
+def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Returns which of some equal choices a router takes toward destinations: 0 .. choices - 1 of each.
+
+    What has been displaced is spread over all of them, as by chance. Other failures change nothing in it, so
+    that few rules differ between the plans for a failure and for one more.
+
+    Args:
+        router: the router.
+        destinations: routers, integers of any shape.
+        choices: the number of choices toward each, at least 1, of that shape or one number.
+    """
+    mixed = (np.asarray(destinations, np.int64) * _MIXING + router * (_MIXING >> 16)) % 2**32 >> 8
+    return np.asarray(mixed % np.asarray(choices))
 
 
 class _GroupChoice:
@@ -198,6 +217,7 @@ class _GroupChoice:
         self._shares = graph.drain.any_drained
         drained = graph.drain.ports(graph.topology, switch.router)
         self._failed_ports = graph.failure.failed_ports(switch.router) - drained
+        self._router = switch.router
         self._minimal = graph.minimal_port_mask(switch.router)
         self._reachable = graph.reachable(switch.router)
 
@@ -209,7 +229,7 @@ class _GroupChoice:
 
         Returns:
             int64, one per router: the current group if all its ports begin minimal paths, or else the group
-            with the most such ports, of those in use or of a single port.
+            with the most such ports, of those in use or of a single port; of equal ones not the same for all.
         """
         chosen = np.array(current, np.int64)
         if not any(current):
@@ -221,11 +241,11 @@ class _GroupChoice:
         unfit = self._reachable & (chosen > 0) & ~is_minimal[place, np.arange(len(chosen))]
         for other in np.flatnonzero(unfit).tolist():
             minimal = (np.flatnonzero(self._minimal[:, other]) + 1).tolist()
-            best = max(
-                (number for index, number in enumerate(known) if is_minimal[index, other]),
-                key=lambda number: (len(ports[number]), -number),
-                default=group_number(GroupRole.PORT, minimal[0]),
-            )
+            fit = [number for index, number in enumerate(known) if is_minimal[index, other]]
+            most = max((len(ports[number]) for number in fit), default=0)
+            equal = [number for number in fit if len(ports[number]) == most]
+            equal = equal or [group_number(GroupRole.PORT, port) for port in minimal]
+            best = equal[int(_spread(self._router, other, len(equal)))]
             if self._shares and len(minimal) > max(1, len(ports.get(best, ()))):
                 best = self._shared(minimal)
             chosen[other] = best

@@ -62,6 +62,46 @@ def test_a_surviving_plan_longer_than_the_ttl_allows_is_refused(tmp_path):
         surviving_plan(whole, failure)
 
 
+def groups_of(plan):
+    """Returns the group toward each router at each switch: array, routers x routers."""
+    return np.array([switch.untagged_groups for switch in plan.switches])
+
+
+@pytest.mark.parametrize("local_repair", [True, False])
+def test_what_is_displaced_is_spread_over_the_ports_and_stays_after_a_further_failure(local_repair):
+    topology = PolarFly(7)
+    whole = make_plan(topology, 1, "min", local_repair=local_repair)
+    links = random.Random(1).sample(topology.link_list, 12)
+    failed, further = (failure_of(topology, [*map(link_element, links[:n])]) for n in (11, 12))
+    one, other = (groups_of(surviving_plan(whole, failure)) for failure in (failed, further))
+    displaced = one != groups_of(whole)
+    for router in np.flatnonzero(displaced.sum(axis=1) >= 8):
+        _, uses = np.unique(one[router, displaced[router]], return_counts=True)
+        assert uses.max() <= displaced[router].sum() / 2
+    assert (one == other)[displaced].mean() > 0.9
+
+
+def test_marked_packets_are_spread_as_well():
+    topology = PolarFly(7)
+    whole = make_plan(topology, 1, "ugal-pf", local_repair=True)
+    element = Element(ElementKind.SWITCH, (3,))
+    plan = surviving_plan(whole, failure_of(topology, [element]))
+    for router in topology.neighbours(3).tolist():
+        before, after = (marked_groups(one.switches[router]) for one in (whole, plan))
+        moved = [group for match, group in after.items() if before[match] != group]
+        assert len(moved) >= 5
+        assert len(set(moved)) > 2
+
+
+def marked_groups(switch):
+    """Returns the groups of a switch's rules for marked packets, by what these match."""
+    return {
+        repr(rule.match): rule.actions[-1].group
+        for rule in switch.rules
+        if rule.table is Table.MARKED and isinstance(rule.actions[-1], ToGroup)
+    }
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("name", ["min", "ugal-pf", "valiant"])
 def test_surviving_plans_of_polarfly_deliver_all_connected_pairs(name, seed):
