@@ -22,7 +22,7 @@ from pathlib import Path
 from markdown_text import plain, table
 
 from experiments.papers.claims import BEYOND, PAPERS, claims_of, claims_of_item
-from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding, findings, outcome
+from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding, finding_on, findings, outcome
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -44,7 +44,9 @@ def papers_page() -> str:
     parts = [
         "# Gallery of the papers",
         "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
-        f"date and commit; bisections are the best that {' and '.join(_methods())} found. "
+        "date and commit at which the item was last made. Simulated points may be older: they are kept as "
+        "long as the code that decides about them is the same. Bisections are the best that "
+        f"{' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
         "Items with `--quick` take smaller networks or fewer runs.",
         "Names of networks: PF PolarFly; SF Slim Fly, and in PolarStar's items Spectralfly; DF dragonfly; "
@@ -53,8 +55,8 @@ def papers_page() -> str:
         "Long Hop network. A network carries a load, of the hosts that send, while it accepts 0.99 of it; "
         "where hosts are idle, as in permutations of bits, what is accepted is a mean over all hosts.",
         "## Claims",
-        "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes, or "
-        "that the paper has otherwise elsewhere; a reading depends on what the text leaves open, and agrees "
+        "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes; a "
+        "reading depends on what the text leaves open, and agrees "
         "with another reading than ours; an unconfirmed one agrees with none.",
         table(
             ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
@@ -83,7 +85,9 @@ def _applies(finding: Finding) -> bool:
     kept = f"{finding.paper}-{finding.item}-claims"
     claims = claims_of_item(finding.paper, finding.item)
     return any(
-        claim.key == finding.key and row["within"] == "False"
+        claim.key == finding.key
+        and row["within"] == "False"
+        and finding_on(claim, float(row["value"])) is finding
         for claim, row in zip(claims, _kept_rows(kept), strict=True)
     )
 
@@ -113,7 +117,8 @@ def _outcomes(paper: str) -> Iterator[str]:
             continue
         rows = _kept_rows(f"{paper}-{item}-claims")
         for claim, row in zip(claims_of_item(paper, item), rows, strict=True):
-            yield outcome(claim, values[row["within"]])
+            value = float(row["value"]) if row["value"] else None
+            yield outcome(claim, value, values[row["within"]])
 
 
 def _kept_rows(name: str) -> list[dict[str, str]]:
@@ -248,5 +253,7 @@ def _origin() -> dict[str, str]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
+        if not Path(sys.argv[1]).is_dir():
+            sys.exit(f"{sys.argv[1]} is no folder of results")
         keep(Path(sys.argv[1]))
     PAGE.write_text(papers_page())

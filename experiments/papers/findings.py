@@ -14,6 +14,8 @@ import msgspec
 from experiments.papers.claims import Claim
 
 Kind = Literal["slip", "reading", "unconfirmed"]
+_REACH = 0.1  # share of the number that a finding explains, within which it explains others
+_ROUNDING = 1e-9
 WITHIN, NOT_COMPUTED = "within", "not computed"
 OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
 
@@ -26,9 +28,10 @@ class Finding:
         paper: the paper, one of PAPERS.
         item: the figure, table or section.
         key: name of the claim within its item.
-        kind: `slip` where the paper's number is wrong, by a count or a counterexample, or where the paper has
-            another one itself; `reading` where it depends on something that the text leaves open, so that
-            another reading agrees; `unconfirmed` where no reading does.
+        value: the computed number that it explains.
+        kind: `slip` where the paper's number is wrong, by a count or a counterexample; `reading` where it
+            depends on something that the text leaves open, so that another reading agrees; `unconfirmed`
+            where no reading does.
         note: the reason, in a phrase.
         evidence: an independent count, a counterexample or a derivation.
     """
@@ -36,6 +39,7 @@ class Finding:
     paper: str
     item: str
     key: str
+    value: float
     kind: Kind
     note: str
     evidence: str
@@ -45,7 +49,7 @@ class Finding:
 def findings() -> tuple[Finding, ...]:
     """Returns all findings, in the order of their file."""
     with files("experiments.papers").joinpath("findings.csv").open(encoding="utf-8") as lines:
-        return msgspec.convert(list(csv.DictReader(lines)), tuple[Finding, ...])
+        return msgspec.convert(list(csv.DictReader(lines)), tuple[Finding, ...], strict=False)
 
 
 @cache
@@ -54,28 +58,35 @@ def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
     return {(one.paper, one.item, one.key): one for one in findings()}
 
 
-def note_on(paper: str, item: str, key: str) -> str:
-    """Returns the note on a claim; empty if there is none.
+def finding_on(claim: Claim, value: float) -> Finding | None:
+    """Returns the finding that explains a computed number; None if there is none.
+
+    A finding is about one number. It explains others by the tolerance of the claim, or by a tenth of it, and
+    of counts no other: what a later change of the code breaks is not excused.
 
     Args:
-        paper: the paper, one of PAPERS.
-        item: the figure, table or section.
-        key: name of the claim within its item.
+        claim: the claim.
+        value: the computed number.
     """
-    found = _by_claim().get((paper, item, key))
-    return found.note if found else ""
+    found = _by_claim().get((claim.paper, claim.item, claim.key))
+    counted = claim.bound == "equal" and not claim.tolerance
+    if found is None:
+        return None
+    reach = 0.0 if counted else max(claim.tolerance, _REACH * abs(found.value))
+    return found if abs(value - found.value) <= reach + _ROUNDING else None
 
 
-def outcome(claim: Claim, within: bool | None) -> str:
+def outcome(claim: Claim, value: float | None, within: bool | None) -> str:
     """Returns the outcome of a claim: one of OUTCOMES, or `unexplained` outside without a finding.
 
     Args:
         claim: the claim.
-        within: whether the computed number is within its tolerance; None where nothing is compared.
+        value: the computed number; None where it is not computed.
+        within: whether it is within its tolerance; None where nothing is compared.
     """
-    if within is None:
+    if within is None or value is None:
         return NOT_COMPUTED
     if within:
         return WITHIN
-    found = _by_claim().get((claim.paper, claim.item, claim.key))
+    found = finding_on(claim, value)
     return found.kind if found else "unexplained"

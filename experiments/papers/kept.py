@@ -11,7 +11,7 @@ from experiments.codec import read_record
 from experiments.papers.figure import draw_item
 from experiments.papers.model import Row
 from experiments.papers.registry import item_of
-from experiments.papers.reproduction import ComputedItem
+from experiments.papers.reproduction import ComputedItem, is_as_computed
 from topology.errors import ParameterError
 
 _CLAIMS = "-claims.csv"
@@ -46,16 +46,21 @@ def kept_figures(folder: Path) -> dict[str, Figure]:
         if item.plot is None:
             continue
         data = folder / f"{name}.csv"
+        if not is_as_computed(data, record):
+            raise ParameterError(_damaged(data, record))
         try:
             figures[name] = draw_item(item.title, item.plot, _rows(data))
         except OSError as error:
             raise ParameterError(f"{data} cannot be read: {error.strerror}") from None
         except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
-            again = f"polarlab paper {record.paper} {record.item}"
-            raise ParameterError(
-                f"{data} is damaged or not of PolarLab; `{again}` with the folder's options makes it again"
-            ) from None
+            raise ParameterError(_damaged(data, record)) from None
     return figures
+
+
+def _damaged(data: Path, record: ComputedItem) -> str:
+    """Returns the line for data that cannot be drawn, or are not those that were computed."""
+    again = f"polarlab paper {record.paper} {record.item}"
+    return f"{data} is damaged or not of PolarLab; `{again}` with the folder's options makes it again"
 
 
 def _rows(file: Path) -> list[Row]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from experiments.codec import read_record
 from experiments.figures.style import save_figure
 from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
-from experiments.papers.findings import NOT_COMPUTED, note_on
+from experiments.papers.findings import NOT_COMPUTED, finding_on
 from experiments.papers.model import Effort, Found, Item, Value
 from experiments.papers.options import NONE, OTHER_PRICES
 from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
@@ -212,13 +212,14 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: I
     if not known:
         raise UsageError(f"--curves must be given with an item that is simulated, got {names}")
     for given in labels:
-        label, colon, pattern = given.partition(":")
-        if label not in known:
-            raise UsageError(
-                f"curves must be {NONE} or of {', '.join(known)}, got {given!r}{hint(label, known)}"
-            )
+        # Labels and patterns have colons of their own, as `ugal:over=hierarchical` and `adv:1`.
+        label = max((one for one in known if f"{given}:".startswith(f"{one}:")), key=len, default=None)
+        if label is None:
+            near = hint(given.partition(":")[0], known)
+            raise UsageError(f"curves must be {NONE} or of {', '.join(known)}, got {given!r}{near}")
+        pattern = given.removeprefix(label).removeprefix(":")
         patterns = dict.fromkeys(known[label])
-        if colon and pattern not in patterns:
+        if given != label and pattern not in patterns:
             near = hint(pattern, patterns)
             raise UsageError(f"patterns of {label} must be of {', '.join(patterns)}, got {pattern!r}{near}")
 
@@ -235,7 +236,7 @@ def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | 
     found = item.find(curves, effort)
     if not found.rows:
         raise NoPointsError(f"{place.directory.path} has no points of these curves yet: simulate one of them")
-    missing = tuple(curve.name for curve, one in curves.items() if not one.complete)
+    missing = tuple(dict.fromkeys(curve.name for curve, one in curves.items() if not one.complete))
     return found, round(sum(one.seconds for one in curves.values()), 1), missing
 
 
@@ -255,7 +256,8 @@ def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> Chec
             *place, found.value, found.interval, claim.bound, claim.tolerance, None, OTHER_PRICES
         )
     within = claim.holds(found.value)
-    note = "" if within else note_on(claim.paper, claim.item, claim.key)
+    found_outside = None if within else finding_on(claim, found.value)
+    note = found_outside.note if found_outside else ""
     return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
 
 
@@ -278,21 +280,41 @@ def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path
         record = read_record(file, ComputedItem)
     except ParameterError as error:
         raise ParameterError(f"{error}; remove the file, and {name} is computed again") from None
-    if (record.paper, record.quick, record.seeds, record.prices) != (
-        *(paper, effort.quick, effort.seeds),
-        _digest(effort),
-    ):
+    if (record.paper, record.quick, record.prices) != (paper, effort.quick, _digest(effort)):
+        raise ParameterError(f"{folder} has {name} of other options; choose another --out")
+    if record.seeds != effort.seeds:
+        if isinstance(item, SimulatedItem):
+            return None  # goes on from its points, which have their seeds
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS is installed by now
     complete = record.version == papers_version() and not record.missing and not searched_less
     if not complete or not all(map(_has_content, _files(item, name, folder))):
         return None
-    changed = record.data and record.data != _digest_of_file(folder / f"{name}.csv")
-    return None if changed else record
+    return record if is_as_computed(folder / f"{name}.csv", record) else None
+
+
+def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
+    """Raises ParameterError if a file that is to be written is there, and is none of this item's."""
+    if record.exists() or not _has_content(data):
+        return
+    with data.open(encoding="utf-8", errors="replace", newline="") as lines:
+        header = lines.readline().rstrip("\r\n")
+    if header != ",".join(columns):
+        raise ParameterError(f"{data} is another table, and would be overwritten; choose another --out")
 
 
 def _digest_of_file(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def is_as_computed(data: Path, record: ComputedItem) -> bool:
+    """Returns whether the data of an item are those that were computed, as far as its record tells.
+
+    Args:
+        data: the file.
+        record: the item's record.
+    """
+    return not record.data or (data.is_file() and record.data == _digest_of_file(data))
 
 
 def _files(item: AnyItem, name: str, folder: Path) -> list[Path]:
@@ -309,8 +331,9 @@ def _has_content(file: Path) -> bool:
 def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
     """Writes the files of an item, its record last."""
     name = done.item
-    directory.keep()
     columns = list(found.rows[0])
+    _check_own(directory.path / f"{name}.csv", columns, directory.path / f"{name}.json")
+    directory.keep()
     directory.write_csv(f"{name}.csv", columns, [[row[column] for column in columns] for row in found.rows])
     if item.plot is not None:
         save_figure(draw_item(item.title, item.plot, found.rows), directory.path, name)

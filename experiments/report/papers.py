@@ -32,7 +32,8 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, fold
     noted = sum(bool(claim.note) for claim in outside)
     note = (
         f"{len(computed) - len(outside)} of {len(computed)} computed claims are within the tolerances that "
-        f"were set before all computations, {noted} outside with a note, {len(outside) - noted} without, "
+        "were set before the items were first computed (docs/papers.md names the exceptions), "
+        f"{noted} outside with a note, {len(outside) - noted} without, "
         f"and {len(claims) - len(computed)} are not computed. "
         f"{'Smaller networks and fewer runs (--quick). ' if effort.quick else ''}Made by {papers_version()}."
     )
@@ -54,12 +55,12 @@ def _contents(items: Sequence[ReproducedItem]) -> Table:
             "item": item.item,
             "title": item.title,
             "claims within": f"{agreeing} of {len(computed)}",
-            "seconds": f"{item.seconds:.1f}",
+            "time": f"{item.seconds:.1f} s"
+            if item.core_seconds is None
+            else f"simulations of {item.core_seconds:.0f} s of a core",
         }
         rows.append(Row(cells, valid=not any(claim.unexplained for claim in computed)))
-    return Table(
-        ("item", "title", "claims within", "seconds"), tuple(rows), ("item", "title", "claims within")
-    )
+    return Table(("item", "title", "claims within", "time"), tuple(rows), ("item", "title", "claims within"))
 
 
 def _item(item: ReproducedItem, folder: Path) -> Section:

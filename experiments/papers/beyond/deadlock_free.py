@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from experiments.papers.beyond.measures import measure_columns, saturating_loads
+from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
 from experiments.papers.beyond.members import Attached
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.networks import Network, network
@@ -63,7 +63,7 @@ class Contest:
             yield self._routed(routing, divided_port(hops))
 
     def _routed(self, routing: str, routers: RouterSettings) -> RoutedNetwork:
-        label = f"{self.network.label}-{routing}, {channels_of(routers)}"
+        label = f"{self.network.label}-{routing} ({channels_of(routers)})"
         return RoutedNetwork(self.network, self.hosts, routing, label, routers)
 
 
@@ -164,6 +164,8 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
         graph = contest.network.graph()
         for routed in contest.routed():
             both = [curves[Curve(routed, one, loads)] for one in (UNIFORM, contest.adversarial)]
+            if not all_complete(*both):
+                continue
             rows.append(
                 {
                     "family": contest.network.family,

@@ -8,6 +8,7 @@ from itertools import product
 from experiments.papers.beyond.measures import (
     AT_FULL,
     accepted_at,
+    all_complete,
     delivered_at,
     measure_rows,
     saturating_loads,
@@ -52,7 +53,7 @@ def _routed(effort: Effort, routing: str, share: float, replanned: bool) -> Rout
     whole = replace(whole, routers=_ROUTERS)
     if not share:
         return whole
-    label = f"{label} {share:.0%} failed, {REPAIRS[replanned]}"
+    label = f"{label} {share:.0%} failed ({REPAIRS[replanned]})"
     return replace(whole, label=label, failures=LinkFailures(share, replanned))
 
 
@@ -83,6 +84,8 @@ def failures(curves: MeasuredCurves, effort: Effort) -> Found:
         searched = curves[Curve(routed, UNIFORM, saturating_loads(effort))]
         full = curves[Curve(routed, UNIFORM, AT_FULL)]
         low = curves[Curve(routed, UNIFORM, _AT_LOW)]
+        if not all_complete(searched, full, low):
+            continue
         names = {
             "curve": f"{_ROUTINGS[routing]}, {REPAIRS[replanned]}",
             "routers": routed.network.graph().routers,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from experiments.papers.beyond.measures import measure_columns, saturating_loads
+from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
 from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
@@ -101,6 +101,8 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
     rows: list[Row] = []
     for comparison, member in _members(effort):
         graph, own = member.network.graph(), _curves(member, effort)
+        if not all_complete(*(curves[one] for one in own.values())):
+            continue
         cut = bisect(graph, effort.number(SEARCHES, QUICK_SEARCHES))
         row: dict[str, object] = {
             "compared": comparison,

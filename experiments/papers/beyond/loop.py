@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.papers.beyond.measures import AT_HALF, HALF, accepted_at, measure_rows, saturating_loads
+from experiments.papers.beyond.measures import (
+    AT_HALF,
+    HALF,
+    accepted_at,
+    all_complete,
+    measure_rows,
+    saturating_loads,
+)
 from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import Curve, LoadSteps, MeasuredCurves, RoutedNetwork
 from experiments.papers.performance.series import RANDOM
@@ -76,6 +83,8 @@ def loop(curves: MeasuredCurves, effort: Effort) -> Found:
     for q, period, pattern in _members(effort):
         searched = curves[_curve(q, period, pattern, effort, saturating_loads(effort))]
         half = curves[_curve(q, period, pattern, effort, AT_HALF)]
+        if not all_complete(searched, half):
+            continue
         names = {
             "q": q,
             "routers": searched.curve.routed.network.graph().routers,

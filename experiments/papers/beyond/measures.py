@@ -21,6 +21,15 @@ def saturating_loads(effort: Effort) -> LoadSteps:
     return LoadSteps(precision=0.05, steps=4) if effort.quick else LoadSteps(precision=0.01, steps=10)
 
 
+def all_complete(*curves: MeasuredCurve) -> bool:
+    """Returns whether curves have all of their points, so that a row of them can be shown.
+
+    Args:
+        curves: the curves.
+    """
+    return all(one.complete for one in curves)
+
+
 def _at(found: MeasuredCurve, load: float) -> CurvePoint | None:
     return next((point for point in found.points if abs(point.load - load) < 1e-9), None)
 

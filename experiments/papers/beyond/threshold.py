@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from experiments.papers.beyond.measures import AT_HALF, HALF, latency_at, measure_rows, saturating_loads
+from experiments.papers.beyond.measures import (
+    AT_HALF,
+    HALF,
+    all_complete,
+    latency_at,
+    measure_rows,
+    saturating_loads,
+)
 from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork
 from experiments.papers.performance.series import UNIFORM
@@ -52,14 +59,17 @@ def thresholds(curves: MeasuredCurves, effort: Effort) -> Found:
     rows: list[Row] = []
     for threshold, routed in _routed(effort).items():
         for pattern in _PATTERNS:
+            searched = curves[Curve(routed, pattern, saturating_loads(effort))]
             half = curves[Curve(routed, pattern, AT_HALF)]
+            if not all_complete(searched, half):
+                continue
             names = {
                 "threshold": threshold,
                 "routers": routed.network.graph().routers,
                 "pattern": pattern,
             }
             measures = {
-                "saturation (load)": curves[Curve(routed, pattern, saturating_loads(effort))].saturation,
+                "saturation (load)": searched.saturation,
                 "mean latency at a load of 0.5 (cycles)": latency_at(half, HALF),
             }
             rows += measure_rows(names, measures)

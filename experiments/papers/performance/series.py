@@ -64,12 +64,13 @@ def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
 
 
 def all_rows(curves: MeasuredCurves) -> list[Row]:
-    """Returns the points of curves as the rows of an item.
+    """Returns the points of curves as the rows of an item; a load of two curves of one name once.
 
     Args:
         curves: the curves with their points.
     """
-    return [row for found in curves.values() for row in found.rows()]
+    rows = (row for found in curves.values() for row in found.rows())
+    return list({(row["curve"], row["pattern"], row["load"]): row for row in rows}.values())
 
 
 def of_whole_size(

@@ -10,9 +10,10 @@ from typing import Any, TypedDict, Unpack
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
+from experiments.events.papers import ItemBegun
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
-from experiments.papers.options import ALL, SEEDS
+from experiments.papers.options import ALL, NONE, SEEDS
 from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import ITEMS, check_paper, is_by_chance, is_priced, item_of, items_of_all
@@ -162,7 +163,7 @@ def reproduce(
         (True, 993.0)
     """
     check_paper(paper)
-    _check_types(quick, out, places)
+    _check_types(quick, out, progress, places)
     if item != ALL:
         item_of(paper, item)
     if seeds is not None:
@@ -178,7 +179,11 @@ def reproduce(
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
         place = Place(directory, places.get("workers"), places.get("scheduler"), paced(progress), labels)
-        found = {name: _item(paper, name, effort, place, needed=item != ALL) for name in names}
+        found = {}
+        for number, name in enumerate(names, start=1):
+            if item == ALL:
+                place.notify(ItemBegun(paper, name, item_of(paper, name).title, number, len(names)))
+            found[name] = _item(paper, name, effort, place, needed=item != ALL)
         items = tuple(one for one in found.values() if one is not None)
         report = None
         if item == ALL:
@@ -191,12 +196,14 @@ def reproduce(
         return Reproduction(paper, folder, items, report, skipped)
 
 
-def _check_types(quick: bool, out: Folder | None, places: Mapping[str, Any]) -> None:
+def _check_types(quick: bool, out: Folder | None, progress: Notify, places: Mapping[str, Any]) -> None:
     """Raises an error unless arguments are of the types that type checkers want."""
     if unknown := places.keys() - Places.__annotations__.keys():
         raise TypeError(f"reproduce() got an unexpected keyword argument {min(unknown)!r}")
     if not isinstance(quick, bool):
         raise ParameterError(f"quick must be True or False, got {quick!r}")
+    if not callable(progress):
+        raise ParameterError(f"progress must be a function of an event, got {progress!r}")
     if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
         raise UsageError(f"out must be a folder, got {out!r}")
 
@@ -223,6 +230,8 @@ def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
     """Returns the labels of curves; raises UsageError unless they are a list of words, or None."""
     if curves is None:
         return None
+    if curves == [NONE]:
+        return frozenset()
     if isinstance(curves, str) or not isinstance(curves, Iterable):
         raise UsageError(f"curves must be a list of labels, got {curves!r}")
     return frozenset(map(str, curves))

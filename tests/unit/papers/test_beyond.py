@@ -38,6 +38,7 @@ from experiments.papers.performance.model import (
 from experiments.papers.performance.search import next_loads
 from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS, items_of_all
+from experiments.papers.reproduction import check_labels
 from experiments.simulation.fabric import check_channels
 from polarlab.cli.main import main
 from routing.deadlock.proof import prove_deadlock_freedom
@@ -218,6 +219,25 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
     assert main([*words, "--json"]) == 0
     found = json.loads(capfd.readouterr().out)
     assert (found["claims"], found["items"][0]["resumed"]) == ([], True)
+
+
+@pytest.mark.parametrize("effort", [QUICK, Effort()], ids=["quick", "full"])
+@pytest.mark.parametrize("name", OWN)
+def test_every_curve_can_be_chosen_on_a_command_line(name, effort):
+    for curve in OWN[name].curves(effort):
+        assert not any("," in choice for choice in curve.choices)
+        check_labels([(name, OWN[name])], effort, curve.choices)
+
+
+def test_a_figure_has_the_curves_that_were_chosen(tmp_path):
+    chosen = {"quick": True, "out": tmp_path, "workers": 1}
+    found = polarlab.reproduce("beyond", "threshold", curves=["threshold 0.3"], **chosen)
+    rows = list(csv.DictReader((tmp_path / "threshold.csv").read_text().splitlines()))
+    assert {row["threshold"] for row in rows} == {"0.3"}
+    assert "threshold 0.5, uniform" in found.items[0].missing
+    assert len(set(found.items[0].missing)) == len(found.items[0].missing)
+    again = polarlab.reproduce("beyond", "threshold", curves=["none"], **chosen)
+    assert again.items[0].missing == found.items[0].missing
 
 
 def test_the_list_has_the_items_without_claims():

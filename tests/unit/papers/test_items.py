@@ -8,7 +8,7 @@ import pytest
 
 from experiments.papers.claims import PAPERS, claims_of, claims_of_item
 from experiments.papers.dragonfly.sizes import largest_endpoints
-from experiments.papers.findings import findings, note_on
+from experiments.papers.findings import finding_on, findings, outcome
 from experiments.papers.links import Failures
 from experiments.papers.model import Effort, Item, Value
 from experiments.papers.polarfly.expansion import plain_copies
@@ -69,9 +69,16 @@ def test_paths_of_er_7_are_those_that_were_counted_by_a_separate_program():
     assert [values[key] for key in keys] == [8, 7, 6, 36, 40, 42, 45]
 
 
-def test_a_finding_is_of_its_claim_alone():
-    assert "slip" in note_on("polarfly", "table6", "3 no quadric")
-    assert note_on("polarfly", "table6", "3 x quadric") == ""
+def test_a_finding_is_of_its_claim_and_of_its_number_alone():
+    claims = {(one.item, one.key): one for one in claims_of("polarfly")}
+    counted, other = claims["table6", "3 no quadric"], claims["table6", "3 both quadrics"]
+    assert "slip" in finding_on(counted, 8.0).note
+    assert finding_on(counted, 9.0) is None
+    assert finding_on(other, 8.0) is None
+    measured = claims["fig8", "permutations"]
+    assert finding_on(measured, 0.57) is finding_on(measured, 0.55)
+    assert finding_on(measured, 0.3) is None
+    assert outcome(measured, 0.3, within=False) == "unexplained"
 
 
 def test_each_plain_copy_of_a_cluster_needs_one_port():

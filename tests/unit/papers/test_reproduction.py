@@ -7,8 +7,10 @@ from itertools import count
 import pytest
 
 import polarlab
+from experiments.events.papers import ItemBegun
 from experiments.papers import reproduction
 from experiments.papers.claims import Claim
+from experiments.papers.findings import Finding
 from experiments.papers.model import Effort, Found, Item, Plot, Value
 from experiments.papers.performance.model import Place
 from experiments.papers.prices import paper_prices
@@ -77,6 +79,16 @@ def test_an_item_of_other_options_is_kept(tmp_path):
 
 
 @pytest.mark.usefixtures("computed")
+def test_a_table_of_somebody_else_is_not_overwritten(tmp_path):
+    (tmp_path / "fig1.csv").write_text("my,own,table\n1,2,3\n")
+    with pytest.raises(polarlab.ParameterError, match=r"fig1.csv is another table"):
+        reproduced(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["fig1.csv"]
+    (tmp_path / "fig1.csv").write_text("x,y,name\n")  # of one that was interrupted
+    assert not reproduced(tmp_path).resumed
+
+
+@pytest.mark.usefixtures("computed")
 def test_an_item_without_its_record_is_computed_again(tmp_path, computed):
     reproduced(tmp_path)
     (tmp_path / "fig1.json").unlink()
@@ -130,7 +142,8 @@ def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeyp
     [(1.6, "", True, False), (1.7, "", False, True), (1.7, "slip", False, False), (1.5, "slip", True, False)],
 )
 def test_a_number_outside_needs_a_note(monkeypatch, value, note, within, unexplained):
-    monkeypatch.setattr(reproduction, "note_on", lambda *_key: note)
+    found = Finding("polarfly", "fig1", "ratio", value, "slip", note, "") if note else None
+    monkeypatch.setattr(reproduction, "finding_on", lambda *_claim: found)
     one = checked(CLAIM, Value(value))
     assert (one.within, one.unexplained) == (within, unexplained)
     assert one.note == ("" if within else note)
@@ -191,7 +204,7 @@ def test_the_table_tells_the_sum_and_that_nothing_was_computed_again(tmp_path, c
 
 
 def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypatch):
-    monkeypatch.setattr(reproduction, "note_on", lambda *_key: "")
+    monkeypatch.setattr(reproduction, "finding_on", lambda *_claim: None)
     assert run("polarfly", "table6", "--out", tmp_path) == 1
 
 
@@ -243,11 +256,13 @@ def test_all_items_come_with_a_page(tmp_path, capsys):
     assert result["report"] == str(tmp_path / "report.html")
     assert "The dragonfly paper, reproduced" in page
     assert "table2: " in page
+    assert "simulations of" in page
     assert page.count("<h2>") >= len(result["items"])
     assert all(claim["claim"] in page for claim in result["claims"])
     assert run("dragonfly", "all", "--quick", "--out", tmp_path) == 0
     text = " ".join(capsys.readouterr().out.split())  # a long path comes on a line of its own
     assert f"all of it on one page: {tmp_path / 'report.html'}" in text
+    assert "not computed by PolarLab, see docs/papers.md: table1 (12 claims)" in text
     assert run("dragonfly", "table2", "--quick", "--out", tmp_path, "--json") == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
 
@@ -342,9 +357,18 @@ def test_an_item_without_claims_of_its_own_has_its_files(tmp_path, capsys):
         ({"prices": {}, "paper": "slimfly", "item": "table4"}, "prices must be a file, got {}"),
         ({"out": ""}, "out must be a folder, got ''"),
         ({"out": 3}, "out must be a folder, got 3"),
+        ({"progress": 5}, "progress must be a function of an event, got 5"),
     ],
 )
 def test_arguments_of_other_types_are_refused(given, text, tmp_path):
     with pytest.raises(polarlab.UsageError, match=text):
         polarlab.reproduce(**{"paper": "polarfly", "item": "fig8", "out": tmp_path, **given})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_items_are_told_one_after_the_other(tmp_path):
+    told = []
+    polarlab.reproduce("dragonfly", "all", quick=True, out=tmp_path, progress=told.append)
+    begun = [str(event) for event in told if isinstance(event, ItemBegun)]
+    assert begun[0] == "item 1 of 4, dragonfly table2: Sizes of the simulated trunked dragonfly"
+    assert len(begun) == 4
