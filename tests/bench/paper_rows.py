@@ -108,4 +108,4 @@ def _reproduced(paper: str, name: str, *, quick: bool) -> tuple[float, Counter[s
         found = polarlab.reproduce(paper, name, quick=quick, out=folder)
         seconds = time.perf_counter() - began
     checked = zip(claims_of_item(paper, name), found.claims, strict=True)
-    return seconds, Counter(outcome(claim, one.within) for claim, one in checked)
+    return seconds, Counter(outcome(claim, one.value, one.within) for claim, one in checked)
