@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
 
 # Packages whose code decides about the numbers.
+_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16  # of figures
 _PACKAGES = ("topology", "experiments/papers")
 
 
@@ -56,7 +57,7 @@ class ComputedItem:
             done earlier; None of an item without simulations.
         missing: curves that have not been simulated to their end, as `PF-UGAL, tornado`.
         remark: what the user should know about the way that was taken; empty for nothing.
-        data: digest of the file of the rows; empty of items that were computed before there was one.
+        data: digest of the file of the rows and of the values; empty of items from before there was one.
     """
 
     paper: str
@@ -288,7 +289,7 @@ def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS is installed by now
     complete = record.version == papers_version() and not record.missing and not searched_less
-    if not complete or not all(map(_has_content, _files(item, name, folder))):
+    if not complete or not all(map(_is_whole, _files(item, name, folder))):
         return None
     return record if is_as_computed(folder / f"{name}.csv", record) else None
 
@@ -303,8 +304,10 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
         raise ParameterError(f"{data} is another table, and would be overwritten; choose another --out")
 
 
-def _digest_of_file(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:
+    """Returns the digest of the rows and the values of an item, 16 hexadecimal digits."""
+    named = sorted((key, *map(float, (one.value, *(one.interval or ())))) for key, one in values.items())
+    return hashlib.sha256(file.read_bytes() + repr(named).encode()).hexdigest()[:16]
 
 
 def is_as_computed(data: Path, record: ComputedItem) -> bool:
@@ -314,7 +317,7 @@ def is_as_computed(data: Path, record: ComputedItem) -> bool:
         data: the file.
         record: the item's record.
     """
-    return not record.data or (data.is_file() and record.data == _digest_of_file(data))
+    return not record.data or (data.is_file() and record.data == _digest_of_data(data, record.values))
 
 
 def _files(item: AnyItem, name: str, folder: Path) -> list[Path]:
@@ -328,6 +331,11 @@ def _has_content(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0
 
 
+def _is_whole(file: Path) -> bool:
+    """Returns whether a file exists and, of a figure, ends as figures of its format do."""
+    return _has_content(file) and _ENDS.get(file.suffix, b"") in file.read_bytes()[-_END_BYTES:]
+
+
 def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
     """Writes the files of an item, its record last."""
     name = done.item
@@ -337,5 +345,5 @@ def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirect
     directory.write_csv(f"{name}.csv", columns, [[row[column] for column in columns] for row in found.rows])
     if item.plot is not None:
         save_figure(draw_item(item.title, item.plot, found.rows), directory.path, name)
-    data = _digest_of_file(directory.path / f"{name}.csv")
+    data = _digest_of_data(directory.path / f"{name}.csv", done.values)
     directory.write_record(f"{name}.json", replace(done, data=data))
