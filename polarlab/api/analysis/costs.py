@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from topology.addressing import switch_name
-from topology.analysis.bisection import bisect
+from topology.analysis.bisection import bisect, search_remark
 from topology.base import Topology
 from topology.costs.cost import network_cost
 from topology.costs.prices import Prices
 from topology.costs.racks import links_of_racks, racks_of
+
+__all__ = ["MemberCosts", "member_costs", "prices_from", "rack_numbers", "search_remark"]
 
 # Searches for a bisection, which take long in large graphs without METIS: searches -> routers at most.
 _SEARCHES = {8: 1000, 2: 4000, 1: 1 << 14}

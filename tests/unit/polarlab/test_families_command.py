@@ -7,6 +7,7 @@ from command_line import fails
 
 import polarlab
 from polarlab.cli import main as entry
+from topology.analysis import bisection
 from topology.registry import FAMILIES
 
 
@@ -68,6 +69,16 @@ def test_costs_are_told_when_asked_for(monkeypatch, capsys):
     [row] = [line.split() for line in lines if line.split()[:1] == ["dragonfly"]]
     shown = [f"{dragonfly['bisection']:.3f}", str(dragonfly["cables"])]
     assert row[-3:] == [*shown, f"{dragonfly['cost_per_endpoint']:.0f}"]
+
+
+def test_a_search_without_metis_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(bisection, "metis_found", lambda: False)
+    assert entry.main([*SMALL.split(), "--costs"]) == 0
+    assert "METIS is not installed: halves are found by" in " ".join(capsys.readouterr().out.split())
+    assert entry.main([*SMALL.split(), "--costs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["remark"].startswith("METIS is not installed")
+    assert entry.main(SMALL.split()) == 0
+    assert "METIS" not in capsys.readouterr().out
 
 
 def test_prices_of_a_file_are_taken(tmp_path):

@@ -34,8 +34,10 @@ def run(arguments: argparse.Namespace) -> Status:
             costs=arguments.costs,
             prices=arguments.prices,
         )
+    remark = _remark() if arguments.costs else ""
     if arguments.json:
-        print_result(arguments, {"families": [vars(member) for member in members]})
+        result = {"families": [vars(member) for member in members]}
+        print_result(arguments, {**result, "remark": remark} if arguments.costs else result)
         return Status.DONE
     columns = (*_COLUMNS, *_COSTS) if arguments.costs else _COLUMNS
     print_table([_row(member) for member in members], columns, by="group")
@@ -45,7 +47,17 @@ def run(arguments: argparse.Namespace) -> Status:
             f"Diameter and average path of {', '.join(between)} are those between routers with hosts; the "
             "Moore efficiency is that of all routers."
         )
+    if remark:
+        print()
+        print_text(remark)
     return Status.DONE
+
+
+def _remark() -> str:
+    """Returns what there is to say on the way that bisections were searched; empty for nothing."""
+    from polarlab.api.analysis.costs import search_remark
+
+    return search_remark()
 
 
 def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
