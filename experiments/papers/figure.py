@@ -159,13 +159,15 @@ def _markers() -> Iterator[tuple[str, str]]:
 
 def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) -> None:
     """Draws a curve for each name, with its style."""
-    for name in dict.fromkeys(row[plot.by] if plot.by else "" for row in rows):
+    for number, name in enumerate(dict.fromkeys(row[plot.by] if plot.by else "" for row in rows)):
         own = sorted(
             (row for row in rows if not plot.by or row[plot.by] == name), key=lambda row: row[plot.x]
         )
         marker, colour, line = styles[name]
         x, y = ([row[column] for row in own] for column in (plot.x, plot.y))
-        axes.plot(x, y, line, marker=marker, color=colour, markersize=4, label=name)
+        # The first curve, that of the paper's own network, is above the others.
+        [drawn] = axes.plot(x, y, line, marker=marker, color=colour, markersize=4, label=name)
+        drawn.set_zorder(2 + 0.5 / (1 + number))
         if plot.error:
             half = [row[plot.error] or 0.0 for row in own]
             axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=2)
