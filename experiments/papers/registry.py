@@ -25,6 +25,10 @@ ITEMS: Mapping[str, Mapping[str, AnyItem]] = {
 }
 
 
+# Figures that are another one with other prices, which are not known.
+_BY_PRICES = {("slimfly", "fig12"): "fig11", ("slimfly", "fig13"): "fig11"}
+
+
 def check_paper(paper: str) -> str:
     """Returns the name of a paper.
 
@@ -56,6 +60,8 @@ def item_of(paper: str, name: str) -> AnyItem:
     listed = ", ".join([*items, ALL])
     later = name in [claim.item for claim in claims_of(paper)]
     reason = f"; {name} is not computed (docs/papers.md)" if later else hint(name, items)
+    if like := _BY_PRICES.get((paper, name)):
+        reason = f"; it is {like} with the prices of other routers and cables: {like} --prices FILE"
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
 
 
