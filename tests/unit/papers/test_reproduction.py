@@ -229,7 +229,7 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfli"], "paper must be one of polarfly"),
         (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
-        (["slimfly", "fig12"], "it is fig11 with the prices of other routers and cables: fig11 --prices FILE"),
+        (["slimfly", "fig12"], "it is fig11 with the prices of other routers and cables: fig11 --prices"),
         (["dragonfly", "table1"], "table1 is not computed (docs/papers.md)"),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
