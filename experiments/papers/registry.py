@@ -60,7 +60,7 @@ def item_of(paper: str, name: str) -> AnyItem:
     listed = ", ".join([*items, ALL])
     later = name in [claim.item for claim in claims_of(paper)]
     reason = f"; {name} is not computed (docs/papers.md)" if later else hint(name, items)
-    if like := _BY_PRICES.get((paper, name)):
+    if like := _BY_PRICES.get((paper, str(name))):
         reason = f"; it is {like} with the prices of other routers and cables: {like} --prices FILE"
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
 
