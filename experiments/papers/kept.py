@@ -70,7 +70,7 @@ def _rows(file: Path) -> list[Row]:
 
 
 def _cell(text: str) -> str | float:
-    """Returns what a cell of the data stands for."""
+    """Returns the value of a cell of the data: True or False, a number, or else its text."""
     if text in ("True", "False"):
         return text == "True"
     for number in (int, float):

@@ -32,8 +32,8 @@ from topology.errors import ParameterError, UsageError
 from topology.parameters import hint
 
 # Packages whose code decides about the numbers.
-_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16  # of figures
 _PACKAGES = ("topology", "experiments/papers")
+_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16  # of figures
 
 
 class NoPointsError(UsageError):
@@ -257,8 +257,8 @@ def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> Chec
             *place, found.value, found.interval, claim.bound, claim.tolerance, None, OTHER_PRICES
         )
     within = claim.holds(found.value)
-    found_outside = None if within else finding_on(claim, found.value)
-    note = found_outside.note if found_outside else ""
+    finding = None if within else finding_on(claim, found.value)
+    note = finding.note if finding else ""
     return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
 
 
@@ -281,15 +281,14 @@ def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path
         record = read_record(file, ComputedItem)
     except ParameterError as error:
         raise ParameterError(f"{error}; remove the file, and {name} is computed again") from None
-    if (record.paper, record.quick, record.prices) != (paper, effort.quick, _digest(effort)):
-        raise ParameterError(f"{folder} has {name} of other options; choose another --out")
-    if record.seeds != effort.seeds:
-        if isinstance(item, SimulatedItem):
-            return None  # goes on from its points, which have their seeds
+    other_seeds = record.seeds != effort.seeds
+    goes_on = isinstance(item, SimulatedItem)  # from its points, which have their seeds
+    others = (record.paper, record.quick, record.prices) != (paper, effort.quick, _digest(effort))
+    if others or (other_seeds and not goes_on):
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS is installed by now
     complete = record.version == papers_version() and not record.missing and not searched_less
-    if not complete or not all(map(_is_whole, _files(item, name, folder))):
+    if other_seeds or not complete or not all(map(_is_whole, _files(item, name, folder))):
         return None
     return record if is_as_computed(folder / f"{name}.csv", record) else None
 

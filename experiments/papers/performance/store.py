@@ -156,7 +156,7 @@ def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
 
 
 def _numbers(row: _Digested) -> list[object]:
-    """Returns what the simulation of a row has found, without the time that it took and the curve's name."""
+    """Returns the numbers of a row, without the time of its simulation and the name of its curve."""
     return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 

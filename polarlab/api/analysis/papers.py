@@ -164,13 +164,12 @@ def reproduce(
     """
     check_paper(paper)
     _check_types(quick, out, progress, places)
-    if item != ALL:
-        item_of(paper, item)
+    single = None if item == ALL else item_of(paper, item)
     if seeds is not None:
         SEEDS.check(seeds)
     check_places(places.get("workers"), places.get("scheduler"))
-    if item != ALL:
-        _check_uses(f"{paper} {item}", item_of(paper, item), seeds, places.get("scheduler"))
+    if single is not None:
+        _check_uses(f"{paper} {item}", single, seeds, places.get("scheduler"))
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
@@ -230,11 +229,10 @@ def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
     """Returns the labels of curves; raises UsageError unless they are a list of words, or None."""
     if curves is None:
         return None
-    if curves == [NONE]:
-        return frozenset()
     if isinstance(curves, str) or not isinstance(curves, Iterable):
         raise UsageError(f"curves must be a list of labels, got {curves!r}")
-    return frozenset(map(str, curves))
+    labels = frozenset(map(str, curves))
+    return frozenset() if labels == {NONE} else labels
 
 
 def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:

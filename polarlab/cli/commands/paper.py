@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polarlab
-from polarlab.api.command_line.papers import LIST, NONE, OTHER_PRICES
+from polarlab.api.command_line.papers import LIST, OTHER_PRICES
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Status:
             scheduler=arguments.scheduler,
             progress=EveryEvent(progress),
             prices=arguments.prices,
-            curves=_labels(arguments.curves),
+            curves=arguments.curves.split(",") if arguments.curves is not None else None,
         )
     if arguments.json:
         items = [
@@ -75,13 +75,6 @@ def _check_list(arguments: argparse.Namespace) -> None:
         raise polarlab.UsageError(f"paper list takes no {given[0]}")
     if arguments.item is not None:
         raise polarlab.UsageError(f"paper list has all items; leave {arguments.item!r} out")
-
-
-def _labels(words: str | None) -> list[str] | None:
-    """Returns the labels of curves of an option; None without it."""
-    if words is None:
-        return None
-    return [] if words == NONE else words.split(",")
 
 
 def _missing_item(paper: str) -> str:

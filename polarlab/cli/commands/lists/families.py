@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _remark() -> str:
-    """Returns what there is to say on the way that bisections were searched; empty for nothing."""
+    """Returns the remark on the search for bisections; empty where METIS is installed."""
     from polarlab.api.analysis.costs import search_remark
 
     return search_remark()
