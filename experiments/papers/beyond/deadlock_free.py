@@ -16,6 +16,7 @@ from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
 from experiments.papers.performance.series import RANDOM, UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
+from experiments.papers.polarstar.performance import ADVERSARIAL
 from simulation.settings import RouterSettings
 from topology.parameters import Value as Parameter
 
@@ -96,11 +97,12 @@ def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
 _COLOURED = "four-color four-color-adaptive"
-# Of equal cost: 3 ports for an endpoint, those of the router that it is at and of links among them.
+# Of equal cost: 3 ports for an endpoint, those of the router that it is at and of links among them. Families
+# that are missing have no member of about this cost and as many endpoints.
 _QUICK = (
     _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
     _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),
-    _contest("polarstar 2/paley/2", 3, "adversarial", "up-down", _two("min", "ugal", 3), q=2,
+    _contest("polarstar 2/paley/2", 3, ADVERSARIAL, "up-down", _two("min", "ugal", 3), q=2,
              supernode="paley", degree=2),
     _contest("dragonfly 4/3/7 t=2", 3, "adv", "two-color", _two(_DF, _UGAL_DF, 3), a=4, h=3, groups=7,
              trunking=2),
@@ -109,12 +111,17 @@ _QUICK = (
     _contest("torus 7x7", 2, TORNADO, "up-down", {"dor": 6}, shape="7x7"),
     _contest("fat-tree 4/3", 8, TORNADO, "nca", {"nca": 4}, arity=4, levels=3),
     _contest("megafly 2/6", 4, "adv", "nca", {"nca": 3}, rho=2, a=6),
+    _contest("orthogonal-fat-tree 3", 4, TORNADO, "nca", {"nca": 2, "ugal": 6}, q=3),
+    _contest("multi-layer-full-mesh 4", 4, TORNADO, "nca", {"nca": 2, "ugal": 8}, h=4),
+    _contest("long-hop 4/4", 4, RANDOM, "up-down", _two("min", "ugal", 2), dimension=4, distance=4),
     _contest("jellyfish 31/6", 3, RANDOM, "up-down", _two("min", "ugal", 3), routers=31, degree=6),
+    _contest("xpander 6/6", 3, RANDOM, "up-down", _two("min", "ugal", 4), degree=6, lift=6),
+    _contest("dln 31/4", 3, RANDOM, "up-down", _two("min", "ugal", 3), routers=31, shortcuts=4),
 )  # fmt: skip
 _FULL = (
     _contest("polarfly 9", 5, _WORST, "up-down", _two("min", "ugal-pf", 2), q=9),
     _contest("slimfly 7", 5, _WORST, "up-down", _two("min", "ugal", 2), q=7),
-    _contest("polarstar 3/iq/4", 4, "adversarial", "up-down", _two("min", "ugal", 3), q=3, supernode="iq",
+    _contest("polarstar 3/iq/4", 4, ADVERSARIAL, "up-down", _two("min", "ugal", 3), q=3, supernode="iq",
              degree=4),
     _contest("dragonfly 8/4/9 t=4", 6, "adv", _COLOURED, _two(_DF, _UGAL_DF, 3), a=8, h=4, groups=9,
              trunking=4),
@@ -123,7 +130,14 @@ _FULL = (
     _contest("torus 6x5x5", 3, TORNADO, "up-down", {"dor": 7}, shape="6x5x5"),
     _contest("fat-tree 6/3", 12, TORNADO, "nca", {"nca": 4}, arity=6, levels=3),
     _contest("megafly 4/8", 6, "adv", "nca", {"nca": 3}, rho=4, a=8),
+    _contest("bundlefly 3/2", 4, ADVERSARIAL, "up-down", _two("min", "ugal", 3), q=3, degree=2),
+    _contest("dragonfly3 3/1/1", 2, "adv", "up-down", _two("min", "ugal", 7), a=3, h2=1, h3=1),
+    _contest("orthogonal-fat-tree 5", 6, TORNADO, "nca", {"nca": 2, "ugal": 6}, q=5),
+    _contest("multi-layer-full-mesh 7", 7, TORNADO, "nca", {"nca": 2, "ugal": 8}, h=7),
+    _contest("long-hop 6/5", 7, RANDOM, "up-down", _two("min", "ugal", 3), dimension=6, distance=5),
     _contest("jellyfish 91/10", 5, RANDOM, "up-down", _two("min", "ugal", 3), routers=91, degree=10),
+    _contest("xpander 10/10", 5, RANDOM, "up-down", _two("min", "ugal", 3), degree=10, lift=10),
+    _contest("dln 91/8", 5, RANDOM, "up-down", _two("min", "ugal", 3), routers=91, shortcuts=8),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Families side by side: members of about equal ports, endpoints or cost, on one page."""
+"""All families side by side: members of about equal ports, endpoints or cost, on one page."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
-from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members
+from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members, left_out
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port, tree_port
-from experiments.papers.performance.series import RANDOM, UGAL, UGAL_HIERARCHICAL, UNIFORM
+from experiments.papers.performance.series import (
+    RANDOM,
+    UGAL,
+    UGAL_HIERARCHICAL,
+    UGAL_OF_MANY_GROUPS,
+    UNIFORM,
+)
 from experiments.papers.polarfly.performance import TORNADO
+from experiments.papers.polarstar.performance import ADVERSARIAL
 from topology.analysis.bisection import bisect, search_remark
 
-_Q, _QUICK_Q = 11, 5
+_Q, _QUICK_Q = 7, 5
 PLOT = Sheet(
     ("network", "hosts"),
     {
@@ -43,14 +50,28 @@ class Practice(NamedTuple):
     adversarial: str
 
 
+# Plans with all routers as intermediates take minutes where most pairs have many shortest paths.
+_UGAL_IN_ORDER = f"{UGAL_OF_MANY_GROUPS},over=dor"
 _PRACTICES: Mapping[str, Practice] = {
     "polarfly": Practice("ugal-pf", "worst-case"),
     "slimfly": Practice(UGAL, "worst-case"),
-    "polarstar": Practice(UGAL, "adversarial"),
+    "polarstar": Practice(UGAL, ADVERSARIAL),
+    "bundlefly": Practice(UGAL, ADVERSARIAL),
+    "spectralfly": Practice(UGAL_OF_MANY_GROUPS, ADVERSARIAL),
+    "delorme": Practice(UGAL, RANDOM),
     "dragonfly": Practice(UGAL_HIERARCHICAL, "adv"),
-    "hyperx": Practice(UGAL, TORNADO),
+    "dragonfly3": Practice(UGAL, "adv"),
     "fat-tree": Practice("nca", TORNADO),
+    "megafly": Practice(UGAL, "adv"),
+    "orthogonal-fat-tree": Practice(UGAL, TORNADO),
+    "multi-layer-full-mesh": Practice(UGAL, TORNADO),
+    "hyperx": Practice(UGAL, TORNADO),
+    "torus": Practice(_UGAL_IN_ORDER, TORNADO),
+    "hypercube": Practice(_UGAL_IN_ORDER, RANDOM),
+    "long-hop": Practice(UGAL, RANDOM),
     "jellyfish": Practice(UGAL, RANDOM),
+    "xpander": Practice(UGAL, RANDOM),
+    "dln": Practice(UGAL, RANDOM),
 }
 
 
@@ -65,8 +86,18 @@ def practice_of(family: str) -> Practice:
 
 def _members(effort: Effort) -> list[tuple[str, Attached]]:
     """Returns the members of each comparison."""
-    q = _QUICK_Q if effort.quick else _Q
-    return [(one, member) for one in COMPARISONS for member in compared_members(q, one)]
+    return [(one, member) for one in COMPARISONS for member in compared_members(_order(effort), one)]
+
+
+def _order(effort: Effort) -> int:
+    return _QUICK_Q if effort.quick else _Q
+
+
+def _remark(effort: Effort) -> str:
+    """Returns which families are not compared, and how halves are found."""
+    missing = {one: left_out(_order(effort), one) for one in COMPARISONS}
+    without = "; ".join(f"{one}: {', '.join(names)}" for one, names in missing.items() if names)
+    return ". ".join(filter(None, (f"families without a member about equal: {without}", search_remark())))
 
 
 def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
@@ -124,4 +155,4 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             row |= measure_columns(name, curves[curve].saturation)
         row["deadlock"] = any(point.deadlock for curve in own.values() for point in curves[curve].points)
         rows.append(row)
-    return Found({}, rows, search_remark())
+    return Found({}, rows, _remark(effort))

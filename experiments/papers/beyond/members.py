@@ -1,13 +1,14 @@
 """Members of families that are about equal to a PolarFly: in ports of a router, in endpoints, or in cost.
 
 Cost is counted twice: in ports of routers, and by the prices of the Slim Fly paper, which have the lengths of
-cables.
+cables. About equal are ports that differ by one at most, and endpoints and costs that differ by less than a
+factor of two; a family without such a member is left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -17,12 +18,17 @@ from experiments.papers.sizes import members_of_family
 from topology.base import Topology
 from topology.costs.cost import network_cost
 from topology.families.family import Member
+from topology.registry import FAMILIES as ALL_FAMILIES
 
 RADIX, ENDPOINTS = "equal ports of a router", "equal endpoints"
 COST, PRICE = "equal cost of an endpoint in ports", "equal cost of an endpoint in $"
 COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
 _NEAREST = 6  # members by endpoints, of which that of equal cost is taken
 _TREE_LEVELS = 3
+_PORTS_APART = 1
+_MOST_APART = 2.0  # factor between endpoints, or costs
+# Times the endpoints of the PolarFly, of members with equal ports: simulations of more take hours.
+_MOST_ENDPOINTS = 8
 
 
 @dataclass(frozen=True)
@@ -84,22 +90,19 @@ def _price(one: Attached) -> float:
     return network_cost(one.network.graph(), one.hosts, paper_prices()).per_endpoint
 
 
-# Family -> whether a member is compared: those of the forms that the sources describe.
+# Family -> whether a member is compared, where some have other forms than the sources describe.
 _FORMS: dict[str, Callable[[Member], bool]] = {
-    "polarfly": _any,
-    "slimfly": _any,
     "polarstar": _of_paper,
     "dragonfly": lambda member: {*member.params} == {"a", "h"},
-    "hyperx": _any,
     "fat-tree": lambda member: member.params["levels"] == _TREE_LEVELS,
-    "jellyfish": _any,
 }
-FAMILIES = tuple(_FORMS)
+_BASE = "polarfly"
+FAMILIES = (_BASE, *(name for name, entry in ALL_FAMILIES.items() if entry.members and name != _BASE))
 
 
 @cache
-def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
-    """Returns a member of each family that is about equal to a PolarFly with half its radix of endpoints.
+def nearest_members(q: int, comparison: str, families: tuple[str, ...] = FAMILIES) -> tuple[Attached, ...]:
+    """Returns the members of some families that are nearest to a PolarFly with half its radix of endpoints.
 
     Of the members with the nearest number of ports it is that with most endpoints. Equal in cost is the
     member, with any number of hosts at a router up to twice the source's, whose cost and number of endpoints
@@ -108,13 +111,49 @@ def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
     Args:
         q: order of the PolarFly.
         comparison: one of COMPARISONS.
+        families: names of families.
     """
-    [base] = [_attached("polarfly", one) for one in _members("polarfly") if one.params["q"] == q]
-    return base, *(_nearest(family, base, comparison) for family in FAMILIES[1:])
+    base = _base(q)
+    found = (base if family == _BASE else _nearest(family, base, comparison) for family in families)
+    return tuple(one for one in found if one)
+
+
+@cache
+def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
+    """Returns those of the nearest members of all families that are about equal to a PolarFly.
+
+    Args:
+        q: order of the PolarFly.
+        comparison: one of COMPARISONS.
+
+    Returns:
+        The PolarFly, and the members in the order of FAMILIES.
+    """
+    base = _base(q)
+    apart = {one: _apart(one, base, comparison) for one in nearest_members(q, comparison)}
+    return tuple(one for one, factors in apart.items() if max(factors) < math.log(_MOST_APART))
+
+
+def left_out(q: int, comparison: str) -> tuple[str, ...]:
+    """Returns the families that have no member about equal to a PolarFly.
+
+    Args:
+        q: order of the PolarFly.
+        comparison: one of COMPARISONS.
+    """
+    compared = {one.network.family for one in compared_members(q, comparison)}
+    return tuple(family for family in FAMILIES if family not in compared)
+
+
+_COUNTED: Mapping[str, Callable[[Attached], float]] = {
+    ENDPOINTS: lambda one: one.endpoints,
+    COST: lambda one: one.cost,
+    PRICE: lambda one: one.price,
+}
 
 
 def _members(family: str) -> list[Member]:
-    return [member for member in members_of_family(family) if _FORMS[family](member)]
+    return [member for member in members_of_family(family) if _FORMS.get(family, _any)(member)]
 
 
 def _attached(family: str, member: Member, hosts: int | None = None) -> Attached:
@@ -122,20 +161,42 @@ def _attached(family: str, member: Member, hosts: int | None = None) -> Attached
     return Attached(network(label, family, **member.params), hosts or member.hosts)
 
 
-def _nearest(family: str, base: Attached, comparison: str) -> Attached:
-    """Returns the member of a family that is nearest to a network."""
-    members = _members(family)
+def _base(q: int) -> Attached:
+    [base] = [_attached(_BASE, one) for one in _members(_BASE) if one.params["q"] == q]
+    return base
+
+
+def _nearest(family: str, base: Attached, comparison: str) -> Attached | None:
+    """Returns the member of a family that is nearest to a network; None if all are too large."""
     if comparison == RADIX:
-        nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints))
-        return _attached(family, nearest)
-    members.sort(key=lambda one: _factor(one.endpoints, base.endpoints))
+        return _of_equal_ports(family, base)
+    members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]
+    # No graph is made of those that have too many endpoints even with one at a router: it may be too large.
+    members = [one for one in members if one.endpoints // one.hosts < _MOST_APART * base.endpoints]
     if comparison == ENDPOINTS:
-        return _attached(family, members[0])
-    counted: Callable[[Attached], float] = _price if comparison == PRICE else lambda one: one.cost
-    return min(
-        _with_hosts(family, members[:_NEAREST]),
-        key=lambda one: _factor(counted(one), counted(base)) + _factor(one.endpoints, base.endpoints),
-    )
+        found = (_attached(family, one) for one in members[:1])
+    else:
+        found = _with_hosts(family, members)
+    return min(found, key=lambda one: sum(_apart(one, base, comparison)), default=None)
+
+
+def _apart(one: Attached, base: Attached, comparison: str) -> tuple[float, ...]:
+    """Returns the logarithms of the factors between two networks, in what is compared and in endpoints."""
+    if comparison == RADIX:
+        return (0.0,)  # they are about equal in nothing else
+    counted = _COUNTED[comparison]
+    return _factor(counted(one), counted(base)), _factor(one.endpoints, base.endpoints)
+
+
+def _of_equal_ports(family: str, base: Attached) -> Attached | None:
+    """Returns the member of the nearest number of ports that has most endpoints."""
+    members = [
+        one
+        for one in _members(family)
+        if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MOST_ENDPOINTS * base.endpoints
+    ]
+    nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints), default=None)
+    return nearest and _attached(family, nearest)
 
 
 def _ports(member: Member) -> int:
