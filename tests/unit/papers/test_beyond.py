@@ -148,6 +148,20 @@ def test_the_fair_comparison_has_every_family_or_tells_which_it_lacks(effort):
     assert every - somewhere == ({"delorme"} if effort.quick else set())
 
 
+@pytest.mark.parametrize("member", compared_members(5, ENDPOINTS), ids=lambda one: one.network.family)
+def test_an_adversarial_pattern_is_no_better_for_shortest_paths_than_a_random_one(member):
+    plan = polarlab.plan(member.network.graph(), hosts=member.hosts, routing="min")
+
+    def carried(pattern):
+        """The load at which shortest paths fill the first link."""
+        return 0.01 / polarlab.predict(plan, pattern, 0.01).link_load_max
+
+    own = carried(practice_of(member.network.family).adversarial)
+    if member.network.family != "fat-tree":  # which carries all permutations
+        assert own < 0.6 * carried("uniform")
+    assert own <= 1.05 * carried("random-permutation")
+
+
 @pytest.mark.parametrize("effort", EFFORTS)
 def test_every_routing_of_the_fair_comparison_has_a_channel_for_each_hop(effort):
     for routed in {curve.routed for curve in fair.fair_curves(effort)}:
