@@ -1,6 +1,6 @@
 """Gallery of reproduced papers, docs/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
 
-`python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a folder of results
+`.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a folder of results
 (results/papers) it copies the figures and data there first of all items that are complete in it: in the
 paper's own folder, or else in that of `--quick`.
 """
@@ -223,7 +223,7 @@ def keep(results: Path) -> None:
         for name in items:
             folders = [results / paper, results / f"{paper}-quick"]
             folder = next((one for one in folders if (one / f"{name}.json").exists()), None)
-            if folder is None:
+            if folder is None or _is_less(paper, folder / f"{name}.json"):
                 continue
             if not _is_kept(paper, folder / f"{name}.json"):
                 origins[f"{paper}-{name}"] = origin
@@ -235,6 +235,16 @@ def keep(results: Path) -> None:
         if points.exists():
             shutil.copy(points, KEPT / f"{paper}-points.csv")
     _ORIGIN.write_text(json.dumps(dict(sorted(origins.items())), indent=1) + "\n")
+
+
+def _is_less(paper: str, record: Path) -> bool:
+    """Returns whether a record is of `--quick`, and the gallery has the item in full."""
+    kept = KEPT / f"{paper}-{record.name}"
+    return (
+        kept.exists()
+        and json.loads(record.read_text())["quick"]
+        and not json.loads(kept.read_text())["quick"]
+    )
 
 
 def _is_kept(paper: str, record: Path) -> bool:

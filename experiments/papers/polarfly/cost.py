@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.performance.model import Curve, MeasuredCurves
-from experiments.papers.performance.series import RANDOM, UNIFORM, by_name
+from experiments.papers.performance.series import RANDOM, UNIFORM, by_name, ratio
 from experiments.papers.polarfly.performance import compared_curves
 
 _NODES = 1024
@@ -46,30 +46,33 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
     links["fat tree"] = switches * _SWITCH_LINKS + _NODES * _NODE_LINKS
     base = links["PolarFly"]
     rows: list[Row] = []
-    ratios: dict[tuple[str, str], float] = {}
+    ratios: dict[tuple[str, str], Value] = {}
     for traffic, pattern in _TRAFFIC.items():
         accepted = _accepted(curves, pattern)
         for name, number in links.items():
-            share = accepted[name].value if accepted else 1.0
-            ratio = number / base * (accepted["PolarFly"].value / share if accepted else 1.0)
-            ratios[name, traffic] = ratio
+            share = ratio(accepted["PolarFly"], accepted[name]) if accepted else Value(1.0)
+            ends = share.interval and (number / base * share.interval[0], number / base * share.interval[1])
+            ratios[name, traffic] = Value(number / base * share.value, ends)
             rows.append(
                 {
                     "network": f"{name}, {traffic}",
                     "links": number,
-                    "accepted": share if accepted else None,
-                    "over_polarfly": ratio,
+                    "accepted": accepted[name].value if accepted else None,
+                    "over_polarfly": number / base * share.value,
                 }
             )
-    values = {"fat tree uniform": ratios["fat tree", "uniform"]}
-    if curves:
-        values |= {
-            "fat tree permutation": ratios["fat tree", "permutation"],
-            "slimfly": ratios["Slim Fly", "uniform"],
-            "slimfly slides": ratios["Slim Fly", "uniform"],
-            "slimfly conclusion": ratios["Slim Fly", "uniform"],
-            "dragonfly": ratios["Dragonfly", "uniform"],
-        }
+    if not curves:
+        return Found(
+            {}, rows, "all networks are taken to accept the same; without --quick they are simulated"
+        )
+    values = {
+        "fat tree uniform": ratios["fat tree", "uniform"],
+        "fat tree permutation": ratios["fat tree", "permutation"],
+        "slimfly": ratios["Slim Fly", "uniform"],
+        "slimfly slides": ratios["Slim Fly", "uniform"],
+        "slimfly conclusion": ratios["Slim Fly", "uniform"],
+        "dragonfly": ratios["Dragonfly", "uniform"],
+    }
     return Found(values, rows)
 
 
