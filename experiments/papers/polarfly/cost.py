@@ -62,9 +62,7 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
                 }
             )
     if not curves:
-        return Found(
-            {}, rows, "all networks are taken to accept the same; without --quick they are simulated"
-        )
+        return Found({}, rows, "all networks are taken to accept the same; only the full figure simulates")
     values = {
         "fat tree uniform": ratios["fat tree", "uniform"],
         "fat tree permutation": ratios["fat tree", "permutation"],
