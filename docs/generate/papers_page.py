@@ -1,8 +1,9 @@
 """Gallery of reproduced papers, docs/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
 
-`.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a folder of
-results (results/papers) it copies the figures and data there first of all items that are complete in it: in
-the paper's own folder, or else in that of `--quick`. A quick item never takes the place of a full one.
+`.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a
+folder of results (results/papers) it copies the figures and data there first of all items that are
+complete in it: in the paper's own folder, or else in that of `--quick`. A quick item never takes the
+place of a full one.
 """
 
 from __future__ import annotations

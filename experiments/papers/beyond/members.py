@@ -173,10 +173,8 @@ def _nearest(family: str, base: Attached, comparison: str) -> Attached | None:
     members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]
     # No graph is made of those that have too many endpoints even with one at a router: it may be too large.
     members = [one for one in members if one.endpoints // one.hosts < _MOST_APART * base.endpoints]
-    if comparison == ENDPOINTS:
-        found = (_attached(family, one) for one in members[:1])
-    else:
-        found = _with_hosts(family, members)
+    alone = comparison == ENDPOINTS
+    found = [_attached(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
     return min(found, key=lambda one: sum(_apart(one, base, comparison)), default=None)
 
 
@@ -196,7 +194,7 @@ def _of_equal_ports(family: str, base: Attached) -> Attached | None:
         if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MOST_ENDPOINTS * base.endpoints
     ]
     nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints), default=None)
-    return nearest and _attached(family, nearest)
+    return _attached(family, nearest) if nearest else None
 
 
 def _ports(member: Member) -> int:
