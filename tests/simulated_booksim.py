@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 from simulated_networks import DATA, mean_hops, mean_latency, polarfly_tables, simulated
 
-from simulation.settings import Decision
-from traffic.workload.patterns import Pattern
+from simulation.settings import Decision, RouterSettings, Times
+from simulation.simulator import simulate
+from simulation.workload import Workload
+from topology.families.low_diameter.polarfly import PolarFly
+from traffic.workload.patterns import Pattern, make_pattern
 
 Q, HOSTS = 5, 3
 DECISIONS = {
@@ -110,3 +113,30 @@ def simulated_row(row: BookSimRow, seeds: int, window: int, **settings: Any) -> 
         float(np.mean([mean_latency(one) for one in runs])),
         float(np.mean([mean_hops(one) for one in runs])) + 1,
     )
+
+
+@cache
+def detour_latencies() -> dict[tuple[str, float], float]:
+    """Returns the latency of UGAL_PF over that of UGAL in their ER_13: pattern, load -> ratio."""
+    with (DATA / "booksim_er13_p7.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    cycles = {
+        (row["routing"], row["pattern"], float(row["offered"])): float(row["packet_latency_cycles"])
+        for row in rows
+    }
+    return {
+        (pattern, load): cycles["ugal-pf", pattern, load] / cycles["ugal", pattern, load]
+        for _, pattern, load in cycles
+    }
+
+
+def our_detour_latency(pattern: str, load: float, settings: RouterSettings, cycles: int) -> float:
+    """Returns the same ratio in our ER_13 with routers of some settings, in a window of some cycles."""
+    own = make_pattern(pattern, PolarFly(13), 7, 1)
+    latency = {}
+    for name, routing in {"ugal": "ugal:intermediates=4094", "ugal-pf": "ugal-pf"}.items():
+        times = Times(warmup=3000, window=cycles)
+        workload = Workload(pattern=own, load=load)
+        result = simulate(polarfly_tables(13, 7, routing), workload, settings, DECISIONS[name], times, 1)
+        latency[name] = mean_latency(result)
+    return latency["ugal-pf"] / latency["ugal"]

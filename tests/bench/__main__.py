@@ -90,6 +90,7 @@ MAKERS: dict[str, RowMaker] = {
     "simulate-er31": simulation_rows.er31,
     "simulate-start": simulation_rows.start,
     "simulate-booksim": simulation_rows.booksim,
+    "simulate-detours": simulation_rows.detours,
     "simulate-saturation": simulation_rows.saturation,
     "web-cut": web_rows.cuts,
     "web-frames": web_rows.frames,

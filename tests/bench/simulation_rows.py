@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from rows import Row
 
+from experiments.papers.performance.model import shared_port
 from routing.registry import make_plan
 from simulation.result import SimulationResult
 from simulation.settings import Decision, RouterSettings, Times
@@ -25,7 +27,14 @@ from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 sys.path.append(str(Path(__file__).parents[1]))
-from simulated_booksim import BookSimRow, booksim_rows, rows_below_saturation, simulated_row
+from simulated_booksim import (
+    BookSimRow,
+    booksim_rows,
+    detour_latencies,
+    our_detour_latency,
+    rows_below_saturation,
+    simulated_row,
+)
 
 _FLITS = RouterSettings().packet_flits
 _GIB = 1 << 20  # in KiB
@@ -227,6 +236,26 @@ def _deviation(what: str, values: dict[BookSimRow, float], goal: float) -> Row:
 def _worst(values: dict[BookSimRow, float], form: str) -> str:
     row = max(values, key=lambda one: abs(values[one]))
     return f"{form.format(values[row])} ({row.pattern}, {row.routing}, {row.load})"
+
+
+def detours() -> list[Row]:
+    """ER_13 with 7 hosts a router: latency of UGAL_PF over UGAL, with the routers of the papers' figures."""
+    ours = {point: our_detour_latency(*point, shared_port(), 4000) for point in detour_latencies()}
+    apart = max((ours[point] / theirs - 1 for point, theirs in detour_latencies().items()), key=abs)
+    return [
+        Row(
+            "ER_13, p = 7: latency of ugal-pf over ugal under permutations of routers, loads 0.2 to 0.45",
+            f"BookSim {_range(detour_latencies().values())}",
+            f"{_range(ours.values())}; at most {apart:+.0%}",
+            "over 1, within 20%",
+            min(ours.values()) > 1 and abs(apart) <= 0.2,
+        )
+    ]
+
+
+def _range(numbers: Iterable[float]) -> str:
+    found = sorted(numbers)
+    return f"{found[0]:.2f} to {found[-1]:.2f}"
 
 
 def saturation() -> list[Row]:

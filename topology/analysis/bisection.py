@@ -1,5 +1,6 @@
-"""Bisections: halves of the routers between which there are few links.
+"""Bisections: halves of the routers with hosts between which there are few links.
 
+Routers without hosts, as the upper ones of a fat tree, are on the side that leaves fewer links between both.
 No bisection found by search is proven to be the least; its number of links is an upper bound of the
 bisection width. The search of this module makes Kernighan-Lin passes from halves in the order of the routers
 and along smooth random vectors; where METIS is installed (extra `paper`), it searches, too, and the better
@@ -33,12 +34,12 @@ Sides = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bisection:
-    """Halves of a topology's routers, and the links between them.
+    """Halves of a topology's routers that have hosts, and the links between them.
 
     Attributes:
         cut: number of links between the halves; parallel links count each.
         links: number of all links.
-        halves: number of routers of each half, the larger first.
+        halves: number of routers with hosts in each half, the larger first.
         method: METIS or OWN.
         seeds: number of searches by each method of which this is the best.
     """
@@ -83,25 +84,55 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
         method: METIS or OWN; None for both where METIS is installed, else for OWN.
 
     Returns:
-        The bisection with the fewest links between its halves, whose sizes differ by 1 router at most.
+        The bisection with the fewest links between its halves, whose sizes differ by 1 router with hosts at
+        most.
 
     Source:
-        PolarFly (SC22), Fig 12: the share of links between halves that METIS finds.
+        PolarFly (SC22), Fig 12: the share of links between halves that METIS finds. Slim Fly (SC14), Fig 5c:
+        the halves are those of the endpoints; a fat tree of N endpoints has N / 2 links between them.
     """
     weights = link_weights(topology)
+    hosting = topology.host_counts(1) > 0
     methods = [method] if method else [METIS, OWN] if metis_found() else [OWN]
-    sides = {name: _best_side(weights, name, seeds) for name in methods}
+    sides = {name: _best_side(weights, hosting, name, seeds) for name in methods}
     chosen = min(methods, key=lambda name: cut_links(weights, sides[name]))
-    size = int(np.count_nonzero(sides[chosen]))
-    halves = max(size, topology.routers - size), min(size, topology.routers - size)
+    size = int(np.count_nonzero(sides[chosen][hosting]))
+    others = int(np.count_nonzero(hosting)) - size
+    halves = max(size, others), min(size, others)
     return Bisection(cut_links(weights, sides[chosen]), topology.links, halves, chosen, seeds)
 
 
-def _best_side(weights: csr_matrix, method: str, seeds: int) -> Sides:
+def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
     """Returns the halves with the fewest links between them of several searches by a method."""
-    search: Callable[[csr_matrix, int], Sides] = _metis_sides if method == METIS else _own_sides
-    found = [search(weights, seed) for seed in range(seeds)]
-    return min((side for side in found if is_halved(side)), key=lambda side: cut_links(weights, side))
+    search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _own_sides
+    found = [_settled(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
+    halved = (side for side in found if is_halved(side[hosting]))
+    return min(halved, key=lambda side: cut_links(weights, side))
+
+
+def _settled(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
+    """Returns the sets with the routers without hosts where the fewest links are cut: by a maximum flow.
+
+    The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
+    """
+    if hosting.all():
+        return side
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    routers, links = len(side), weights.tocoo()
+    source, sink = routers, routers + 1
+    unlimited = int(weights.sum()) + 1
+    ends = [np.flatnonzero(hosting & side), np.flatnonzero(hosting & ~side)]
+    rows = np.concatenate([links.row, np.full(len(ends[0]), source), ends[1]])
+    columns = np.concatenate([links.col, ends[0], np.full(len(ends[1]), sink)])
+    limits = np.concatenate([links.data, np.full(len(ends[0]) + len(ends[1]), unlimited)]).astype(np.int32)
+    capacities = coo_matrix((limits, (rows, columns)), shape=(routers + 2, routers + 2)).tocsr()
+    left = capacities - maximum_flow(capacities, source, sink).flow
+    left.eliminate_zeros()
+    settled = np.zeros(routers + 2, bool)
+    settled[breadth_first_order(left, source, return_predecessors=False)] = True
+    return settled[:routers]
 
 
 def link_weights(topology: Topology) -> csr_matrix:
@@ -133,7 +164,7 @@ def cut_links(weights: csr_matrix, side: Sides) -> int:
 
 
 def is_halved(side: Sides) -> bool:
-    """Returns whether two sets of routers differ by 1 router at most.
+    """Returns whether two sets differ by 1 router at most.
 
     Args:
         side: bool array, N: the set that each router is in.
@@ -141,7 +172,7 @@ def is_halved(side: Sides) -> bool:
     return abs(2 * int(np.count_nonzero(side)) - len(side)) <= 1
 
 
-def _metis_sides(weights: csr_matrix, seed: int) -> Sides:
+def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
     """Returns the halves that METIS finds, balanced by moves where METIS is content with less."""
     import pymetis
 
@@ -150,74 +181,119 @@ def _metis_sides(weights: csr_matrix, seed: int) -> Sides:
         2,
         adjacency=adjacency,
         eweights=weights.data.astype(int).tolist(),
+        **({} if hosting.all() else {"vweights": hosting.astype(int).tolist()}),
         recursive=True,
         options=pymetis.Options(ufactor=1, seed=seed),
     )
-    return _balanced(weights, np.asarray(parts) == 1)
+    return _balanced(weights, hosting, np.asarray(parts) == 1)
 
 
-def _balanced(weights: csr_matrix, side: Sides) -> Sides:
-    """Returns the sets after the moves from the larger to the smaller one that halve the routers."""
+def _balanced(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
+    """Returns the sets after moves from the larger to the smaller one that halve the routers with hosts."""
     side = side.copy()
-    while not is_halved(side):
-        larger = 2 * int(np.count_nonzero(side)) > len(side)
+    while not is_halved(side[hosting]):
+        larger = 2 * int(np.count_nonzero(side[hosting])) > int(np.count_nonzero(hosting))
         outside = weights @ (side != larger).astype(float)
         inside = weights @ (side == larger).astype(float)
-        side[np.where(side == larger, outside - inside, -np.inf).argmax()] = not larger
+        side[np.where(hosting & (side == larger), outside - inside, -np.inf).argmax()] = not larger
     return side
 
 
-def _own_sides(weights: csr_matrix, seed: int) -> Sides:
+def _own_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
     """Returns halves that passes have improved until one changes nothing.
 
     The first search begins with the routers in their own order, in which many families have their structure
     (slabs of tori, groups of dragonflies); all others begin along a smooth random vector.
     """
-    routers = weights.shape[0]
-    in_order = np.arange(routers) >= routers // 2
-    side = _smooth_halves(weights, np.random.default_rng(seed)) if seed else in_order
+    places = _smooth_vector(weights, np.random.default_rng(seed)) if seed else np.arange(weights.shape[0])
+    middle = int(np.count_nonzero(hosting)) // 2
+    side: Sides = places >= np.partition(places[hosting], middle)[middle]
     for _ in range(_MOST_PASSES):
-        if not _improve(weights, side):
+        side = _settled(weights, hosting, side)
+        if not _improve(weights, hosting, side):
             break
     return side
 
 
-def _smooth_halves(weights: csr_matrix, random: np.random.Generator) -> Sides:
-    """Returns the halves of lower and of upper entries of a random vector that a random walk has smoothed."""
+def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDArray[np.float64]:
+    """Returns a random vector that a random walk has smoothed, an entry for each router."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     vector = random.standard_normal(len(degrees))
     for _ in range(_SMOOTHING):
         vector -= degrees @ vector / degrees.sum()
         vector = (vector + (weights @ vector) / degrees) / 2
-    side = np.zeros(len(vector), bool)
-    side[np.argsort(vector)[len(vector) // 2 :]] = True
-    return side
+    return vector
 
 
-def _improve(weights: csr_matrix, side: Sides) -> bool:
-    """Makes the swaps of one Kernighan-Lin pass up to its best, in place; returns whether the cut shrank."""
-    signs = np.where(side, 1.0, -1.0)
-    gains = -signs * (weights @ signs)  # links to the other half less those to the own
-    free = [np.where(side == which, gains, -np.inf) for which in (False, True)]
-    swaps: list[tuple[int, int]] = []
-    total, best, kept = 0.0, 0.0, 0
+def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
+    """Makes the swaps of one Kernighan-Lin pass up to its best, in place; returns whether the cut shrank.
+
+    After each swap of two routers with hosts, those without move one by one while fewer links are cut then.
+    """
+    moves = _Moves(weights, hosting, side)
+    total, best, kept, kept_moves = 0.0, 0.0, 0, 0
     patience = max(20, int(_PATIENCE * len(side)))
-    for _ in range(len(side) // 2):
-        pair = []
-        for which in (False, True):
-            router = int(free[which].argmax())
-            total += free[which][router]
-            row = slice(weights.indptr[router], weights.indptr[router + 1])
-            around, change = weights.indices[row], 2 * weights.data[row]
-            free[which][router] = -np.inf
-            free[which][around] += change
-            free[not which][around] -= change
-            pair.append(router)
-        swaps.append((pair[0], pair[1]))
+    for swaps in range(1, int(np.count_nonzero(hosting)) // 2 + 1):
+        total += moves.best_of(False) + moves.best_of(True)
+        if not hosting.all():
+            total += moves.settle()
         if total > best:
-            best, kept = total, len(swaps)
-        elif len(swaps) - kept > patience:
+            best, kept, kept_moves = total, swaps, len(moves.made)
+        elif swaps - kept > patience:
             break
-    for a, b in swaps[:kept]:
-        side[a], side[b] = True, False
+    for router in moves.made[:kept_moves]:
+        side[router] = not side[router]
     return kept > 0
+
+
+class _Moves:
+    """Moves of routers between two sets in a Kernighan-Lin pass, with the gain of each that is possible.
+
+    Attributes:
+        made: the routers that moved, in order.
+    """
+
+    def __init__(self, weights: csr_matrix, hosting: Sides, side: Sides) -> None:
+        """Begins without moves.
+
+        Args:
+            weights: the number of links of each pair, N x N.
+            hosting: bool array, N: the routers with hosts, which move once.
+            side: bool array, N: the set that each router is in.
+        """
+        self._weights, self._side = weights, side.copy()
+        signs = np.where(side, 1.0, -1.0)
+        gains = -signs * (weights @ signs)  # links to the other set less those to the own
+        # Those of routers that may not move are minus infinity, whatever is added.
+        self._free = [np.where(hosting & (side == which), gains, -np.inf) for which in (False, True)]
+        self._loose = np.where(hosting, -np.inf, gains)
+        self.made: list[int] = []
+
+    def best_of(self, which: bool) -> float:
+        """Moves the router with hosts that gains most from a set to the other, for good; returns its gain."""
+        gains = self._free[which]
+        router = int(gains.argmax())
+        gain = float(gains[router])
+        gains[router] = -np.inf
+        self._move(router)
+        return gain
+
+    def settle(self) -> float:
+        """Moves routers without hosts, each to the set with more of its links; returns the gain of all."""
+        total = 0.0
+        while (gain := float(self._loose.max())) > 0:
+            router = int(self._loose.argmax())
+            total += gain
+            self._move(router)
+            self._loose[router] = -gain
+        return total
+
+    def _move(self, router: int) -> None:
+        row = slice(self._weights.indptr[router], self._weights.indptr[router + 1])
+        around, change = self._weights.indices[row], 2 * self._weights.data[row]
+        which = bool(self._side[router])
+        self._free[which][around] += change
+        self._free[not which][around] -= change
+        self._loose[around] += np.where(self._side[around] == which, change, -change)
+        self._side[router] = not which
+        self.made.append(router)

@@ -9,7 +9,13 @@ from experiments.papers.beyond.measures import all_complete, measure_columns, sa
 from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members, left_out
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
 from experiments.papers.model import Effort, Found, Row, Sheet
-from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port, tree_port
+from experiments.papers.performance.model import (
+    Curve,
+    MeasuredCurves,
+    RoutedNetwork,
+    divided_port,
+    shared_port,
+)
 from experiments.papers.performance.series import (
     RANDOM,
     UGAL,
@@ -105,7 +111,7 @@ def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
     of_family = practice_of(member.network.family)
     # Adaptive routings have a detour of two paths, with a channel for each hop.
     adaptive = of_family.routing != "nca"
-    routers = divided_port(2 * member.network.graph().diameter) if adaptive else tree_port()
+    routers = divided_port(2 * member.network.graph().diameter) if adaptive else shared_port()
     routed = RoutedNetwork(member.network, member.hosts, of_family.routing, member.network.label, routers)
     patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
     loads = saturating_loads(effort)

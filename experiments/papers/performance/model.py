@@ -16,7 +16,7 @@ from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
 _PORT_FLITS = 128  # [PolarFly, section VIII-A]
-_TREE_CHANNELS = 4
+_SHARED_CHANNELS = 4
 _WIDE = 20.0  # ratio of loads in a panel from which their axis is logarithmic
 
 
@@ -76,17 +76,19 @@ def divided_port(
     )
 
 
-def tree_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterSettings:
-    """Returns routers of fat trees, whose packets take any of four virtual channels, as in BookSim.
+def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterSettings:
+    """Returns routers whose packets take at every hop any of four virtual channels with room.
 
-    Paths up and down are free of circles, and need no channel of their own for each hop. With one, every link
-    has packets of one hop, and so of one channel.
+    Those are the routers that the PolarFly authors' published BookSim offers to graphs and fat trees. Paths
+    up and down a tree are free of circles. On other graphs packets may come to be in a deadlock, which such
+    routers do near and beyond saturation; with a channel for each hop they do not, but a link then has
+    packets of few channels only, and the queue that UGAL_PF waits for is another one.
 
     Args:
         packet_flits: flits of a packet.
         port_flits: flits that fit into the buffers of all virtual channels of a port together.
     """
-    return divided_port(_TREE_CHANNELS, packet_flits, port_flits, policy="any")
+    return divided_port(_SHARED_CHANNELS, packet_flits, port_flits, policy="any")
 
 
 @dataclass(frozen=True)

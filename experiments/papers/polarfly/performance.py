@@ -13,7 +13,7 @@ from experiments.papers.performance.model import (
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
-    tree_port,
+    shared_port,
 )
 from experiments.papers.performance.series import (
     RANDOM,
@@ -36,7 +36,7 @@ _PERMUTATIONS = (TORNADO, RANDOM)
 _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
-_GROWN = ("quadric", "nonquadric")
+_GROWN = {"quadric": 2, "nonquadric": 1}  # ports that a copy takes, by the cluster
 
 
 def _loads(routed: RoutedNetwork, pattern: str, effort: Effort) -> LoadSteps:
@@ -62,9 +62,7 @@ def polarfly(q: int, routing: str, label: str, expand: str = "", hosts: int = 0)
     """
     params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
     own = network(label, "polarfly", **params)
-    # Three hops of a copied cluster, and six of its detours; else two and four.
-    routers = divided_port(6 if expand and routing != "min" else 4)
-    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, routers)
+    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, shared_port())
 
 
 def _compared(effort: Effort) -> list[RoutedNetwork]:
@@ -75,25 +73,31 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
     routers, degree = q * q + q + 1, q + 1
     half = carried_hosts(degree, 2)
     jellyfish = network("JF", "jellyfish", routers=routers, degree=degree)
-    others: list[tuple[Network, int, str, str, int]] = [
-        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", UGAL, 4),
-        (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL, 6),
-        (network("DF2", "dragonfly", a=a2, h=h2), 2 if effort.quick else 10, "hierarchical",
-         UGAL_HIERARCHICAL, 6),
-        (jellyfish, half, "min", UGAL_OF_MANY_GROUPS, 6),
-    ]  # fmt: skip
+    others: list[tuple[Network, int, str, str]] = [
+        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", UGAL),
+        (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL),
+        (
+            network("DF2", "dragonfly", a=a2, h=h2),
+            2 if effort.quick else 10,
+            "hierarchical",
+            UGAL_HIERARCHICAL,
+        ),
+        (jellyfish, half, "min", UGAL_OF_MANY_GROUPS),
+    ]
     found = [
         polarfly(q, "min", "PF-MIN"),
         polarfly(q, UGAL, "PF-UGAL"),
         polarfly(q, "ugal-pf", "PF-UGAL_PF"),
     ]
-    for one, hosts, minimal, adaptive, channels in others:
+    for one, hosts, minimal, adaptive in others:
+        # BookSim's dragonflies have channels by the hop, of which detours have six.
+        ports = [divided_port(4), divided_port(6)] if one.family == "dragonfly" else [shared_port()] * 2
         found += [
-            RoutedNetwork(one, hosts, minimal, f"{one.label}-MIN"),
-            RoutedNetwork(one, hosts, adaptive, f"{one.label}-UGAL", divided_port(channels)),
+            RoutedNetwork(one, hosts, routing, f"{one.label}-{name}", port)
+            for routing, name, port in zip((minimal, adaptive), ("MIN", "UGAL"), ports, strict=True)
         ]
     tree = network("FT", "fat-tree", arity=arity, levels=3)
-    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA", tree_port())]
+    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA", shared_port())]
 
 
 def compared_curves(effort: Effort) -> list[Curve]:
@@ -176,26 +180,26 @@ def sizes(curves: MeasuredCurves) -> Values:
 def grown_curves(effort: Effort) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
-    UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break.
-    Endpoints at a router are as many as without copies. The paper may have more at routers that copies have
-    given more links, half of the greatest degree: the last two curves are those of its numbers for other
-    clusters by this reading.
+    UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break; it is
+    shown for the fewest and the most copies. Endpoints at a router are half of the network radix that the
+    authors' published generator has for such a graph: q + 1, and two more for each copy of the quadrics, or
+    one for each of another cluster.
     """
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
-    more = [
-        polarfly(q, "min", f"+{number} nonquadric p={hosts} MIN", f"nonquadric:{number}", hosts)
-        for number in (copies[0], copies[-1])
-        for hosts in [(q + 2 + number) // 2]  # the first copy adds two links, the others one
-    ]
+    ends = (copies[0], copies[-1])
     routed = [
-        polarfly(q, routing, f"{grown_by} {name}".strip(), expand)
-        for routing, name in (("min", "MIN"), (UGAL_OF_MANY_GROUPS, "UGAL"))
-        for grown_by, expand in (
-            ("+0", ""),
-            *((f"+{number} {kind}", f"{kind}:{number}") for kind in _GROWN for number in copies),
+        polarfly(q, routing, f"{grown_by} {name}", expand, hosts)
+        for routing, name, shown in (("min", "MIN", copies), (UGAL_OF_MANY_GROUPS, "UGAL", ends))
+        for grown_by, expand, hosts in (
+            ("+0", "", 0),
+            *(
+                (f"+{number} {kind}", f"{kind}:{number}", (q + 1 + ports * number) // 2)
+                for kind, ports in _GROWN.items()
+                for number in shown
+            ),
         )
     ]
-    return _curves([*routed, *more], (UNIFORM,), effort)
+    return _curves(routed, (UNIFORM,), effort)
 
 
 @of_whole_size

@@ -54,7 +54,8 @@ def motif_networks(effort: Effort) -> list[RoutedNetwork]:
     Args:
         effort: the effort; a quick look has small networks.
     """
-    minimal, adaptive, tree = routed_networks(effort)
+    # Ranks wait for each other: one deadlock would end a motif.
+    minimal, adaptive, tree = routed_networks(effort, by_hop=True)
     return [one for one in (*minimal, *adaptive, *tree) if one.network.label in _NETWORKS]
 
 

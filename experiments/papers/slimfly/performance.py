@@ -18,7 +18,7 @@ from experiments.papers.performance.model import (
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
-    tree_port,
+    shared_port,
 )
 from experiments.papers.performance.series import (
     BIT_REVERSE,
@@ -93,7 +93,7 @@ def _others(effort: Effort) -> list[RoutedNetwork]:
     tree = network("FT", "fat-tree", arity=arity, levels=3)
     return [
         RoutedNetwork(dragonfly, h, UGAL_HIERARCHICAL, "DF-UGAL-L", _routers(6)),
-        RoutedNetwork(tree, arity, "nca", "FT-NCA", tree_port(1, _PORT_FLITS)),
+        RoutedNetwork(tree, arity, "nca", "FT-NCA", shared_port(1, _PORT_FLITS)),
     ]
 
 

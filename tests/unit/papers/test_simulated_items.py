@@ -15,11 +15,13 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
     SimulatedItem,
     divided_port,
+    shared_port,
 )
 from experiments.papers.performance.series import OVERLOAD, by_name, latency_ratio, latency_ratios, ratio
 from experiments.papers.performance.store import digest_of
 from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
+from experiments.papers.polarstar.motifs import motif_networks
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly import performance as slimfly
 from experiments.spec.simulation.model import SimulatedTraffic
@@ -181,12 +183,48 @@ def test_loads_are_compared_where_not_all_hosts_send():
 
 
 @pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF"])
-def test_networks_of_table_3_have_a_channel_for_each_hop(name):
+def test_networks_of_table_3_can_have_a_channel_for_each_hop(name):
     """UGAL's bound is twice the diameter of all routers, also of those without hosts; 6 on dragonflies."""
-    routed = {curve.routed for curve in polarstar.compared_curves(FULL) if curve.routed.network.label == name}
-    graph = next(iter(routed)).network.graph()
+    minimal, adaptive, _ = polarstar.routed_networks(FULL, by_hop=True)
+    routed = [one for one in (*minimal, *adaptive) if one.network.label == name]
+    graph = routed[0].network.graph()
     longest = max(host_pairs_by_distance(graph))
-    assert {one.routers.channels for one in routed} == {longest, 2 * graph.diameter}
+    assert [one.routers.channels for one in routed] == [longest, 2 * graph.diameter]
+    assert {one.routers.channel_policy for one in routed} == {"hop"}
+
+
+@pytest.mark.parametrize(
+    ("curves", "by_hop"),
+    [
+        (polarfly.compared_curves, {"dragonfly"}),
+        (polarfly.near_curves, set()),
+        (polarfly.size_curves, set()),
+        (polarfly.grown_curves, set()),
+        (polarstar.compared_curves, {"dragonfly", "megafly"}),
+        (polarstar.adversarial_curves, {"dragonfly", "megafly"}),
+    ],
+)
+def test_routers_of_both_papers_are_those_of_their_authors_simulator(curves, by_hop):
+    """Of four channels packets take any, but in networks for which the papers name channels of their own."""
+    for routed in {curve.routed for curve in curves(FULL)}:
+        if routed.network.family in by_hop:
+            assert routed.routers.channel_policy == "hop"
+        else:
+            assert routed.routers == shared_port()
+            assert (routed.routers.channels, routed.routers.buffer_flits) == (4, 32)
+
+
+def test_motifs_run_where_no_deadlock_can_end_them():
+    policies = {one.network.family: one.routers.channel_policy for one in motif_networks(FULL)}
+    assert policies.pop("fat-tree") == "any"  # paths up and down have no circles
+    assert set(policies.values()) == {"hop"}
+
+
+def test_grown_polarflies_have_hosts_for_half_of_their_radix():
+    """Of the authors' generator: q + 1 + 2 r0 + r1 network ports, half as many endpoints."""
+    hosts = {curve.routed.label: curve.routed.hosts for curve in polarfly.grown_curves(FULL)}
+    assert (hosts["+0 MIN"], hosts["+3 quadric MIN"], hosts["+12 quadric UGAL"]) == (16, 19, 28)
+    assert [hosts[f"+{copies} nonquadric MIN"] for copies in (3, 9, 12)] == [17, 20, 22]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import sys
 import types
-from itertools import combinations
+from itertools import combinations, product
 
 import networkx as nx
 import numpy as np
@@ -38,6 +38,38 @@ def test_bisections_of_small_graphs_are_the_least(graph):
 )
 def test_bisections_that_have_a_formula(name, params, cut):
     assert bisect(make_topology(name, params), method=OWN).cut == cut
+
+
+def least_cut_of_hosts(topology):
+    """The least cut of all halves of the routers with hosts, with each place of those without."""
+    weights, hosting = link_weights(topology), topology.host_counts(1) > 0
+    every = np.array(list(product([False, True], repeat=topology.routers)))
+    return min(cut_links(weights, side) for side in every if is_halved(side[hosting]))
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("fat-tree", {"arity": 2, "levels": 3}),
+        ("fat-tree", {"arity": 3, "levels": 2}),
+        ("megafly", {"rho": 1, "a": 4}),
+    ],
+)
+@pytest.mark.parametrize("method", [OWN, METIS])
+def test_bisections_of_small_trees_are_the_least_of_their_hosts(name, params, method):
+    if method == METIS:
+        pytest.importorskip("pymetis")
+    topology = make_topology(name, params)
+    assert bisect(topology, method=method).cut == least_cut_of_hosts(topology)
+
+
+@pytest.mark.parametrize(("arity", "levels"), [(4, 2), (4, 3), (6, 3)])
+def test_halves_of_a_fat_tree_have_a_link_for_every_other_host(arity, levels):
+    """Half of N hosts send to the other half at full rate, and no cut is narrower than N / 2 links."""
+    tree = make_topology("fat-tree", {"arity": arity, "levels": levels})
+    found = bisect(tree, method=OWN)
+    assert found.cut == tree.endpoints(arity) / 2
+    assert found.halves == (arity ** (levels - 1) / 2,) * 2  # of the routers with hosts
 
 
 def test_bisection_of_the_paper_s_polarfly_and_its_halves():
@@ -118,7 +150,7 @@ def test_without_metis_the_own_search_is_used(monkeypatch):
 
 
 @pytest.mark.parametrize(("ones", "halved"), [(1, False), (2, True), (3, True), (4, False)])
-def test_halves_differ_by_one_router_at_most(ones, halved):
+def test_halves_differ_by_one_at_most(ones, halved):
     assert is_halved(np.arange(5) < ones) == halved
 
 
