@@ -228,72 +228,30 @@ def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDAr
 def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
     """Makes the swaps of one Kernighan-Lin pass up to its best, in place; returns whether the cut shrank.
 
-    After each swap of two routers with hosts, those without move one by one while fewer links are cut then.
+    Only routers with hosts are swapped.
     """
-    moves = _Moves(weights, hosting, side)
-    total, best, kept, kept_moves = 0.0, 0.0, 0, 0
+    signs = np.where(side, 1.0, -1.0)
+    gains = -signs * (weights @ signs)  # links to the other half less those to the own
+    free = [np.where(hosting & (side == which), gains, -np.inf) for which in (False, True)]
+    swaps: list[tuple[int, int]] = []
+    total, best, kept = 0.0, 0.0, 0
     patience = max(20, int(_PATIENCE * len(side)))
-    for swaps in range(1, int(np.count_nonzero(hosting)) // 2 + 1):
-        total += moves.best_of(False) + moves.best_of(True)
-        if not hosting.all():
-            total += moves.settle()
+    for _ in range(int(np.count_nonzero(hosting)) // 2):
+        pair = []
+        for which in (False, True):
+            router = int(free[which].argmax())
+            total += free[which][router]
+            row = slice(weights.indptr[router], weights.indptr[router + 1])
+            around, change = weights.indices[row], 2 * weights.data[row]
+            free[which][router] = -np.inf
+            free[which][around] += change
+            free[not which][around] -= change
+            pair.append(router)
+        swaps.append((pair[0], pair[1]))
         if total > best:
-            best, kept, kept_moves = total, swaps, len(moves.made)
-        elif swaps - kept > patience:
+            best, kept = total, len(swaps)
+        elif len(swaps) - kept > patience:
             break
-    for router in moves.made[:kept_moves]:
-        side[router] = not side[router]
+    for a, b in swaps[:kept]:
+        side[a], side[b] = True, False
     return kept > 0
-
-
-class _Moves:
-    """Moves of routers between two sets in a Kernighan-Lin pass, with the gain of each that is possible.
-
-    Attributes:
-        made: the routers that moved, in order.
-    """
-
-    def __init__(self, weights: csr_matrix, hosting: Sides, side: Sides) -> None:
-        """Begins without moves.
-
-        Args:
-            weights: the number of links of each pair, N x N.
-            hosting: bool array, N: the routers with hosts, which move once.
-            side: bool array, N: the set that each router is in.
-        """
-        self._weights, self._side = weights, side.copy()
-        signs = np.where(side, 1.0, -1.0)
-        gains = -signs * (weights @ signs)  # links to the other set less those to the own
-        # Those of routers that may not move are minus infinity, whatever is added.
-        self._free = [np.where(hosting & (side == which), gains, -np.inf) for which in (False, True)]
-        self._loose = np.where(hosting, -np.inf, gains)
-        self.made: list[int] = []
-
-    def best_of(self, which: bool) -> float:
-        """Moves the router with hosts that gains most from a set to the other, for good; returns its gain."""
-        gains = self._free[which]
-        router = int(gains.argmax())
-        gain = float(gains[router])
-        gains[router] = -np.inf
-        self._move(router)
-        return gain
-
-    def settle(self) -> float:
-        """Moves routers without hosts, each to the set with more of its links; returns the gain of all."""
-        total = 0.0
-        while (gain := float(self._loose.max())) > 0:
-            router = int(self._loose.argmax())
-            total += gain
-            self._move(router)
-            self._loose[router] = -gain
-        return total
-
-    def _move(self, router: int) -> None:
-        row = slice(self._weights.indptr[router], self._weights.indptr[router + 1])
-        around, change = self._weights.indices[row], 2 * self._weights.data[row]
-        which = bool(self._side[router])
-        self._free[which][around] += change
-        self._free[not which][around] -= change
-        self._loose[around] += np.where(self._side[around] == which, change, -change)
-        self._side[router] = not which
-        self.made.append(router)
