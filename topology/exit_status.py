@@ -28,7 +28,7 @@ class Terminated(SystemExit):
 
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
 
 
 def known_status(error: BaseException) -> tuple[Status, str] | None:

@@ -132,7 +132,7 @@ class Parameter:
             ParameterError: the value is not of the type, or outside the domain.
         """
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            value = _as_float(value)
         if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
             raise self._type_error(value)
         if self.rule is not None:
@@ -245,6 +245,14 @@ def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[P
         if parameter.key in values and not _is_default(parameter, values[parameter.key])
     ]
     return f"{name}:{','.join(words)}" if words else name
+
+
+def _as_float(number: int) -> float:
+    """Returns a whole number as a float; infinity of one that is too large for any."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _fraction(text: str) -> float:

@@ -8,7 +8,6 @@ place of a full one.
 
 from __future__ import annotations
 
-import ast
 import csv
 import datetime
 import json
@@ -17,12 +16,12 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markdown_text import plain, table
 
-from experiments.papers.claims import BEYOND, PAPERS, claims_of, claims_of_item
+from experiments.papers.claims import BEYOND, PAPERS, Claim, claims_of, claims_of_item
 from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding, finding_on, findings, outcome
 from experiments.papers.registry import ITEMS
 
@@ -42,6 +41,7 @@ def papers_page() -> str:
     origins = json.loads(_ORIGIN.read_text())
     counted = {paper: Counter(_outcomes(paper)) for paper in PAPERS if paper != BEYOND}
     counted["all"] = sum(counted.values(), Counter[str]())
+    stated = Counter(one for paper in counted if paper != "all" for one in _outcomes(paper, _has_number))
     parts = [
         "# Gallery of the papers",
         "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
@@ -62,7 +62,7 @@ def papers_page() -> str:
         table(
             ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
         ),
-        _agreement(counted["all"]),
+        _agreement(counted["all"], stated),
         "## Findings",
         "Numbers below that are outside the tolerance, with the reason and its evidence:",
         table(
@@ -93,14 +93,28 @@ def _applies(finding: Finding) -> bool:
     )
 
 
-def _agreement(counts: Counter[str]) -> str:
-    """Returns the sentences on how many of the claims agree, by the counts of their outcomes."""
-    computed = counts.total() - counts[NOT_COMPUTED]
-    agreeing = counts[WITHIN] + counts["slip"]
+def _has_number(claim: Claim) -> bool:
+    """Returns whether a paper states a number, and not only that one network has more than another."""
+    return claim.bound == "equal" or claim.value != 1
+
+
+def _agreement(counts: Counter[str], stated: Counter[str]) -> str:
+    """Returns the sentences on how many of the claims agree, by the counts of their outcomes.
+
+    Args:
+        counts: those of all claims.
+        stated: those of claims that state a number.
+    """
+    shares = []
+    for one in (counts, stated):
+        computed, agreeing = one.total() - one[NOT_COMPUTED], one[WITHIN] + one["slip"]
+        shares.append((agreeing, computed, f"{agreeing / computed:.1%}"))
+    (agreeing, computed, share), (numbers, of_numbers, share_of_numbers) = shares
     return (
-        f"Of the {computed} computed numbers {agreeing} ({agreeing / computed:.0%}) are within or the "
-        "paper's slip. Not computed are claims on items that are here with `--quick` alone or in part, the "
-        "cost of DLN, and Table I of the dragonfly paper, whose headings are lost."
+        f"Of the {computed} computed claims {agreeing} ({share}) are within or the paper's slip; of the "
+        f"{of_numbers} for which the paper states a number, and not only an order, {numbers} "
+        f"({share_of_numbers}). Not computed are claims on items that are here with `--quick` alone or in "
+        "part, the cost of DLN, and Table I of the dragonfly paper, whose headings are lost."
     )
 
 
@@ -109,15 +123,18 @@ def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
     return name, str(counts.total()), *(str(counts[one]) for one in OUTCOMES)
 
 
-def _outcomes(paper: str) -> Iterator[str]:
-    """Yields what became of each claim of a paper."""
+def _outcomes(paper: str, of: Callable[[Claim], bool] = lambda _: True) -> Iterator[str]:
+    """Yields what became of each claim of a paper, or of some of them."""
     values = {"True": True, "False": False, "": None}
     for item in dict.fromkeys(claim.item for claim in claims_of(paper)):
+        claims = claims_of_item(paper, item)
         if item not in ITEMS[paper]:
-            yield from [NOT_COMPUTED] * len(claims_of_item(paper, item))
+            yield from [NOT_COMPUTED for claim in claims if of(claim)]
             continue
         rows = _kept_rows(f"{paper}-{item}-claims")
-        for claim, row in zip(claims_of_item(paper, item), rows, strict=True):
+        for claim, row in zip(claims, rows, strict=True):
+            if not of(claim):
+                continue
             value = float(row["value"]) if row["value"] else None
             yield outcome(claim, value, values[row["within"]])
 
@@ -153,6 +170,8 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     if (KEPT / f"{paper}-{name}.png").exists():
         yield f"![{title}](figures/papers/{paper}-{name}.png)"
     yield plain(FOUND[paper][name])
+    if remark := record.get("remark"):
+        yield f"{plain(remark[0].upper() + remark[1:])}."
     rows = _kept_rows(f"{paper}-{name}-claims")
     if not rows:
         if paper != BEYOND:
@@ -197,9 +216,9 @@ def _value(row: Mapping[str, str]) -> str:
     if not row["value"]:
         return "-"
     number = _number(float(row["value"]))
-    if not row["interval"]:
+    if not row["interval_low"]:
         return number
-    low, high = (_number(float(one)) for one in ast.literal_eval(row["interval"]))
+    low, high = (_number(float(row[end])) for end in ("interval_low", "interval_high"))
     return f"{number} ({low} to {high})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.beyond.items import ITEMS as OWN
-from experiments.papers.claims import BEYOND, PAPERS, claims_of
+from experiments.papers.claims import BEYOND, PAPERS
 from experiments.papers.dragonfly.items import ITEMS as DRAGONFLY
 from experiments.papers.model import Item
 from experiments.papers.options import ALL
@@ -25,8 +25,20 @@ ITEMS: Mapping[str, Mapping[str, AnyItem]] = {
 }
 
 
-# Figures that are another one with other prices, which are not known.
-_BY_PRICES = {("slimfly", "fig12"): "fig11", ("slimfly", "fig13"): "fig11"}
+_PRICED = "fig11 with the prices of other routers and cables, which are not known here: fig11 --prices FILE"
+_DRAWN = "a drawing: polarlab topology polarfly --q 7 --figure FILE"
+# Paper -> item that is not computed -> the reason.
+LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+    "polarfly": {
+        "table1": "features in words, without numbers",
+        **dict.fromkeys(("fig3", "fig4", "fig5", "fig6", "fig13"), _DRAWN),
+    },
+    "slimfly": dict.fromkeys(("fig12", "fig13"), _PRICED),
+    "dragonfly": {
+        "table1": "its headings are lost in the copies of the paper",
+        "table4": "its formulas are lost in the copies of the paper; fig12 has the sizes",
+    },
+}
 
 
 def check_paper(paper: str) -> str:
@@ -58,10 +70,8 @@ def item_of(paper: str, name: str) -> AnyItem:
     if name in [*items]:  # a list: names of any type are refused below
         return items[name]
     listed = ", ".join([*items, ALL])
-    later = name in [claim.item for claim in claims_of(paper)]
-    reason = f"; {name} is not computed (docs/papers.md)" if later else hint(name, items)
-    if like := _BY_PRICES.get((paper, str(name))):
-        reason = f"; it is {like} with the prices of other routers and cables: {like} --prices FILE"
+    known = LEFT_OUT.get(paper, {}).get(str(name))
+    reason = f"; {name} is not computed: {known}" if known else hint(name, items)
     raise UsageError(f"item of {paper} must be one of {listed}, got {name!r}{reason}")
 
 

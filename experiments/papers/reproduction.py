@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from experiments.codec import read_record
 from experiments.figures.style import save_figure
@@ -109,6 +110,21 @@ class CheckedClaim:
         return self.within is False and not self.note
 
 
+# Columns of the table of claims: those of CheckedClaim, with two for the ends of the interval.
+_CLAIM_COLUMNS = [
+    column
+    for entry in fields(CheckedClaim)
+    for column in (("interval_low", "interval_high") if entry.name == "interval" else (entry.name,))
+]
+
+
+def _cells(claim: CheckedClaim) -> list[Any]:
+    """Returns the row of a claim in the table of claims."""
+    low, high = claim.interval or (None, None)
+    own = {**vars(claim), "interval_low": low, "interval_high": high}
+    return [own[column] for column in _CLAIM_COLUMNS]
+
+
 @dataclass(frozen=True)
 class ReproducedItem:
     """An item beside its claims.
@@ -189,8 +205,7 @@ def reproduce_item(
         checked(claim, done.values.get(claim.key), compared=compared) for claim in claims_of_item(paper, name)
     )
     # Again where the item was complete, too: notes may be newer than its numbers.
-    columns = [entry.name for entry in fields(CheckedClaim)]
-    directory.write_csv(f"{name}-claims.csv", columns, [list(vars(one).values()) for one in claims])
+    directory.write_csv(f"{name}-claims.csv", _CLAIM_COLUMNS, [_cells(claim) for claim in claims])
     return ReproducedItem(
         name, item.title, done.seconds, resumed, claims, done.core_seconds, tuple(done.missing), done.remark
     )

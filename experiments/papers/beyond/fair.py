@@ -26,6 +26,7 @@ from experiments.papers.performance.series import (
 from experiments.papers.polarfly.performance import TORNADO
 from experiments.papers.polarstar.performance import ADVERSARIAL
 from topology.analysis.bisection import bisect, search_remark
+from topology.shortest_paths import host_pairs_by_distance
 
 _Q, _QUICK_Q = 7, 5
 PLOT = Sheet(
@@ -69,8 +70,8 @@ _PRACTICES: Mapping[str, Practice] = {
     "dragonfly3": Practice(UGAL, ADVERSARIAL),
     "fat-tree": Practice("nca", RANDOM),
     "megafly": Practice(UGAL, "adv"),
-    "orthogonal-fat-tree": Practice(UGAL, RANDOM),
-    "multi-layer-full-mesh": Practice(UGAL, RANDOM),
+    "orthogonal-fat-tree": Practice("nca", RANDOM),
+    "multi-layer-full-mesh": Practice("nca", RANDOM),
     "hyperx": Practice(UGAL, TORNADO),
     "torus": Practice(_UGAL_IN_ORDER, RANDOM),
     "hypercube": Practice(_UGAL_IN_ORDER, RANDOM),
@@ -154,7 +155,7 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             "links": graph.links,
             "cost": member.cost,
             "price": round(member.price, 2),
-            "diameter": graph.diameter,
+            "diameter": max(host_pairs_by_distance(graph)),
             "bisection": cut.share,
         }
         for name, curve in own.items():

@@ -16,7 +16,16 @@ from experiments.papers.model import Effort, Item
 from experiments.papers.options import ALL, NONE, SEEDS
 from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
-from experiments.papers.registry import ITEMS, check_paper, is_by_chance, is_priced, item_of, items_of_all
+from experiments.papers.registry import (
+    ITEMS,
+    LEFT_OUT,
+    check_paper,
+    is_by_chance,
+    is_priced,
+    item_of,
+    items_of_all,
+    sends_real_packets,
+)
 from experiments.papers.reproduction import (
     CheckedClaim,
     NoPointsError,
@@ -41,7 +50,7 @@ class PaperItem:
     Attributes:
         paper: name of the paper.
         item: the item, as `fig12`.
-        title: its content; of an item that is not computed yet, its place in the paper.
+        title: its content; of an item that is not computed, the reason.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
     """
@@ -54,7 +63,7 @@ class PaperItem:
 
 
 def papers() -> Rows[PaperItem]:
-    """Returns the figures, tables and sections of the papers that have claims, or are computed.
+    """Returns the figures, tables and sections of the papers, those that are not computed with the reason.
 
     Examples:
         >>> [one.item for one in papers() if one.paper == "polarfly"][:3]
@@ -63,10 +72,11 @@ def papers() -> Rows[PaperItem]:
     rows = []
     for paper in PAPERS:
         claims = claims_of(paper)
-        for name in dict.fromkeys([*(claim.item for claim in claims), *ITEMS[paper]]):
+        left_out = LEFT_OUT.get(paper, {})
+        for name in dict.fromkeys([*(claim.item for claim in claims), *ITEMS[paper], *left_out]):
             of_item = [claim for claim in claims if claim.item == name]
             computed = ITEMS[paper].get(name)
-            title = computed.title if computed else of_item[0].section
+            title = computed.title if computed else left_out[name]
             rows.append(PaperItem(paper, name, title, len(of_item), computed is not None))
     return Rows(rows)
 
@@ -211,7 +221,7 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
     """Raises UsageError if an option is given that an item has no use for."""
     if seeds is not None and not is_by_chance(item):
         raise UsageError(f"--seeds must be given with an item that is a matter of chance, got {name}")
-    if scheduler is not None and isinstance(item, Item):
+    if scheduler is not None and (isinstance(item, Item) or sends_real_packets(item)):
         raise UsageError(f"--scheduler must be given with an item that is simulated, got {name}")
 
 

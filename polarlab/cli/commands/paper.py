@@ -108,8 +108,8 @@ def _print(found: polarlab.Reproduction) -> None:
     if found.report is not None:
         later = [one for one in polarlab.papers() if one.paper == found.paper and not one.computed]
         if later:
-            names = ", ".join(f"{one.item} ({one.claims} claims)" for one in later)
-            print_text(f"not computed by PolarLab, see docs/papers.md: {names}")
+            names = "; ".join(f"{one.item} ({one.title})" for one in later)
+            print_text(f"not computed by PolarLab: {names}")
         print_text(f"all of it on one page: {found.report}")
     if found.claims:
         _print_sum(found)

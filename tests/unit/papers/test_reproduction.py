@@ -61,7 +61,8 @@ def test_an_item_is_computed_once_and_its_files_are_complete(tmp_path, computed)
     assert row == {"x": "1", "y": "2", "name": "a"}
     [ratio, later] = csv.DictReader((tmp_path / "out" / "fig1-claims.csv").read_text().splitlines())
     assert (ratio["paper"], ratio["value"], ratio["within"]) == ("1.5", "1.55", "True")
-    assert later["value"] == ""
+    assert "interval" not in ratio
+    assert later["value"] == later["interval_low"] == later["interval_high"] == ""
 
 
 def test_an_item_of_other_code_is_computed_again(tmp_path, computed, monkeypatch):
@@ -229,8 +230,14 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfli"], "paper must be one of polarfly"),
         (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
-        (["slimfly", "fig12"], "it is fig11 with the prices of other routers and cables: fig11 --prices"),
-        (["dragonfly", "table1"], "table1 is not computed (docs/papers.md)"),
+        (["slimfly", "fig12"], "fig12 is not computed: fig11 with the prices of other routers and cables"),
+        (["dragonfly", "table1"], "table1 is not computed: its headings are lost"),
+        (["dragonfly", "table4"], "table4 is not computed: its formulas are lost"),
+        (["polarfly", "fig13"], "fig13 is not computed: a drawing: polarlab topology polarfly"),
+        (
+            ["beyond", "real", "--scheduler", "tcp://127.0.0.1:1"],
+            "--scheduler must be given with an item that is simulated, got beyond real",
+        ),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
         (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
@@ -256,7 +263,10 @@ def test_the_list_has_every_item_once(capsys):
     items = json.loads(capsys.readouterr().out)["items"]
     assert items == [vars(one) for one in polarlab.papers()]
     assert len({(one["paper"], one["item"]) for one in items}) == len(items)
-    assert all(one["computed"] for one in items if one["paper"] == "polarfly")
+    assert all(one["computed"] for one in items if one["paper"] == "polarfly" and one["claims"])
+    left_out = {(one["paper"], one["item"]): one["title"] for one in items if not one["computed"]}
+    assert left_out["dragonfly", "table1"] == "its headings are lost in the copies of the paper"
+    assert "fig11 with the prices of other routers" in left_out["slimfly", "fig13"]
     assert run("list") == 0
     assert " no\n" in capsys.readouterr().out
 
@@ -274,7 +284,9 @@ def test_all_items_come_with_a_page(tmp_path, capsys):
     assert run("dragonfly", "all", "--quick", "--out", tmp_path) == 0
     text = " ".join(capsys.readouterr().out.split())  # a long path comes on a line of its own
     assert f"all of it on one page: {tmp_path / 'report.html'}" in text
-    assert "not computed by PolarLab, see docs/papers.md: table1 (12 claims)" in text
+    assert (
+        "not computed by PolarLab: table1 (its headings are lost in the copies of the paper); table4" in text
+    )
     assert run("dragonfly", "table2", "--quick", "--out", tmp_path, "--json") == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
 

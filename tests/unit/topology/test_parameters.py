@@ -77,6 +77,13 @@ def test_a_fraction_is_a_number():
             third.read(text)
 
 
+@pytest.mark.parametrize("value", [10**400, -(10**400)], ids=["large", "small"])
+def test_a_whole_number_beyond_all_floats_is_outside_of_a_domain(value):
+    rate = Parameter(name="rate", type=float, help="rate", above=0, most=1e6, default=1.0)
+    with pytest.raises(ParameterError, match="rate must be over 0 and at most 1000000, got"):
+        rate.check(value)
+
+
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, [1]])
 def test_a_value_of_another_type_is_refused(value):
     with pytest.raises(ParameterError):
