@@ -54,8 +54,7 @@ def motif_networks(effort: Effort) -> list[RoutedNetwork]:
     Args:
         effort: the effort; a quick look has small networks.
     """
-    # Ranks wait for each other: one deadlock would end a motif.
-    minimal, adaptive, tree = routed_networks(effort, by_hop=True)
+    minimal, adaptive, tree = routed_networks(effort)
     return [one for one in (*minimal, *adaptive, *tree) if one.network.label in _NETWORKS]
 
 

@@ -1,9 +1,8 @@
 """Performance of PolarStar and of the networks of Table 3 (Figs 9 and 10), by simulation.
 
-The numbers of buffers and virtual channels are lost in the copies of the paper; those here are of the
-authors' published simulator and its configuration for PolarStar: 128 flits in a port, for four virtual
-channels of which packets take any. Dragonfly and Megafly, for which the paper names numbers of their own,
-have a channel for each hop. Text and curves give orderings.
+The numbers of buffers and virtual channels are lost in the copies of the paper; those here are the 128 flits
+in a port of the PolarFly paper's simulator, for a channel for each hop. Text and curves give orderings, of
+which those of Fig 10 have the same outcome where packets take any of four channels.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from experiments.papers.model import Effort, Value
-from experiments.papers.networks import network
+from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     LoadSteps,
@@ -59,54 +58,49 @@ _SMALL = (
 
 @dataclass(frozen=True)
 class _Routings:
-    """The minimal routing of a family, and UGAL over it.
-
-    Attributes:
-        minimal: name of the minimal routing.
-        adaptive: name of UGAL.
-        hops: hops of the longest paths of each.
-        by_hop: whether packets have a virtual channel for each hop in all figures.
-    """
+    """The minimal routing of a family, UGAL over it, and the hops of their longest paths."""
 
     minimal: str = "min"
+    hops: int = 3
     adaptive: str = UGAL
-    hops: tuple[int, int] = (3, 6)
-    by_hop: bool = False
+    detour_hops: int = 6
 
 
 # By family, where they are not those of most.
 _OWN = {
-    "dragonfly": _Routings("hierarchical", UGAL_HIERARCHICAL, by_hop=True),
-    # Twice the diameter of all routers, also those without endpoints.
-    "megafly": _Routings(hops=(3, 10), by_hop=True),
+    "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
+    "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
     "bundlefly": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     "hyperx": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     # Its many minimal paths take 12 GB with 64 intermediate routers in a group, UGAL's default.
     "spectralfly": _Routings(adaptive="ugal"),
+    "fat-tree": _Routings("nca", 4),
 }
 
 
-def routed_networks(
-    effort: Effort, *, by_hop: bool = False
-) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
+def _minimal(one: Network, hosts: int) -> RoutedNetwork:
+    routings = _OWN.get(one.family, _Routings())
+    if one.label == _TREE:
+        return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-NCA", shared_port())
+    return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-MIN", divided_port(routings.hops))
+
+
+def _adaptive(one: Network, hosts: int) -> RoutedNetwork:
+    routings = _OWN.get(one.family, _Routings())
+    routers = divided_port(routings.detour_hops)
+    return RoutedNetwork(one, hosts, routings.adaptive, f"{one.label}-UGAL", routers)
+
+
+def routed_networks(effort: Effort) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
     """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree.
 
     Args:
         effort: the effort; a quick look has five small networks.
-        by_hop: whether packets have a virtual channel for each hop on all networks but the fat tree, and so
-            never come to be in a deadlock; else on dragonfly and Megafly alone.
     """
-    minimal, adaptive, trees = [], [], []
-    for one, hosts in _SMALL if effort.quick else TABLE_3:
-        if one.label == _TREE:
-            trees.append(RoutedNetwork(one, hosts, "nca", f"{one.label}-NCA", shared_port()))
-            continue
-        own = _OWN.get(one.family, _Routings())
-        ports = map(divided_port, own.hops) if by_hop or own.by_hop else (shared_port(), shared_port())
-        least, most = ports
-        minimal.append(RoutedNetwork(one, hosts, own.minimal, f"{one.label}-MIN", least))
-        adaptive.append(RoutedNetwork(one, hosts, own.adaptive, f"{one.label}-UGAL", most))
-    return minimal, adaptive, trees
+    networks = _SMALL if effort.quick else TABLE_3
+    direct = [(one, hosts) for one, hosts in networks if one.label != _TREE]
+    tree = [_minimal(one, hosts) for one, hosts in networks if one.label == _TREE]
+    return [_minimal(*one) for one in direct], [_adaptive(*one) for one in direct], tree
 
 
 def compared_curves(effort: Effort) -> list[Curve]:

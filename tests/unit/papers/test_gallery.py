@@ -8,6 +8,7 @@ from papers_page import FOUND, KEPT, PAGE, papers_page
 from experiments.papers.claims import claims_of, claims_of_item
 from experiments.papers.registry import ITEMS
 
+ORDERS = {("at-least", "1.0"), ("at-most", "1.0")}
 COMPUTED = [(paper, item) for paper, items in ITEMS.items() for item in items]
 
 
@@ -40,3 +41,15 @@ def test_the_table_of_claims_counts_every_claim_once():
     for paper, (claims, *outcomes) in counts.items():
         assert sum(outcomes) == claims == papers.get(paper, sum(papers.values()))
     assert [sum(column) for column in zip(*list(counts.values())[:-1], strict=True)] == counts["all"]
+
+
+def test_orders_without_a_number_are_counted_apart():
+    """Of the computed claims those remain that compare a number, and not one network with another."""
+    computed, numbers = 0, 0
+    for paper, item in COMPUTED:
+        rows = csv.DictReader((KEPT / f"{paper}-{item}-claims.csv").read_text().splitlines())
+        for row in rows:
+            computed += row["within"] != ""
+            numbers += row["within"] != "" and (row["bound"], row["paper"]) not in ORDERS
+    assert f"Of the {computed} computed claims " in PAGE.read_text()
+    assert f"of the {numbers} for which the paper states a number" in PAGE.read_text()

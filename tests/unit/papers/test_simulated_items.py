@@ -21,7 +21,6 @@ from experiments.papers.performance.series import OVERLOAD, by_name, latency_rat
 from experiments.papers.performance.store import digest_of
 from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
-from experiments.papers.polarstar.motifs import motif_networks
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly import performance as slimfly
 from experiments.spec.simulation.model import SimulatedTraffic
@@ -183,41 +182,26 @@ def test_loads_are_compared_where_not_all_hosts_send():
 
 
 @pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF"])
-def test_networks_of_table_3_can_have_a_channel_for_each_hop(name):
+def test_networks_of_table_3_have_a_channel_for_each_hop(name):
     """UGAL's bound is twice the diameter of all routers, also of those without hosts; 6 on dragonflies."""
-    minimal, adaptive, _ = polarstar.routed_networks(FULL, by_hop=True)
-    routed = [one for one in (*minimal, *adaptive) if one.network.label == name]
-    graph = routed[0].network.graph()
+    routed = {curve.routed for curve in polarstar.compared_curves(FULL) if curve.routed.network.label == name}
+    graph = next(iter(routed)).network.graph()
     longest = max(host_pairs_by_distance(graph))
-    assert [one.routers.channels for one in routed] == [longest, 2 * graph.diameter]
-    assert {one.routers.channel_policy for one in routed} == {"hop"}
+    assert {one.routers.channels for one in routed} == {longest, 2 * graph.diameter}
 
 
 @pytest.mark.parametrize(
-    ("curves", "by_hop"),
-    [
-        (polarfly.compared_curves, {"dragonfly"}),
-        (polarfly.near_curves, set()),
-        (polarfly.size_curves, set()),
-        (polarfly.grown_curves, set()),
-        (polarstar.compared_curves, {"dragonfly", "megafly"}),
-        (polarstar.adversarial_curves, {"dragonfly", "megafly"}),
-    ],
+    "curves",
+    [polarfly.compared_curves, polarfly.near_curves, polarfly.size_curves, polarfly.grown_curves],
 )
-def test_routers_of_both_papers_are_those_of_their_authors_simulator(curves, by_hop):
-    """Of four channels packets take any, but in networks for which the papers name channels of their own."""
+def test_routers_of_polarfly_s_figures_are_those_of_its_authors_simulator(curves):
+    """Of four channels packets take any, but on dragonflies, which have channels of their own there."""
     for routed in {curve.routed for curve in curves(FULL)}:
-        if routed.network.family in by_hop:
+        if routed.network.family == "dragonfly":
             assert routed.routers.channel_policy == "hop"
         else:
             assert routed.routers == shared_port()
             assert (routed.routers.channels, routed.routers.buffer_flits) == (4, 32)
-
-
-def test_motifs_run_where_no_deadlock_can_end_them():
-    policies = {one.network.family: one.routers.channel_policy for one in motif_networks(FULL)}
-    assert policies.pop("fat-tree") == "any"  # paths up and down have no circles
-    assert set(policies.values()) == {"hop"}
 
 
 def test_grown_polarflies_have_hosts_for_half_of_their_radix():
