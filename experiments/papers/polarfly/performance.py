@@ -90,8 +90,9 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
         polarfly(q, "ugal-pf", "PF-UGAL_PF"),
     ]
     for one, hosts, minimal, adaptive in others:
-        # BookSim's dragonflies have channels by the hop, of which detours have six.
-        ports = [divided_port(4), divided_port(6)] if one.family == "dragonfly" else [shared_port()] * 2
+        # Dragonflies have channels of their own in BookSim, too; paths of three hops have detours of six.
+        by_hop = one.family in ("dragonfly", "jellyfish")
+        ports = [divided_port(4), divided_port(6)] if by_hop else [shared_port()] * 2
         found += [
             RoutedNetwork(one, hosts, routing, f"{one.label}-{name}", port)
             for routing, name, port in zip((minimal, adaptive), ("MIN", "UGAL"), ports, strict=True)
