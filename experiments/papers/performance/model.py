@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from experiments.events.base import Notify, ignore
 from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Value
@@ -232,7 +232,10 @@ class MeasuredCurve:
         return Value(best.accepted, interval)
 
     def rows(self) -> list[Row]:
-        """Returns the points, of an incomplete curve as well, as rows of the item's data."""
+        """Returns the points, of an incomplete curve as well, as rows of the item's data.
+
+        Those that ended in a deadlock have no latency: it would be that of the few packets before.
+        """
         routed = self.curve.routed
         return [
             {
@@ -240,7 +243,7 @@ class MeasuredCurve:
                 "routers": routed.network.graph().routers,
                 "routing": routed.routing,
                 "pattern": self.curve.pattern,
-                **vars(point),
+                **vars(replace(point, latency_cycles=None) if point.deadlock else point),
             }
             for point in self.points_so_far
         ]

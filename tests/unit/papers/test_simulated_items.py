@@ -204,6 +204,14 @@ def test_routers_of_polarfly_s_figures_are_those_of_its_authors_simulator(curves
             assert (routed.routers.channels, routed.routers.buffer_flits) == (4, 32)
 
 
+def test_a_load_that_ends_in_a_deadlock_shows_no_latency():
+    curve = polarfly.near_curves(QUICK)[0]
+    stuck = CurvePoint(0.6, 0.6, 0.004, None, 30.2, None, False, True)
+    rows = MeasuredCurve(curve, [point(0.4, 0.4), stuck]).rows()
+    assert [row["latency_cycles"] for row in rows] == [10.0, None]
+    assert [row["deadlock"] for row in rows] == [False, True]
+
+
 def test_grown_polarflies_have_hosts_for_half_of_their_radix():
     """Of the authors' generator: q + 1 + 2 r0 + r1 network ports, half as many endpoints."""
     hosts = {curve.routed.label: curve.routed.hosts for curve in polarfly.grown_curves(FULL)}
