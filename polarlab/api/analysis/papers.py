@@ -50,7 +50,7 @@ class PaperItem:
     Attributes:
         paper: name of the paper.
         item: the item, as `fig12`.
-        title: its content; of an item that is not computed, the reason.
+        title: its content; of an item that is not computed, the reason, or else its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
     """
@@ -76,7 +76,7 @@ def papers() -> Rows[PaperItem]:
         for name in dict.fromkeys([*(claim.item for claim in claims), *ITEMS[paper], *left_out]):
             of_item = [claim for claim in claims if claim.item == name]
             computed = ITEMS[paper].get(name)
-            title = computed.title if computed else left_out[name]
+            title = computed.title if computed else left_out.get(name) or of_item[0].section
             rows.append(PaperItem(paper, name, title, len(of_item), computed is not None))
     return Rows(rows)
 
