@@ -320,7 +320,10 @@ def test_a_quick_figure_is_complete(tmp_path, paper, name):
     rows = list(csv.DictReader((tmp_path / f"{name}.csv").read_text().splitlines()))
     assert len(rows) > 7
     assert (tmp_path / f"{name}.png").exists()
-    assert not any(row["deadlock"] == "True" for row in rows if "deadlock" in row)
+    stuck = [row for row in rows if row.get("deadlock") == "True"]
+    # Where packets take any channel, as in the simulator of PolarFly's authors, and the load is not carried.
+    assert not stuck or paper == "polarfly"
+    assert all(row["stable"] == "False" for row in stuck)
 
 
 def test_curves_that_are_not_asked_for_are_taken_as_far_as_the_folder_has_them(tmp_path):
