@@ -9,13 +9,17 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from simulated_networks import DATA, mean_hops, mean_latency, polarfly_tables, simulated
+from simulated_networks import (
+    DATA,
+    mean_hops,
+    mean_latency,
+    polarfly_pattern,
+    polarfly_tables,
+    simulated,
+)
 
-from simulation.settings import Decision, RouterSettings, Times
-from simulation.simulator import simulate
-from simulation.workload import Workload
-from topology.families.low_diameter.polarfly import PolarFly
-from traffic.workload.patterns import Pattern, make_pattern
+from simulation.settings import Decision
+from traffic.workload.patterns import Pattern
 
 Q, HOSTS = 5, 3
 DECISIONS = {
@@ -130,13 +134,20 @@ def detour_latencies() -> dict[tuple[str, float], float]:
     }
 
 
-def our_detour_latency(pattern: str, load: float, settings: RouterSettings, cycles: int) -> float:
-    """Returns the same ratio in our ER_13 with routers of some settings, in a window of some cycles."""
-    own = make_pattern(pattern, PolarFly(13), 7, 1)
-    latency = {}
-    for name, routing in {"ugal": "ugal:intermediates=4094", "ugal-pf": "ugal-pf"}.items():
-        times = Times(warmup=3000, window=cycles)
-        workload = Workload(pattern=own, load=load)
-        result = simulate(polarfly_tables(13, 7, routing), workload, settings, DECISIONS[name], times, 1)
-        latency[name] = mean_latency(result)
+def our_detour_latency(pattern: str, load: float, **settings: Any) -> float:
+    """Returns the same ratio in our ER_13, with settings of its routers."""
+    latency = {
+        name: mean_latency(
+            simulated(
+                polarfly_tables(13, 7, routing),
+                polarfly_pattern(13, 7, pattern),
+                load,
+                decision=DECISIONS[name],
+                warmup=3000,
+                window=4000,
+                **settings,
+            )
+        )
+        for name, routing in {"ugal": "ugal:intermediates=4094", "ugal-pf": "ugal-pf"}.items()
+    }
     return latency["ugal-pf"] / latency["ugal"]

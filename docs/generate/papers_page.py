@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import csv
 import datetime
+import itertools
 import json
 import shutil
 import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from markdown_text import plain, table
@@ -39,9 +40,11 @@ _LONG_S = 180.0
 def papers_page() -> str:
     """Returns the gallery as Markdown."""
     origins = json.loads(_ORIGIN.read_text())
-    counted = {paper: Counter(_outcomes(paper)) for paper in PAPERS if paper != BEYOND}
+    outcomes = {paper: list(_outcomes(paper)) for paper in PAPERS if paper != BEYOND}
+    counted = {paper: Counter(one for _, one in of_paper) for paper, of_paper in outcomes.items()}
     counted["all"] = sum(counted.values(), Counter[str]())
-    stated = Counter(one for paper in counted if paper != "all" for one in _outcomes(paper, _has_number))
+    every = itertools.chain.from_iterable(outcomes.values())
+    stated = Counter(one for claim, one in every if _has_number(claim))
     parts = [
         "# Gallery of the papers",
         "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
@@ -123,20 +126,18 @@ def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
     return name, str(counts.total()), *(str(counts[one]) for one in OUTCOMES)
 
 
-def _outcomes(paper: str, of: Callable[[Claim], bool] = lambda _: True) -> Iterator[str]:
-    """Yields what became of each claim of a paper, or of some of them."""
+def _outcomes(paper: str) -> Iterator[tuple[Claim, str]]:
+    """Yields each claim of a paper with what became of it."""
     values = {"True": True, "False": False, "": None}
     for item in dict.fromkeys(claim.item for claim in claims_of(paper)):
         claims = claims_of_item(paper, item)
         if item not in ITEMS[paper]:
-            yield from [NOT_COMPUTED for claim in claims if of(claim)]
+            yield from ((claim, NOT_COMPUTED) for claim in claims)
             continue
         rows = _kept_rows(f"{paper}-{item}-claims")
         for claim, row in zip(claims, rows, strict=True):
-            if not of(claim):
-                continue
             value = float(row["value"]) if row["value"] else None
-            yield outcome(claim, value, values[row["within"]])
+            yield claim, outcome(claim, value, values[row["within"]])
 
 
 def _kept_rows(name: str) -> list[dict[str, str]]:

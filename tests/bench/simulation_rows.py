@@ -240,7 +240,7 @@ def _worst(values: dict[BookSimRow, float], form: str) -> str:
 
 def detours() -> list[Row]:
     """ER_13 with 7 hosts a router: latency of UGAL_PF over UGAL, with the routers of the papers' figures."""
-    ours = {point: our_detour_latency(*point, shared_port(), 4000) for point in detour_latencies()}
+    ours = {point: our_detour_latency(*point, **vars(shared_port())) for point in detour_latencies()}
     apart = max((ours[point] / theirs - 1 for point, theirs in detour_latencies().items()), key=abs)
     return [
         Row(
