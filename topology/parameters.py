@@ -117,7 +117,7 @@ class Parameter:
             elif self.type is float and "/" in text:
                 value = _fraction(text)
             elif self.type is not str:
-                value = self.type(text)
+                value = self.type("" if "_" in text else text)  # 1_0 is ten in Python alone
         except (KeyError, ValueError, ZeroDivisionError):
             raise self._error(text) from None
         return self.check(value)

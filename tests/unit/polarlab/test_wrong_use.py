@@ -27,6 +27,7 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("topology polarfly --q 129", "129 128"),
         ("topology polarfly --q x", "q 'x' 2 128"),
         ("topology polarfly --q 7.5", "q '7.5' 2 128"),
+        ("topology polarfly --q 1_1", "q '1_1' 2 128"),
         ("topology polarfly --q 3 --hosts 0", "1 254 0"),
         ("topology polarfly --q 3 --nonsense", "--nonsense"),
         ("topology polarfly --q 3 --export dot g", "adjlist booksim graphml json sst"),
