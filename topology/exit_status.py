@@ -28,6 +28,7 @@ class Terminated(SystemExit):
 
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 _NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
 
 
@@ -56,6 +57,8 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
 def _file_status(error: OSError) -> tuple[Status, str] | None:
     if error.errno in _DISK_FULL:
         return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
+    if error.errno in _TOO_MANY_FILES:
+        return Status.MACHINE, "too many files are open; raise the limit (`ulimit -n 4096`)"
     if error.errno == errno.ENAMETOOLONG:
         return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
     if error.errno == errno.ELOOP:

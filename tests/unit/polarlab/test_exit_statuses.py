@@ -37,6 +37,7 @@ def command_that_raises(monkeypatch, error: BaseException) -> None:
         (OSError(errno.EACCES, "Permission denied", "f"), 3, "(Permission denied)"),
         (OSError(errno.EROFS, "Read-only", "f"), 3, "(Read-only)"),
         (OSError(errno.EFBIG, "File too large", "f"), 3, "f cannot be written (File too large)"),
+        (OSError(errno.EMFILE, "Too many open files"), 3, "ulimit -n"),
         (OSError(errno.ENAMETOOLONG, "File name too long", "f" * 300), 2, "f" * 60),
         (OSError(errno.ELOOP, "Too many levels of symbolic links", "f"), 2, "f "),
         (MemoryError(), 3, "memory"),
