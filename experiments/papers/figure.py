@@ -106,6 +106,12 @@ def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
     panels[0].set_ylim(len(lines) - 0.5, -0.5)
     for label, line in zip(panels[0].get_yticklabels(), lines, strict=True):
         label.set_fontweight("bold" if line is None else "normal")
+    if sheet.condition is not None:
+        column, heading = sheet.condition
+        words = [heading if line is None else str(line[column]) for line in lines]
+        right = panels[-1].secondary_yaxis("right")
+        right.set_yticks(range(len(lines)), words, fontsize="x-small")
+        right.tick_params(length=0)
     return figure
 
 

@@ -96,11 +96,14 @@ class Sheet:
         measures: column of a measure -> title of its panel. Columns with its name and `_low` and `_high`
             have the ends of its interval where there is one.
         group: column of the heading of lines that belong together; empty without.
+        condition: column of what a measure depends on, shown at the right end of a line, and its heading
+            beside those of groups; None without.
     """
 
     names: Sequence[str]
     measures: Mapping[str, str]
     group: str = ""
+    condition: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ PLOT = Sheet(
         "diameter": "diameter",
     },
     group="compared",
+    condition=("pattern", "adversarial pattern"),
 )
 
 

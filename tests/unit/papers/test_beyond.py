@@ -306,6 +306,15 @@ def test_a_sheet_has_a_line_for_each_row_and_a_heading_for_each_group():
     assert len(panels[0].containers) == 3  # two bars and one interval
 
 
+def test_a_sheet_has_the_condition_of_a_measure_at_the_right_end_of_its_lines():
+    sheet = Sheet(("name",), {"load": "load"}, group="kind", condition=("pattern", "worst pattern"))
+    ends = (("a", "adv"), ("b", "shift"))
+    rows = [{"kind": "x", "name": name, "load": 0.5, "pattern": one} for name, one in ends]
+    [panel] = draw_item("title", sheet, rows).axes
+    [right] = panel.child_axes
+    assert [label.get_text() for label in right.get_yticklabels()] == ["worst pattern", "adv", "shift"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OWN)
 def test_a_quick_item_is_complete(tmp_path, name):
