@@ -212,6 +212,22 @@ def test_a_load_that_ends_in_a_deadlock_shows_no_latency():
     assert [row["deadlock"] for row in rows] == [False, True]
 
 
+def test_a_grown_polarfly_has_the_throughput_of_the_better_of_its_routings():
+    """As fixed before the first computation; 6 and 9 copies have minimal paths alone, and no claim."""
+    loads = {
+        "+0 MIN": 0.9,
+        "+0 UGAL": 0.8,
+        "+3 nonquadric UGAL": 0.7,
+        "+12 nonquadric UGAL": 0.6,
+        "+12 quadric MIN": 0.3,
+        "+12 quadric UGAL": 0.2,
+    }
+    found = values("polarfly", "fig11", lambda curve: loads.get(curve.routed.label, 0.5))
+    assert found["quadric"].value == pytest.approx(0.3 / 0.9 - 1)
+    assert found["other"].value == pytest.approx(0.6 / 0.9 - 1)
+    assert (found["other at 10 %"].value, found["other at 39 %"].value) == (0.7, 0.6)
+
+
 def test_grown_polarflies_have_hosts_for_half_of_their_radix():
     """Of the authors' generator: q + 1 + 2 r0 + r1 network ports, half as many endpoints."""
     hosts = {curve.routed.label: curve.routed.hosts for curve in polarfly.grown_curves(FULL)}
