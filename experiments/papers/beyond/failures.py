@@ -49,8 +49,7 @@ PLOT = Plot(
 def _routed(effort: Effort, routing: str, share: float, replanned: bool) -> RoutedNetwork:
     """Returns a PolarFly of which a share of the links has failed; without failures repairs have no part."""
     label = f"PF-{_ROUTINGS[routing]}"
-    whole = polarfly(_QUICK_Q if effort.quick else _Q, routing, label)
-    whole = replace(whole, routers=_ROUTERS)
+    whole = polarfly(_QUICK_Q if effort.quick else _Q, routing, label, routers=_ROUTERS)
     if not share:
         return whole
     label = f"{label} {share:.0%} failed ({REPAIRS[replanned]})"

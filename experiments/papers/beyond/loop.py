@@ -13,7 +13,13 @@ from experiments.papers.beyond.measures import (
     saturating_loads,
 )
 from experiments.papers.model import Effort, Found, Plot, Row
-from experiments.papers.performance.model import Curve, LoadSteps, MeasuredCurves, RoutedNetwork
+from experiments.papers.performance.model import (
+    Curve,
+    LoadSteps,
+    MeasuredCurves,
+    RoutedNetwork,
+    divided_port,
+)
 from experiments.papers.performance.series import RANDOM
 from experiments.papers.polarfly.performance import polarfly
 
@@ -38,7 +44,7 @@ PLOT = Plot(
 
 def _routed(q: int, period: int) -> RoutedNetwork:
     """Returns a PolarFly under UGAL_PF with a loop of a period; with none, sources decide for each packet."""
-    whole = polarfly(q, "ugal-pf", f"q={q} {_decision(period)}")
+    whole = polarfly(q, "ugal-pf", f"q={q} {_decision(period)}", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
 
 

@@ -11,7 +11,7 @@ from experiments.papers.beyond.measures import (
     saturating_loads,
 )
 from experiments.papers.model import Effort, Found, Plot, Row
-from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork
+from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import TORNADO, polarfly
 
@@ -35,7 +35,10 @@ def _routed(effort: Effort) -> dict[float, RoutedNetwork]:
     """Returns a PolarFly under UGAL_PF for each threshold."""
     q = _QUICK_Q if effort.quick else _Q
     thresholds = _QUICK_THRESHOLDS if effort.quick else _THRESHOLDS
-    return {one: polarfly(q, f"ugal-pf:threshold={one}", f"threshold {one}") for one in thresholds}
+    return {
+        one: polarfly(q, f"ugal-pf:threshold={one}", f"threshold {one}", routers=divided_port(4))
+        for one in thresholds
+    }
 
 
 def threshold_curves(effort: Effort) -> list[Curve]:

@@ -29,6 +29,7 @@ from experiments.papers.performance.series import (
     ratio,
     wide_loads,
 )
+from simulation.settings import RouterSettings
 from topology.families.family import carried_hosts
 
 TORNADO = "tornado"
@@ -36,6 +37,7 @@ _PERMUTATIONS = (TORNADO, RANDOM)
 _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
+_AUTHORS_ROUTERS = shared_port()
 _GROWN = {"quadric": 2, "nonquadric": 1}  # ports that a copy takes, by the cluster
 
 
@@ -50,7 +52,14 @@ def _curves(routed: Iterable[RoutedNetwork], patterns: Sequence[str], effort: Ef
     return [Curve(one, pattern, _loads(one, pattern, effort)) for one in routed for pattern in patterns]
 
 
-def polarfly(q: int, routing: str, label: str, expand: str = "", hosts: int = 0) -> RoutedNetwork:
+def polarfly(
+    q: int,
+    routing: str,
+    label: str,
+    expand: str = "",
+    hosts: int = 0,
+    routers: RouterSettings = _AUTHORS_ROUTERS,
+) -> RoutedNetwork:
     """Returns a PolarFly with endpoints, half as many at a router as ER_q has links.
 
     Args:
@@ -59,10 +68,11 @@ def polarfly(q: int, routing: str, label: str, expand: str = "", hosts: int = 0)
         label: name of its curves.
         expand: copies of clusters, as `quadric:3`; empty without.
         hosts: endpoints at each router, in the place of half of q + 1; 0 for that.
+        routers: settings of the routers; by default those of its authors' simulator.
     """
     params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
     own = network(label, "polarfly", **params)
-    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, shared_port())
+    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, routers)
 
 
 def _compared(effort: Effort) -> list[RoutedNetwork]:

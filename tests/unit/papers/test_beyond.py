@@ -287,6 +287,14 @@ def test_a_figure_has_the_curves_that_were_chosen(tmp_path):
     assert again.items[0].missing == found.items[0].missing
 
 
+@pytest.mark.parametrize("effort", EFFORTS)
+@pytest.mark.parametrize("name", OWN)
+def test_packets_have_a_channel_for_each_hop_where_paths_are_not_free_of_circles(name, effort):
+    """With any of several channels a deadlock, and not the routing, may bound what is carried."""
+    routers = {curve.routed.routers for curve in OWN[name].curves(effort) if curve.routed.routing != "nca"}
+    assert {one.channel_policy for one in routers if one.channels > 1} == {"hop"}
+
+
 def test_the_list_has_the_items_without_claims():
     listed = [one for one in polarlab.papers() if one.paper == "beyond"]
     assert [one.item for one in listed] == [*OWN, "real"]
