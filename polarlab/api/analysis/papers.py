@@ -182,8 +182,9 @@ def reproduce(
         _check_uses(f"{paper} {item}", single, seeds, places.get("scheduler"))
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
-    names = items_of_all(paper, real=os.geteuid() == 0) if item == ALL else [item]
     labels = _labels(places.get("curves"))
+    # Where curves are named, nothing else is measured.
+    names = items_of_all(paper, real=os.geteuid() == 0 and labels is None) if item == ALL else [item]
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:

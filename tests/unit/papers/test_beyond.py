@@ -295,6 +295,12 @@ def test_packets_have_a_channel_for_each_hop_where_paths_are_not_free_of_circles
     assert {one.channel_policy for one in routers if one.channels > 1} == {"hop"}
 
 
+def test_all_with_named_curves_sends_no_real_packets(tmp_path):
+    found = polarlab.reproduce("beyond", "all", quick=True, out=tmp_path, curves=["none"])
+    assert set(found.skipped) == {*OWN}
+    assert not (tmp_path / "real").exists()
+
+
 def test_the_list_has_the_items_without_claims():
     listed = [one for one in polarlab.papers() if one.paper == "beyond"]
     assert [one.item for one in listed] == [*OWN, "real"]
