@@ -20,6 +20,8 @@ WITHOUT_ROOT = (
     *("topology", "families", "verify", "predict", "patterns", "routings", "explain", "rules", "schema"),
     *("simulate", "saturation"),
 )
+# Pages on which no command needs root, not even those of results, which commands before have made.
+NO_ROOT = ("simulation", "papers")
 # Pages that `make docs` makes of the code, beside those of docs/.
 GENERATED = ("index", "changelog", "command-line", "names", "experiment-keys", "api")
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -114,10 +114,10 @@ class Parameter:
         try:
             if self.type is bool:
                 value = {"true": True, "false": False}[text.lower()]
-            elif self.type is float and "/" in text:
-                value = _fraction(text)
-            elif self.type is not str:
-                value = self.type("" if "_" in text else text)  # 1_0 is ten in Python alone
+            elif self.type is float:
+                value = _number(float, text)
+            elif self.type is int:
+                value = _number(int, text)
         except (KeyError, ValueError, ZeroDivisionError):
             raise self._error(text) from None
         return self.check(value)
@@ -255,10 +255,14 @@ def _as_float(number: int) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def _fraction(text: str) -> float:
-    """Returns the number that a fraction like `2/3` names."""
-    above, below = text.split("/")
-    return int(above) / int(below)
+def _number(kind: type[int] | type[float], text: str) -> float:
+    """Returns the number that a text names; one that need not be whole may be a fraction, as `2/3`."""
+    if "_" in text:  # 1_0 is ten in Python alone
+        raise ValueError(text)
+    if kind is float and "/" in text:
+        above, below = text.split("/")
+        return int(above) / int(below)
+    return kind(text)
 
 
 def _is_default(parameter: Parameter, value: Value) -> bool:

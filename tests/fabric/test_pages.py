@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import PATIENCE, POLARLAB
-from documents import DOCUMENTS, ROOT, blocks
+from documents import DOCUMENTS, NO_ROOT, ROOT, blocks
 
 pytestmark = [pytest.mark.usefixtures("no_leftovers")]
 
@@ -17,9 +17,9 @@ README = ROOT / "README.md"
 OTHERS = [
     document
     for document in DOCUMENTS
-    # Mininet's own command needs two terminals, and Open vSwitch's own service. Simulations and papers need
-    # no root: tests/unit/test_documents.py runs their pages.
-    if document.stem not in ("README", "tutorial", "programs", "extending", "mininet", "simulation", "papers")
+    # Mininet's own command needs two terminals, and Open vSwitch's own service. Pages without
+    # root are run by tests/unit/test_documents.py.
+    if document.stem not in ("README", "tutorial", "programs", "extending", "mininet", *NO_ROOT)
     and any(block.kind == "sh" for block in blocks(document))
 ]
 # Stand-ins for programs of a shell: `sudo` is root already, points of sweeps on fabrics are short, and a

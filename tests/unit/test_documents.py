@@ -9,6 +9,7 @@ import sys
 import pytest
 from documents import (
     DOCUMENTS,
+    NO_ROOT,
     ROOT,
     WITHOUT_ROOT,
     blocks,
@@ -25,8 +26,6 @@ from topology.exit_status import Status
 from topology.registry import make_topology
 
 README = ROOT / "README.md"
-# Pages on which no command needs root, not even those of results, which commands before have made.
-NO_ROOT = ("simulation", "papers")
 # It adds names of its own: tests/fabric/test_extending.py runs its commands on a copy of the project.
 ADDITIONS = "extending"
 LINES = {

@@ -74,7 +74,7 @@ _OWN = {
     "hyperx": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     # Its many minimal paths take 12 GB with 64 intermediate routers in a group, UGAL's default.
     "spectralfly": _Routings(adaptive="ugal"),
-    "fat-tree": _Routings("nca", 4),
+    "fat-tree": _Routings("nca"),
 }
 
 

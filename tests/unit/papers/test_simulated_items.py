@@ -21,6 +21,7 @@ from experiments.papers.performance.series import OVERLOAD, by_name, latency_rat
 from experiments.papers.performance.store import digest_of
 from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
+from experiments.papers.polarstar.motifs import motif_networks
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly import performance as slimfly
 from experiments.spec.simulation.model import SimulatedTraffic
@@ -188,6 +189,7 @@ def test_networks_of_table_3_have_a_channel_for_each_hop(name):
     graph = next(iter(routed)).network.graph()
     longest = max(host_pairs_by_distance(graph))
     assert {one.routers.channels for one in routed} == {longest, 2 * graph.diameter}
+    assert {one.routers.channel_policy for one in routed} == {"hop"}
 
 
 @pytest.mark.parametrize(
@@ -202,6 +204,12 @@ def test_routers_of_polarfly_s_figures_are_those_of_its_authors_simulator(curves
         else:
             assert routed.routers == shared_port()
             assert (routed.routers.channels, routed.routers.buffer_flits) == (4, 32)
+
+
+def test_motifs_run_where_no_deadlock_can_end_them():
+    policies = {one.network.family: one.routers.channel_policy for one in motif_networks(FULL)}
+    assert policies.pop("fat-tree") == "any"  # paths up and down have no circles
+    assert set(policies.values()) == {"hop"}
 
 
 def test_a_load_that_ends_in_a_deadlock_shows_no_latency():

@@ -61,6 +61,7 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("run polarfly --q 3 --pattern all", "'all' adversarial bit-complement"),
         ("run polarfly --q 3 --load 0", "0 1"),
         ("run polarfly --q 3 --load 1.5", "0 1 1.5"),
+        ("run polarfly --q 3 --load 1_0/20", "0 1 '1_0/20'"),
         ("run polarfly --q 3 --load -1", "0 1 -1"),
         ("run polarfly --q 3 --load nan", "0 1 nan"),
         ("run polarfly --q 3 --load much", "load over 0 1 'much'"),
