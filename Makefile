@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup dev demo test test-all test-frameworks test-pythons mutations vm-test lint bench docs keys benchmarks package clean help
+.PHONY: setup dev demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -57,6 +57,11 @@ test-frameworks: ## tests of controller and fabrics, all of them under each cont
 # Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
 mutations: dev ## faults put into copies of the code, each of which the tests must catch
 	@$(SUDO) $(VENV)/python tests/mutations.py $(ARGS)
+
+# `make fuzz N=500 SEED=1 ATTACKS="controller"` runs 500 inputs of that one, made from that seed.
+fuzz: ## generated attacks; N inputs of each, SEED repeats a run, ATTACKS="..." names some
+	@$(SUDO) vagrant/provision.sh tests
+	@$(SUDO) $(VENV)/python tests/fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(ATTACKS)
 
 # The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
 vm-test: ## tests of the kernel datapath, in a virtual machine
