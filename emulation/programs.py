@@ -15,6 +15,7 @@ from typing import IO
 
 from emulation.listening import listening_sessions
 from emulation.subprocesses import in_namespaces_of, marked_environment
+from topology.files.writing import open_folder
 
 # Bytes of a program's standard output, and of its standard error, that are kept.
 OUTPUT_BYTES = 4 << 20
@@ -49,7 +50,7 @@ class OutputFile:
     def __init__(self, path: Path, pipe: IO[bytes]) -> None:
         self.path, self.pipe = path, pipe
         self.total_bytes = self._kept_bytes = 0
-        self._file: IO[bytes] | None = path.open("wb")
+        self._file: IO[bytes] | None = open_folder(path.parent).begin(path.name)
         self._nowhere: int | None = None
         os.set_blocking(pipe.fileno(), False)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from topology.errors import ParameterError
+from topology.files.reading import RESULT_BYTES, FileError, read_bytes
 
 # Version of the meaning of the records' keys. Keys may be added without a new one.
 FORMAT = 1
@@ -63,14 +64,14 @@ def read_record(path: Path, kind: type[Record]) -> Record:
     import msgspec  # only where results are read
 
     try:
-        record = msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        raise ParameterError(
-            f"{path.parent} does not hold complete results: {path.name} is missing"
-        ) from None
-    except (IsADirectoryError, NotADirectoryError):
-        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        record = msgspec.json.decode(read_bytes(path, RESULT_BYTES), type=kind)
+    except FileError as error:
+        if error.missing:
+            raise ParameterError(
+                f"{path.parent} does not hold complete results: {path.name} is missing"
+            ) from None
+        raise
+    except (ValueError, RecursionError) as error:  # msgspec's errors and those of UTF-8 are ValueErrors
         raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
     version = getattr(record, "format", FORMAT)
     if version > FORMAT:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TextIO
 from controller.occupancy.queues import QueueState
 from experiments.results.link_loads import DirectedLink
 from experiments.results.tables import LINK_COLUMNS, LINKS
+from topology.files.writing import make_folder
 
 _EVERY_S = 1.0
 
@@ -30,8 +32,8 @@ class LiveLinkSeries:
         self._last: dict[int, tuple[float, Mapping[int, QueueState]]] = {}
         self._file: TextIO | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = (folder / LINKS).open("w", newline="")
+            file = make_folder(folder).begin(LINKS)
+            self._file = io.TextIOWrapper(file, encoding="utf-8", newline="")
         except OSError:  # the disk is full; the run itself will say so
             return
         self._write([tuple(LINK_COLUMNS)])

@@ -34,7 +34,7 @@ from experiments.results.series import write_series
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
-from topology.errors import UsageError
+from topology.errors import MachineError, UsageError
 from topology.faults import Fault
 
 
@@ -128,6 +128,7 @@ def _measure(
     with capture(fabric.network, run.captures, directory.path) as captured:
         for one in replications(fabric, traffic, repeat, check, notify, captured.ended_processes, plan):
             runs.append(one)
+            directory.keep()
             summary = one.summary
             if repeat == 1:
                 _write(directory, one, notify)
@@ -144,9 +145,10 @@ def _measure(
 
 def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
     try:
-        directory.write_record(SUMMARY, run.summary)
-        write_series(directory, run.record)
-    except OSError:
+        with directory.keeping_what_fits():
+            directory.write_record(SUMMARY, run.summary)
+            write_series(directory, run.record)
+    except (OSError, MachineError):
         notify(ResultsNotWritten(json.dumps(plain(run.summary))))
         raise
 

@@ -27,7 +27,7 @@ class Terminated(SystemExit):
     """Request to end by a signal; unlike Ctrl-C, a prompt must not catch it."""
 
 
-_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 _NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
 
@@ -55,14 +55,14 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
 
 
 def _file_status(error: OSError) -> tuple[Status, str] | None:
-    if error.errno in _DISK_FULL:
+    if error.errno in DISK_FULL:
         return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
     if error.errno in _TOO_MANY_FILES:
         return Status.MACHINE, "too many files are open; raise the limit (`ulimit -n 4096`)"
     if error.errno == errno.ENAMETOOLONG:
         return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
     if error.errno == errno.ELOOP:
-        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere"
+        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere, or may not be one"
     if error.errno in (errno.EISDIR, errno.ENOTDIR):
         return Status.USAGE, f"{error.filename or 'a file'} cannot be written or read ({error.strerror})"
     if error.errno in _NOT_WRITABLE:

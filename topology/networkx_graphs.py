@@ -146,6 +146,8 @@ def from_graphml(text: str) -> NetworkxTopology:
     """
     import networkx as nx
 
+    if "<!DOCTYPE" in text:  # its entities expand without bounds
+        raise ParameterError("text must be the GraphML of a graph of PolarLab, without a document type")
     try:
         return from_networkx(nx.parse_graphml(text, node_type=int))
     except ParameterError:

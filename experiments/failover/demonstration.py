@@ -35,7 +35,7 @@ from experiments.traffic_jobs import make_job
 from experiments.validity.cpu_monitor import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
-from topology.errors import NegativeResult
+from topology.errors import MachineError, NegativeResult
 from topology.failures import Failure, failure_of, link_failures
 from topology.faults import Element, link_element
 from topology.shortest_paths import connected_components
@@ -92,8 +92,8 @@ def run_failover(
     require_emulation()
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
         check_all_pairs(fabric, notify)
-        observed = observe_failure(fabric, options, notify)
         write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)
+        observed = observe_failure(fabric, options, notify)
         write_observation(directory, observed, notify)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
@@ -211,14 +211,16 @@ def write_observation(directory: RunDirectory, observed: Observation, notify: No
         notify: takes the result where the disk does not.
 
     Raises:
+        MachineError: the disk has no room for all of them.
         OSError: the disk does not take them.
     """
     try:
-        directory.write_record(SUMMARY, observed.summary)
-        directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
-        directory.write_csv(
-            EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
-        )
-    except OSError:
+        with directory.keeping_what_fits():
+            directory.write_record(SUMMARY, observed.summary)
+            directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
+            directory.write_csv(
+                EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
+            )
+    except (OSError, MachineError):
         notify(ResultsNotWritten(json.dumps(plain(observed.summary))))
         raise

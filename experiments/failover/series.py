@@ -79,6 +79,7 @@ def _measure(
         for number, repetition in enumerate(options.repetitions, start=1):
             notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
             observed = observe_failure(fabric, repetition, _only_progress(notify))
+            directory.keep()
             summary = observed.summary
             entry = (repetition.seed, summary)
             series = combine_failovers(fabric.options, options, [*measured, entry])

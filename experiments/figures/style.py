@@ -22,11 +22,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
 from experiments.results.model import Summary
-from experiments.results.run_directory import check_new, give_to_caller, write_new
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.text import parameters
 from experiments.spec.programs import OWN_PROGRAMS, SESSION
 from topology.errors import UsageError
+from topology.files.writing import check_new, open_folder, write_new
 
 FORMATS = ("png", "svg")
 DPI = 130
@@ -204,12 +204,11 @@ def plain_log_labels(axis: Axis) -> None:
 
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Writes a figure in every format and returns the files."""
-    paths = [folder / f"{name}.{format_}" for format_ in FORMATS]
-    for path in paths:
-        figure.savefig(path, dpi=DPI)
+    opened = open_folder(folder)
+    for format_ in FORMATS:
+        opened.write(f"{name}.{format_}", _content(figure, format_))
         figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
-    give_to_caller(paths)
-    return paths
+    return [folder / f"{name}.{format_}" for format_ in FORMATS]
 
 
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
@@ -237,9 +236,13 @@ def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
         UsageError: the file exists, or its folder does not.
         OSError: it cannot be written.
     """
+    write_new(path, _content(figure, format_))
+
+
+def _content(figure: Figure, format_: str) -> bytes:
     content = io.BytesIO()
     figure.savefig(content, format=format_, dpi=DPI)
-    write_new(path, content.getvalue())
+    return content.getvalue()
 
 
 def check_figure(path: Path) -> str:

@@ -9,8 +9,10 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from experiments.spec.files.experiment_file import parse_toml
 from topology.costs.prices import Prices, prices_of
 from topology.errors import ParameterError
+from topology.files.reading import SETTINGS_BYTES, read_text
 
 
 @cache
@@ -29,19 +31,12 @@ def read_prices(path: Path) -> Prices:
         ParameterError: the file cannot be read or is not TOML, a key is unknown or missing, or a value is
             outside its domain.
     """
+    text = read_text(path, SETTINGS_BYTES, need="it must be a file of prices")
     try:
-        content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise ParameterError(
-            f"{path} cannot be read ({error.strerror}); it must be a file of prices"
-        ) from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path} must be a text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{path} must be TOML: {error}") from None
-    try:
-        return prices_of(content)
+        return prices_of(parse_toml(text, path))
     except ParameterError as error:
+        if str(error).startswith(str(path)):
+            raise
         raise ParameterError(f"{path}: {error}") from None
 
 

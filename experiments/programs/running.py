@@ -22,6 +22,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.programs.failures import failure_text, last_line
 from experiments.results.parts.programs import ProgramRecord
 from experiments.spec.programs import NO_OPTIONS, Program, ProgramOptions
+from topology.files.writing import make_folder
 from traffic.metrics.measurements import Clock
 
 FOLDER = "programs"
@@ -65,7 +66,7 @@ class RunningPrograms:
 
     def __enter__(self) -> RunningPrograms:
         if self._options.programs:
-            (self._folder / FOLDER).mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder / FOLDER)
             self._supervisor = self._opened.enter_context(ProgramSupervisor())
             try:
                 self._start_servers()

@@ -141,10 +141,11 @@ class SessionRecorder:
         )
         happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
         traffic = replace(self._manifest.traffic, faults=happened)
-        self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
         summary = summarise(record)
-        self._directory.write_record(SUMMARY, summary)
-        write_series(self._directory, record)
+        with self._directory.keeping_what_fits():
+            self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
+            self._directory.write_record(SUMMARY, summary)
+            write_series(self._directory, record)
         self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
         for reason in summary.fidelity.reasons:
             self._notify(ResultInvalid(reason))

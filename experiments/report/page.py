@@ -17,10 +17,10 @@ from experiments.report.run import run_page
 from experiments.report.simulation import simulated_sweep_page, simulation_page
 from experiments.report.sweep import sweep_page
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
-from experiments.results.run_directory import check_new, write_new
 from experiments.results.tables import damage_named
 from experiments.results.text import readable
 from topology.errors import MachineError
+from topology.files.writing import check_new, open_folder, write_new
 
 REPORT = "report.html"
 # The page of each kind of results.
@@ -54,7 +54,7 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
     if path is None:
         path = folder / REPORT
         try:
-            path.write_text(text, errors="replace")
+            open_folder(folder).write(REPORT, text.encode(errors="replace"))
         except PermissionError as error:  # results of a run, whose folder is root's
             raise MachineError(
                 f"{path} cannot be written ({error.strerror}); write the page elsewhere by --out, or use sudo"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from experiments.codec import read_record
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of
@@ -69,13 +69,8 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text())
-    except OSError as error:
-        raise ParameterError(f"{path.parent} does not hold results: {path.name}: {error.strerror}") from None
-    except ValueError:  # of JSON and of UTF-8
-        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
-    if not isinstance(content, dict) or "name" not in content:
+    content = read_record(path, dict[str, Any])
+    if "name" not in content:
         raise ParameterError(f"{path} is damaged or not of PolarLab")
     return content
 
@@ -87,7 +82,7 @@ def _rate_text(rate_bps: int) -> str:
 def _settled_s(folder: Path) -> float | None:
     """Returns the time at which all measured windows in a folder had begun; None without any."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
-    summaries = [json.loads(path.read_text()) for path in paths if path.exists()]
+    summaries = [read_record(path, dict[str, Any]) for path in paths if path.exists()]
     begun = [summary["warmup_s"] for summary in summaries if "warmup_s" in summary]
     return max(map(float, begun), default=None)
 

@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,9 @@ from typing import Any
 from experiments.codec import plain
 from topology.base import Params, Topology
 from topology.errors import MachineError, ParameterError, UsageError
+from topology.exit_status import DISK_FULL
+from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
+from topology.files.writing import Folder, make_folder, open_folder
 from topology.networkx_graphs import NetworkxTopology, from_graphml
 from topology.registry import make_topology
 
@@ -33,15 +35,6 @@ def seed_folder(seed: int) -> str:
     return f"seed-{seed}"
 
 
-def give_to_caller(paths: Iterable[Path]) -> None:
-    """Makes the user who called sudo the owner of some files."""
-    user, group = os.environ.get("SUDO_UID"), os.environ.get("SUDO_GID")
-    if os.geteuid() == 0 and user and group:
-        for path in paths:
-            with contextlib.suppress(OSError):  # a convenience, no more
-                os.chown(path, int(user), int(group), follow_symlinks=False)
-
-
 class RunDirectory:
     """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
 
@@ -54,33 +47,32 @@ class RunDirectory:
 
         Raises:
             ParameterError: it holds files already, or is not a directory.
-            MachineError: it cannot be made or written, or the disk has no room.
+            MachineError: it cannot be made or written.
         """
         self.path = path
-        self._made = [folder for folder in (path, *path.parents) if not folder.exists()]
-        self._kept = False
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            occupied = any(path.iterdir())
-            writable = os.access(path, os.W_OK)
+            self.folder = make_folder(path)
+            occupied = bool(self.folder.names())
         except (FileExistsError, NotADirectoryError):
             raise ParameterError(f"{path} is not a directory; choose another --out") from None
         except OSError as error:
-            self.discard()
             if error.errno == errno.ENAMETOOLONG:
                 raise ParameterError(f"{path} is too long a name; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        self._kept = self._found_occupied = occupied
-        self._written: set[Path] = set()
+        self._kept = occupied
+        self._unwritten: list[str] | None = None
         if occupied and not go_on:
             raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
-        if not writable:
-            raise MachineError(f"{path} cannot be written (it is read-only)")
-        free = shutil.disk_usage(path).free
+        if not self.folder.is_writable():
+            raise MachineError(f"{path} cannot be written (it is read-only, or another user's)")
+
+    def require_room(self) -> None:
+        """Raises MachineError if the disk has no room for the series of a run."""
+        free = self.folder.free_bytes()
         if free < NEEDED_BYTES:
-            self.discard()
             raise MachineError(
-                f"no room on the disk for {path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
+                f"no room on the disk for {self.path}: {free >> 20} MiB are free, "
+                f"{NEEDED_BYTES >> 20} MiB needed"
             )
 
     def keep(self) -> None:
@@ -89,90 +81,92 @@ class RunDirectory:
 
     def discard(self) -> None:
         """Removes all files of a run of which nothing was measured; otherwise does nothing."""
-        if self._kept:
-            return
-        if self.path.is_dir():
-            for entry in self.path.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        for folder in self._made:
-            with contextlib.suppress(OSError):  # it never came to be, or somebody else uses it by now
-                folder.rmdir()
+        if not self._kept:
+            self.folder.remove_all()
 
-    def give_to_caller(self) -> None:
-        """Makes the user who called sudo the owner of all written files."""
-        written = self._written if self._found_occupied else self.path.rglob("*")
-        give_to_caller((*self._made, *written))
+    @contextlib.contextmanager
+    def keeping_what_fits(self) -> Iterator[None]:
+        """Writes those files of the block that the disk has room for.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            MachineError: at the end of the block, if some had no room; it names them and the directory.
+        """
+        self._kept = True
+        unwritten = self._unwritten = []
+        try:
+            yield
+        finally:
+            self._unwritten = None
+        if unwritten:
+            raise MachineError(
+                f"no room left to write {', '.join(unwritten)}; {self.path} holds all else that was measured"
+            )
 
     def write_record(self, name: str, record: Any) -> None:
         """Writes a dataclass as one JSON object, all of it or nothing."""
-        file = self.path / name
-        file.parent.mkdir(exist_ok=True)
-        partial = file.with_name(f".{file.name}.partial")
-        try:
-            partial.write_text(json.dumps(plain(record), indent=2) + "\n")
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        partial.replace(file)
-        self._written |= {file, file.parent}
-        self._kept |= name == SUMMARY
+        self._kept |= name != MANIFEST
+        self._write(name, (json.dumps(plain(record), indent=2) + "\n").encode())
 
     def write_text(self, name: str, text: str) -> None:
-        """Writes a text that the results come with."""
-        file = self.path / name
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        self._written |= {file, file.parent}
+        """Writes a text that the results come with, all of it or nothing."""
+        self._write(name, text.encode(errors="replace"))
+
+    def _write(self, name: str, content: bytes) -> None:
+        with self._if_it_fits(name):
+            self.folder.write(name, content)
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
         """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""
+        self._kept = True
         path = self.path / name
-        text = io.StringIO()
         begun = path.exists() and path.stat().st_size
         if begun:  # perhaps by an older version, with fewer columns
-            with path.open() as file:
-                header = next(csv.reader(file))
+            header = next(csv.reader(read_lines(path, RESULT_BYTES)))
+        text = io.StringIO()
         writer = csv.DictWriter(text, header, extrasaction="ignore", lineterminator="\n")
         if not begun:
             writer.writeheader()
         writer.writerow(row)
-        with open(path, "a") as file:
-            file.write(text.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        self._written.add(path)
-        self._kept = True
+        self.folder.append(name, text.getvalue().encode())
 
     def drop_torn_row(self, name: str) -> None:
         """Removes the last row of a table if its writer was ended in the middle of it."""
         path = self.path / name
         if path.is_file():
-            content = path.read_bytes()
+            content = read_bytes(path, RESULT_BYTES)
             if not content.endswith(b"\n"):
-                os.truncate(path, content.rfind(b"\n") + 1)
+                self.folder.truncate(name, content.rfind(b"\n") + 1)
             if b"\n" not in content:
-                path.unlink()
+                self.folder.remove(name)
 
     def write_csv(self, name: str, header: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
         """Writes a table with a header row, all of it or nothing."""
-        file = self.path / name
-        file.parent.mkdir(exist_ok=True)
-        partial = file.with_name(f".{file.name}.partial")
+        self._kept = True
+        with (
+            self._if_it_fits(name),
+            self.folder.replacing(name) as file,
+            io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True) as text,
+        ):
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(header)
+            writer.writerows(rows)
+
+    @contextlib.contextmanager
+    def _if_it_fits(self, name: str) -> Iterator[None]:
         try:
-            with open(partial, "w", newline="") as stream:
-                writer = csv.writer(stream, lineterminator="\n")
-                writer.writerow(header)
-                writer.writerows(rows)
-        except OSError:
-            partial.unlink(missing_ok=True)
-            raise
-        partial.replace(file)
-        self._written |= {file, file.parent}
+            yield
+        except OSError as error:
+            if self._unwritten is None or error.errno not in DISK_FULL:
+                raise
+            self._unwritten.append(name)
 
 
 @contextlib.contextmanager
 def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]:
-    """Gives the output directory of a measurement; at the end, its files belong to the caller.
+    """Gives the output directory of a measurement, which is removed at the end if nothing was measured.
 
     Args:
         path: the directory.
@@ -183,28 +177,30 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
         MachineError: it cannot be made or written, or the disk has no room.
     """
     directory = RunDirectory(path, go_on=go_on)
-    with _locked(path):
+    with _locked(directory.folder):
         try:
+            directory.require_room()
             yield directory
         finally:
             directory.discard()
-            directory.give_to_caller()
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(folder: Folder) -> Iterator[None]:
     """Holds the lock of a directory, which ends with the process at the latest and leaves no file.
 
     Raises:
         ParameterError: another process holds it.
     """
-    descriptor = os.open(path, os.O_RDONLY)
+    # A second descriptor, whose end is that of the lock.
+    descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder.descriptor)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ParameterError(
-                f"{path} is being written by another process; wait for its end, or choose another --out"
+                f"{folder.path} is being written by another process; wait for its end, "
+                "or choose another --out"
             ) from None
         except OSError:  # of a file system without locks
             pass
@@ -231,11 +227,10 @@ def read_graph(path: Path) -> NetworkxTopology:
     Raises:
         ParameterError: it cannot be read, or is damaged.
     """
+    text = read_text(path, GRAPH_BYTES)
     try:
-        return from_graphml(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"{path} cannot be read ({error.strerror})") from None
-    except ValueError:  # a ParameterError, and those of UTF-8
+        return from_graphml(text)
+    except (ValueError, TypeError, AttributeError, RecursionError):  # ParameterErrors among them
         raise ParameterError(f"{path} is damaged or not of PolarLab") from None
 
 
@@ -249,39 +244,8 @@ def graph_of_results(folder: Path, name: str, params: Params) -> Topology | None
     """
     file = str(params.get("from", ""))
     try:
-        return read_graph(folder / file) if holds_graph(file) else make_topology(name, params)
-    except UsageError:
+        # Whose results these are chose the name of the file.
+        with open_folder(folder).rights():
+            return read_graph(folder / file) if holds_graph(file) else make_topology(name, params)
+    except (UsageError, OSError):
         return None
-
-
-def check_new(path: Path) -> None:
-    """Raises UsageError if a file exists, or its folder does not."""
-    if os.path.lexists(path):
-        raise UsageError(f"{path} exists already; choose another file")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is not a directory to write {path.name} into")
-
-
-def write_new(path: Path, content: bytes) -> None:
-    """Writes a file that does not exist yet, whole or not at all.
-
-    Args:
-        path: the new file.
-        content: its bytes.
-
-    Raises:
-        UsageError: it exists, or its folder does not.
-        OSError: it cannot be written.
-    """
-    try:
-        with path.open("xb") as file:
-            try:
-                file.write(content)
-                file.flush()
-            except BaseException:  # the disk is full, or Ctrl-C: no half file stays
-                path.unlink()
-                raise
-    except FileExistsError:
-        raise UsageError(f"{path} exists already; choose another file") from None
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(f"{path.parent} is not a directory to write {path.name} into") from None

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from topology.errors import ParameterError
+from topology.files.reading import RESULT_BYTES, FileError, read_text
 
 # The columns of each table by name, with their meaning (docs/keys.md is made of it). Times are seconds since
 # the start of the traffic.
@@ -103,10 +104,14 @@ def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> 
         ParameterError: the file is missing, or it lacks one of the columns in `header`.
     """
     try:
-        return read_csv_text(path.read_text(), header, later)
-    except FileNotFoundError:
-        raise ParameterError(f"{path.parent} does not hold a complete run: {path.name} is missing") from None
-    except (csv.Error, UnicodeDecodeError, IsADirectoryError):
+        return read_csv_text(read_text(path, RESULT_BYTES), header, later)
+    except FileError as error:
+        if error.missing:
+            raise ParameterError(
+                f"{path.parent} does not hold a complete run: {path.name} is missing"
+            ) from None
+        raise
+    except csv.Error:
         raise ParameterError(f"{path} is damaged") from None
     except KeyError:
         raise ParameterError(
@@ -126,14 +131,18 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
         csv.Error: the text is not CSV.
         KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
     """
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    rows = list(reader)
-    names = reader.fieldnames or ()
-    # A row that is too long has a column without a name, one that is too short a value that is None.
-    uneven = any(None in row or None in row.values() for row in rows)
-    if uneven or not set(header) - set(later) <= set(names):
+    reader = csv.reader(io.StringIO(text), strict=True)
+    names = next(reader, [])
+    places = {name: place for place, name in enumerate(names)}
+    if not set(header) - set(later) <= places.keys():
         raise KeyError(*header)
-    return {name: [row.get(name, "") for row in rows] for name in header}
+    table: dict[str, list[str]] = {name: [] for name in header}
+    for row in filter(None, reader):  # without empty lines
+        if len(row) != len(names):
+            raise KeyError(*header)
+        for name, column in table.items():
+            column.append(row[places[name]] if name in places else "")
+    return table
 
 
 @contextlib.contextmanager

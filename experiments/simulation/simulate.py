@@ -29,7 +29,7 @@ from experiments.simulation.task import PlannedFabric, task_of
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
 from simulation.result import FaultOutcome, PlanOutcome
-from topology.errors import NegativeResult
+from topology.errors import MachineError, NegativeResult
 
 
 def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> SimulationSummary:
@@ -80,12 +80,13 @@ def _replicated(
         records.append(record)
         summaries.append(summary)
         try:
-            if simulation.repeat == 1:
-                write_result(directory, record, summary)
-            else:
-                write_simulation(seed_directory(directory, one.traffic.seed), record, summary)
-                summary = write_means(directory, records, summaries, simulation.repeat)
-        except OSError:
+            with directory.keeping_what_fits():
+                if simulation.repeat == 1:
+                    write_result(directory, record, summary)
+                else:
+                    write_simulation(seed_directory(directory, one.traffic.seed), record, summary)
+                    summary = write_means(directory, records, summaries, simulation.repeat)
+        except (OSError, MachineError):
             notify(ResultsNotWritten(json.dumps(plain(summary))))
             raise
         if record.result.interrupted or record.result.deadlock:

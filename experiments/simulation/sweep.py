@@ -222,6 +222,7 @@ def _summaries(
         own.append(record)
         if len(own) == one.repeat:
             del records[point]
+            directory.keep()
             own.sort(key=lambda record: record.traffic.seed)
             yield point, _write_point(point_folder(directory.path, point), one, own)
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from experiments.spec.options import MAX_SEED
 from topology.errors import ParameterError
+from topology.files import reading
 from topology.parameters import hint
 
 Made = TypeVar("Made")
@@ -67,11 +68,7 @@ def read_text(path: Path, need: str) -> str:
     Raises:
         ParameterError: the file cannot be read.
     """
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text"
-        raise ParameterError(f"{path} cannot be read ({reason}); {need}") from None
+    return reading.read_text(path, reading.SETTINGS_BYTES, need=need)
 
 
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.results.run_directory import write_new
 from topology.base import Topology
 from topology.errors import UsageError
+from topology.files.writing import write_new
 from topology.networkx_graphs import graphml, has_parallel_links
 
 

@@ -353,8 +353,8 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
 
 def check_export(path: Path | str, format: str) -> None:
     """Raises UsageError unless `export` can write a file of a format."""
-    from experiments.results.run_directory import check_new
     from experiments.theory.export import check_format
+    from topology.files.writing import check_new
 
     check_format(format)
     check_new(Path(path))

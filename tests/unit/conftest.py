@@ -1,8 +1,9 @@
-"""The simulator's kernels, which one process compiles while the others wait for its result in the cache."""
+"""The simulator's kernels, which one process compiles while the others wait, and folders of another user."""
 
 import fcntl
 
 import pytest
+from foreign_folders import AS_ROOT, give, public_folder
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +17,21 @@ def compiled_kernels():
     with (cache_folder() / ".compiling").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kernel_cases.digests()
+
+
+@pytest.fixture
+def public():
+    """Returns a folder of root's in which everybody may look around."""
+    with public_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def nobodys(public):
+    """Returns a folder of nobody's."""
+    if AS_ROOT.args[0]:
+        pytest.skip(AS_ROOT.kwargs["reason"])
+    folder = public / "nobodys"
+    folder.mkdir()
+    give(folder)
+    return folder

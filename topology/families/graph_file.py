@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from xml.parsers import expat
 
 import numpy as np
@@ -24,11 +23,12 @@ from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.family import Family
+from topology.files.reading import GRAPH_BYTES, read_bytes, read_text
+from topology.files.shown import quoted
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
 _FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
-_SHOWN = 60  # characters of a line that is wrong
 # The data that may follow a link's two names in an edge list. A number may not: `1 2 3` could be a link with
 # a weight as well as a line of an adjacency list.
 _DATA = re.compile(r"(\{.*\})?")
@@ -106,18 +106,12 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
 
 def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
     """Returns the routers' names, the links, and the numbers of hosts that a file has."""
-    kind = _FORMATS.get(Path(path).suffix.lower(), "edgelist")
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise ParameterError(f"{path or 'a file without a name'} cannot be read ({error.strerror})") from None
+    if not path:
+        raise ParameterError("a file without a name cannot be read")
+    kind = next((kind for ending, kind in _FORMATS.items() if path.lower().endswith(ending)), "edgelist")
     if kind == "graphml":
-        return _GraphML(path).read(content)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path} must be a text in UTF-8") from None
-    lines = _words(path, text)
+        return _GraphML(path).read(read_bytes(path, GRAPH_BYTES))
+    lines = _words(path, read_text(path, GRAPH_BYTES))
     names, links = _adjacency(lines) if kind == "adjlist" else _edges(lines)
     return names, links, {}
 
@@ -128,12 +122,9 @@ _Lines = Iterator[tuple[str, list[str]]]
 def _words(path: str, text: str) -> _Lines:
     """Yields the place and the words of every line that has any."""
     for number, line in enumerate(text.split("\n"), start=1):
-        where = f"{path}, line {number}"
-        if "\0" in line:
-            raise ParameterError(f"{where}: a line must be text, got a NUL character")
         words = line.partition("#")[0].split()
         if words:
-            yield where, words
+            yield f"{path}, line {number}", words
 
 
 def _edges(lines: _Lines) -> tuple[set[str], _Links]:
@@ -141,7 +132,7 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     links: _Links = []
     for where, words in lines:
         if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
-            raise ParameterError(f"{where}: a link must be two names, got {_shown(' '.join(words))}")
+            raise ParameterError(f"{where}: a link must be two names, got {quoted(' '.join(words))}")
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])
         links.append((words[0], words[1]))
@@ -166,11 +157,7 @@ def _adjacency(lines: _Lines) -> tuple[set[str], _Links]:
 
 def _check_ends(where: str, a: str, b: str) -> None:
     if a == b:
-        raise ParameterError(f"{where}: a link must join two routers, got {_shown(a)} at both ends")
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
+        raise ParameterError(f"{where}: a link must join two routers, got {quoted(a)} at both ends")
 
 
 class _GraphML:
@@ -182,6 +169,8 @@ class _GraphML:
     def __init__(self, path: str) -> None:
         self._path = path
         self._parser = expat.ParserCreate(namespace_separator=" ")
+        # Without a document type there are no entities, whose expansion grows without bounds.
+        self._parser.StartDoctypeDeclHandler = self._refuse_document_type
         self._parser.StartElementHandler = self._begin
         self._parser.CharacterDataHandler = self._add_text
         self._parser.EndElementHandler = self._end
@@ -207,16 +196,20 @@ class _GraphML:
         for a, b, where in self._links:
             for end in (a, b):
                 if end not in self._names:
-                    raise ParameterError(f"{where}: an edge must join nodes of the file, got {_shown(end)}")
+                    raise ParameterError(f"{where}: an edge must join nodes of the file, got {quoted(end)}")
             _check_ends(where, a, b)
         return self._names, [(a, b) for a, b, _ in self._links], self._hosts
+
+    def _refuse_document_type(self, *_declared: object) -> None:
+        where = f"{self._path}, line {self._parser.CurrentLineNumber}"
+        raise ParameterError(f"{where}: GraphML must have no document type (DOCTYPE) and no entities")
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         element = tag.rpartition(" ")[2]  # without its namespace
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
         self._root = self._root or element
         if self._root != "graphml":
-            raise ParameterError(f"{where}: the root element must be graphml, got {_shown(self._root)}")
+            raise ParameterError(f"{where}: the root element must be graphml, got {quoted(self._root)}")
         if element == "graph":
             self._begin_graph(where, attributes)
         elif element == "node":
@@ -244,7 +237,7 @@ class _GraphML:
             text = self._text.strip()
             if not (len(text) <= 3 and text.isascii() and text.isdecimal() and int(text) <= MAX_HOSTS):
                 where = f"{self._path}, line {self._parser.CurrentLineNumber}"
-                raise ParameterError(f"{where}: hosts of a node must be 0 to {MAX_HOSTS}, got {_shown(text)}")
+                raise ParameterError(f"{where}: hosts of a node must be 0 to {MAX_HOSTS}, got {quoted(text)}")
             self._hosts[self._node] = int(text)
 
     def _begin_graph(self, where: str, attributes: dict[str, str]) -> None:
@@ -256,7 +249,7 @@ class _GraphML:
     def _add_node(self, where: str, attributes: dict[str, str]) -> None:
         name = _attribute(where, "node", attributes, "id")
         if name in self._names:
-            raise ParameterError(f"{where}: names of nodes must differ, got {_shown(name)} twice")
+            raise ParameterError(f"{where}: names of nodes must differ, got {quoted(name)} twice")
         self._names.add(name)
         self._node = name
 

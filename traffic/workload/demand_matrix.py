@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import math
-from pathlib import Path
+from collections.abc import Iterator
 
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.files.reading import TABLE_BYTES, read_lines
+from topology.files.shown import quoted
 
 COLUMNS = ["source", "destination", "share"]
 _TOLERANCE = 1e-6  # of a source's sum of shares, which rounding in the file may move away from 1
@@ -36,9 +38,7 @@ def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
     """
     indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
     shares: dict[tuple[int, int], float] = {}
-    for number, line in enumerate(_lines(path)[1:], start=2):
-        if not line:
-            continue
+    for number, line in _lines(path):
         source, destination, share = _entry(line, f"{path}, line {number}", indices)
         if (source, destination) in shares:
             raise ParameterError(f"{path}, line {number}: pair {line[0]}, {line[1]} must not occur twice")
@@ -48,19 +48,17 @@ def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
     return tuple((source, destination, share) for (source, destination), share in sorted(shares.items()))
 
 
-def _lines(path: str) -> list[list[str]]:
-    """Returns the fields of every line of a CSV file, of which the first holds the names of the columns."""
+def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields number and fields of every line of a CSV file below the first, which names the columns."""
+    reader = csv.reader(read_lines(path, TABLE_BYTES, what="demand matrix"))
     try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            lines = list(csv.reader(file))
-    except OSError as error:
-        raise ParameterError(f"demand matrix {path} cannot be read ({error.strerror})") from None
-    except (UnicodeDecodeError, csv.Error) as error:
+        header = next(reader, [])
+        if [word.strip() for word in header] != COLUMNS:
+            got = quoted(",".join(header))
+            raise ParameterError(f"{path}, line 1: columns must be {','.join(COLUMNS)}, got {got}")
+        yield from ((number, line) for number, line in enumerate(reader, start=2) if line)
+    except csv.Error as error:
         raise ParameterError(f"demand matrix {path} must be a CSV file ({error})") from None
-    if not lines or [word.strip() for word in lines[0]] != COLUMNS:
-        header = ",".join(lines[0]) if lines else ""
-        raise ParameterError(f"{path}, line 1: columns must be {','.join(COLUMNS)}, got {header[:60]!r}")
-    return lines
 
 
 def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, float]:
@@ -71,7 +69,9 @@ def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, i
     for column, name in zip(COLUMNS, words[:2], strict=False):
         if name not in indices:
             first, *_, last = indices
-            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
+            raise ParameterError(
+                f"{place}: {column} must be a host from {first} to {last}, got {quoted(name)}"
+            )
     if words[0] == words[1]:
         raise ParameterError(f"{place}: destination must differ from the source, got {words[0]} twice")
     try:
@@ -79,7 +79,7 @@ def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, i
     except ValueError:
         share = math.nan
     if not 0 <= share <= 1:
-        raise ParameterError(f"{place}: share must be a number from 0 to 1, got {words[2]!r}")
+        raise ParameterError(f"{place}: share must be a number from 0 to 1, got {quoted(words[2])}")
     return indices[words[0]], indices[words[1]], share
 
 

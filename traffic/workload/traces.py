@@ -7,8 +7,9 @@ import numpy as np
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from traffic.workload.flows.flow_list import read_transfer
-from traffic.workload.flows.sizes import csv_lines
+from traffic.workload.flows.sizes import csv_lines, whole_number
 from traffic.workload.messages import MessageGraph
 
 COLUMNS = ["time_cycles", "source", "destination", "bytes"]
@@ -36,13 +37,14 @@ def read_trace(path: str, topology: Topology, concentration: int) -> MessageGrap
     for number, words in csv_lines(path, COLUMNS, "trace"):
         place = f"{path}, line {number}"
         transfer = read_transfer(words[1:], place, indices)
-        if not words[0].isdecimal() or int(words[0]) > MAX_CYCLE:
+        time = whole_number(words[0])
+        if time is None or time > MAX_CYCLE:
             raise ParameterError(
-                f"{place}: time_cycles must be a whole number, 0 to {MAX_CYCLE}, got {words[0]!r}"
+                f"{place}: time_cycles must be a whole number, 0 to {MAX_CYCLE}, got {quoted(words[0])}"
             )
-        if rows and int(words[0]) < rows[-1][0]:
-            raise ParameterError(f"{place}: time_cycles must not go back, got {words[0]} after {rows[-1][0]}")
-        rows.append((int(words[0]), *transfer))
+        if rows and time < rows[-1][0]:
+            raise ParameterError(f"{place}: time_cycles must not go back, got {time} after {rows[-1][0]}")
+        rows.append((time, *transfer))
         if len(rows) > MAX_MESSAGES:
             raise ParameterError(f"{path}: messages must be at most {MAX_MESSAGES:,}, got more")
     if not rows:

@@ -14,10 +14,12 @@ from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import SETTINGS_BYTES, read_text
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
 
 VERSION = 1
+_MOST_REASON = 200  # characters of a reason, which may quote the file
 Lines = Mapping[tuple[str, str], int]
 _NAME = "name"  # of the topology in its table
 
@@ -31,18 +33,24 @@ def read_experiment(path: Path) -> Experiment:
     Raises:
         UsageError: the file cannot be read, is not TOML, or does not describe an experiment.
     """
+    text = read_text(path, SETTINGS_BYTES, need="it must be an experiment's file")
+    return experiment_of(parse_toml(text, path), str(path), path.parent, key_lines(text))
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Returns the content of a TOML file.
+
+    Args:
+        text: its text.
+        path: the file, for errors.
+
+    Raises:
+        ParameterError: the text is not TOML.
+    """
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark of the order of bytes
-        content = tomllib.loads(text)
-    except OSError as error:
-        raise ParameterError(
-            f"{path} cannot be read ({error.strerror}); it must be an experiment's file"
-        ) from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path} must be a text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{path} must be TOML: {error}") from None
-    return experiment_of(content, str(path), path.parent, key_lines(text))
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # of its grammar, of long numbers, of deep arrays
+        raise ParameterError(f"{path} must be TOML: {str(error)[:_MOST_REASON]}") from None
 
 
 def experiment_of(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from emulation.requirements import available_memory_bytes
-from experiments.results.run_directory import check_new, write_new
 from experiments.spec.values import check_choice
 from polarlab.api.analysis.theory import FAILURES
 from polarlab.api.arguments import checked_plan
@@ -20,6 +19,7 @@ from routing.deadlock.proof import prove_deadlock_freedom as prove_scenarios
 from routing.plan.model import RoutePlan
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError, UsageError
+from topology.files.writing import check_new, write_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,15 +1,13 @@
 """What a run leaves on the disk: never overwritten, written whole, and checked when it is read."""
 
 import errno
-import json
-import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from foreign_folders import AS_ROOT
 
 from experiments.codec import read_record
-from experiments.results.run_directory import RunDirectory
+from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.tables import read_csv
 from experiments.spec.values import plain_name, words_of
 from topology.errors import MachineError, ParameterError
@@ -45,16 +43,19 @@ def test_a_file_in_the_way_is_refused(tmp_path, name):
 
 
 def test_a_full_disk_is_told_before_the_run_and_nothing_stays(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: SimpleNamespace(free=15 << 20))
-    with pytest.raises(MachineError, match=r"no room on the disk .*15 MiB are free, 16 MiB needed"):
-        RunDirectory(tmp_path / "out")
+    monkeypatch.setattr("os.fstatvfs", lambda _folder: SimpleNamespace(f_bavail=15 << 8, f_frsize=4096))
+    with (
+        pytest.raises(MachineError, match=r"no room on the disk .*15 MiB are free, 16 MiB needed"),
+        kept_directory(tmp_path / "out"),
+    ):
+        pass
     assert not (tmp_path / "out").exists()
 
 
-def test_a_directory_without_write_permission_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.access", lambda _path, _mode: False)  # root may write anywhere
-    with pytest.raises(MachineError, match=r"cannot be written \(it is read-only\)"):
-        RunDirectory(tmp_path / "out")
+def test_a_directory_without_write_permission_is_told(nobodys):
+    nobodys.chmod(0o555)  # root writes with its owner's rights
+    with pytest.raises(MachineError, match=r"cannot be written \(it is read-only"):
+        RunDirectory(nobodys)
 
 
 def test_a_directory_is_discarded_until_it_has_a_summary(tmp_path):
@@ -82,18 +83,17 @@ def test_an_occupied_directory_is_left_as_it_is(tmp_path):
     assert (tmp_path / "theirs").read_text() == "x"
 
 
+@AS_ROOT
 def test_what_sudo_wrote_belongs_to_its_caller(tmp_path, monkeypatch):
-    given = []
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    monkeypatch.setattr(
-        "os.chown", lambda path, user, group, **_options: given.append((path.name, user, group))
-    )
     monkeypatch.setenv("SUDO_UID", "1000")
     monkeypatch.setenv("SUDO_GID", "1001")
     directory = RunDirectory(tmp_path / "results" / "run")
     directory.write_record("summary.json", {})
-    directory.give_to_caller()
-    assert {(name, 1000, 1001) for name in ("results", "run", "summary.json")} == set(given)
+    directory.write_csv("points/links.csv", ("a",), [])
+    directory.append_row("points.csv", ("a",), {"a": 1})
+    made = list(tmp_path.rglob("*"))
+    assert len(made) == 6
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(1000, 1001)}
 
 
 # ---- files ----
@@ -106,18 +106,32 @@ def test_json_is_read_as_it_was_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
 
 
-def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_write_that_breaks_off_leaves_the_old_file(tmp_path):
     directory = RunDirectory(tmp_path)
-    directory.write_record("summary.json", {"old": 1})
+    directory.write_csv("t.csv", ("old",), [])
 
-    def write_half(path: Path, text: str) -> None:
-        path.write_bytes(text[: len(text) // 2].encode())
+    def rows():
+        yield ("1",)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", write_half)
     with pytest.raises(OSError, match="No space left"):
-        directory.write_record("summary.json", {"new": 2})
-    assert json.loads((tmp_path / "summary.json").read_text()) == {"old": 1}
+        directory.write_csv("t.csv", ("new",), rows())
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("t.csv", "old\n")]
+
+
+def test_what_fits_is_kept_and_the_rest_is_named(tmp_path):
+    def too_many():
+        yield ("1",)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with kept_directory(tmp_path / "out") as directory:
+        writing = directory.keeping_what_fits()
+        writing.__enter__()
+        directory.write_csv("links.csv", ("a",), too_many())
+        directory.write_csv("cpu.csv", ("a",), [])
+        with pytest.raises(MachineError, match=r"no room left to write links\.csv; .*out holds"):
+            writing.__exit__(None, None, None)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["cpu.csv"]
 
 
 def test_csv_is_read_by_its_columns(tmp_path):
@@ -149,7 +163,7 @@ def test_damaged_json_is_told(tmp_path, content):
 
 
 def test_a_folder_in_place_of_json_is_told(tmp_path):
-    with pytest.raises(ParameterError, match="is damaged or not of PolarLab"):
+    with pytest.raises(ParameterError, match="must be a regular file, got a directory"):
         read_record(tmp_path, dict[str, object])
 
 
@@ -171,7 +185,7 @@ def test_csv_without_its_columns_is_damaged(tmp_path, content):
 
 def test_csv_that_is_no_text_is_damaged(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x80\n")
-    with pytest.raises(ParameterError, match="is damaged"):
+    with pytest.raises(ParameterError, match="must be a text in UTF-8"):
         read_csv(tmp_path / "t.csv", ("a",))
 
 

@@ -2,12 +2,12 @@
 
 import csv
 import json
-import os
 from dataclasses import replace
 
 import pytest
 import records
 import result_folders
+from foreign_folders import AS_ROOT
 
 from experiments.codec import plain
 from experiments.figures.sweep import plot_sweep, simulated_curve
@@ -87,19 +87,14 @@ def test_a_folder_of_something_else_is_no_sweep(tmp_path):
             held_settings(tmp_path)
 
 
+@AS_ROOT
 def test_what_somebody_else_put_into_a_folder_stays_theirs(tmp_path, monkeypatch):
     (tmp_path / "theirs").write_text("x")
     monkeypatch.setenv("SUDO_UID", "1234")
     monkeypatch.setenv("SUDO_GID", "1234")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    changed = []
-    monkeypatch.setattr(os, "chown", lambda path, *_ids, **_options: changed.append(path))
-    directory = RunDirectory(tmp_path, go_on=True)
-    directory.give_to_caller()
-    assert changed == []
-    directory.append_row(POINTS, ("a",), {"a": 1})
-    directory.give_to_caller()
-    assert changed == [tmp_path / POINTS]
+    RunDirectory(tmp_path, go_on=True).append_row(POINTS, ("a",), {"a": 1})
+    assert (tmp_path / "theirs").stat().st_uid == 0
+    assert (tmp_path / POINTS).stat().st_uid == 1234
 
 
 def test_the_figure_of_a_sweep(sweep):

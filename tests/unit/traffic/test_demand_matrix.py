@@ -65,7 +65,7 @@ def test_a_file_that_is_no_matrix_is_refused(tmp_path):
     with pytest.raises(ParameterError, match="cannot be read"):
         make_pattern(f"matrix:{tmp_path}", PolarFly(2), 1, 1)
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ParameterError, match="CSV"):
+    with pytest.raises(ParameterError, match="UTF-8"):
         make_pattern(f"matrix:{tmp_path}/binary", PolarFly(2), 1, 1)
 
 

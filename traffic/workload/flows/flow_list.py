@@ -11,8 +11,9 @@ import numpy.typing as npt
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from traffic.workload.arrivals import InjectionSettings, poisson
-from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines
+from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines, whole_number
 from traffic.workload.patterns import Pattern
 
 COLUMNS = ["time_s", "source", "destination", "bytes"]
@@ -101,7 +102,8 @@ def read_flows(path: str, topology: Topology, concentration: int) -> FlowList:
         row = _row(words, f"{path}, line {number}", indices)
         if rows and row[0] < rows[-1][0]:
             raise ParameterError(
-                f"{path}, line {number}: time_s must not go back, got {words[0]} after {rows[-1][0] / 1e9:g}"
+                f"{path}, line {number}: time_s must not go back, got {row[0] / 1e9:g} after "
+                f"{rows[-1][0] / 1e9:g}"
             )
         rows.append(row)
         if len(rows) > MAX_FLOWS:
@@ -119,7 +121,7 @@ def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, in
     except ValueError:
         time_s = math.nan
     if not 0 <= time_s <= MAX_TIME_S:
-        raise ParameterError(f"{place}: time_s must be 0 to {MAX_TIME_S:g} s, got {words[0]!r}")
+        raise ParameterError(f"{place}: time_s must be 0 to {MAX_TIME_S:g} s, got {quoted(words[0])}")
     return (round(time_s * 1e9), *transfer)
 
 
@@ -137,11 +139,14 @@ def read_transfer(words: list[str], place: str, indices: dict[str, int]) -> tupl
     for column, name in zip(COLUMNS[1:3], words, strict=False):
         if name not in indices:
             first, *_, last = indices
-            raise ParameterError(f"{place}: {column} must be a host from {first} to {last}, got {name!r}")
+            raise ParameterError(
+                f"{place}: {column} must be a host from {first} to {last}, got {quoted(name)}"
+            )
     if words[0] == words[1]:
         raise ParameterError(f"{place}: destination must differ from the source, got {words[0]} twice")
-    if not words[2].isdecimal() or not 1 <= int(words[2]) <= MAX_FLOW_BYTES:
+    size = whole_number(words[2])
+    if size is None or not 1 <= size <= MAX_FLOW_BYTES:
         raise ParameterError(
-            f"{place}: bytes must be a whole number, 1 to {MAX_FLOW_BYTES}, got {words[2]!r}"
+            f"{place}: bytes must be a whole number, 1 to {MAX_FLOW_BYTES}, got {quoted(words[2])}"
         )
-    return indices[words[0]], indices[words[1]], int(words[2])
+    return indices[words[0]], indices[words[1]], size

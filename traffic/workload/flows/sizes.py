@@ -6,12 +6,14 @@ import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import TABLE_BYTES, FileError, read_lines
+from topology.files.shown import quoted
 from traffic.workload.flows.frames import segments
 
 # Published distributions: names of data files beside this module.
@@ -20,6 +22,7 @@ FIXED = "fixed"
 COLUMNS = ["bytes", "cumulative_probability"]
 MAX_FLOW_BYTES = 10**12
 _QUANTILES = 100_000
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,24 @@ def make_sizes(name: str) -> FlowSizes:
     """
     kind, _, argument = name.partition(":")
     if kind == FIXED:
-        if not argument.isdecimal() or not 1 <= int(argument) <= MAX_FLOW_BYTES:
+        size = whole_number(argument)
+        if size is None or not 1 <= size <= MAX_FLOW_BYTES:
             raise UsageError(
                 f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, as in fixed:100000, got {argument!r}"
             )
-        return FlowSizes((float(argument),), (1.0,))
+        return FlowSizes((float(size),), (1.0,))
     if name in PUBLISHED:
-        return read_sizes(str(Path(__file__).with_name(f"{name}.csv")))
-    if not Path(name).exists() and (Path(name).suffix or Path(name).name != name):
-        raise UsageError(f"file of flow sizes must exist, got {name!r}")
-    if not Path(name).is_file():
-        raise UsageError(
-            f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {name!r}"
-        )
-    return read_sizes(name)
+        return read_sizes(str(files(__package__).joinpath(f"{name}.csv")))
+    try:
+        return read_sizes(name)
+    except FileError as error:
+        if error.missing and ("." in name or "/" in name):
+            raise UsageError(f"file of flow sizes must exist, got {name!r}") from None
+        if error.missing:
+            raise UsageError(
+                f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {name!r}"
+            ) from None
+        raise
 
 
 def read_sizes(path: str) -> FlowSizes:
@@ -132,9 +139,9 @@ def read_sizes(path: str) -> FlowSizes:
     for number, words in csv_lines(path, COLUMNS, "distribution"):
         point = _point(words, f"{path}, line {number}")
         if points and point[0] < points[-1][0]:
-            raise ParameterError(f"{path}, line {number}: bytes must not fall, got {words[0]}")
+            raise ParameterError(f"{path}, line {number}: bytes must not fall, got {point[0]:g}")
         if points and point[1] < points[-1][1]:
-            raise ParameterError(f"{path}, line {number}: cumulative probability must rise, got {words[1]}")
+            raise ParameterError(f"{path}, line {number}: cumulative probability must rise, got {point[1]:g}")
         points.append(point)
     if not points or points[-1][1] != 1:
         last = f"{points[-1][1]:g}" if points else "no line"
@@ -146,9 +153,9 @@ def _point(words: list[str], place: str) -> tuple[float, float]:
     """Returns size and probability of a line."""
     size, probability = map(_number, words)
     if not 1 <= size <= MAX_FLOW_BYTES:
-        raise ParameterError(f"{place}: bytes must be 1 to {MAX_FLOW_BYTES}, got {words[0]!r}")
+        raise ParameterError(f"{place}: bytes must be 1 to {MAX_FLOW_BYTES}, got {quoted(words[0])}")
     if not 0 <= probability <= 1:
-        raise ParameterError(f"{place}: cumulative probability must be 0 to 1, got {words[1]!r}")
+        raise ParameterError(f"{place}: cumulative probability must be 0 to 1, got {quoted(words[1])}")
     return size, probability
 
 
@@ -157,6 +164,18 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def whole_number(text: str) -> int | None:
+    """Returns the number that digits stand for.
+
+    Args:
+        text: at most 18 digits, as a cell of a file.
+
+    Returns:
+        The number; None if the text is anything else.
+    """
+    return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal() else None
 
 
 def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, list[str]]]:
@@ -173,14 +192,8 @@ def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, l
     Raises:
         ParameterError: the file cannot be read, or has other columns; the text names the line.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise ParameterError(f"{what} {path} cannot be read ({error.strerror})") from None
-    except UnicodeDecodeError as error:
-        raise ParameterError(f"{what} {path} must be a CSV file ({error})") from None
     headed = False
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(read_lines(path, TABLE_BYTES, what=what), start=1):
         if not line.strip() or line.startswith("#"):
             continue
         try:
@@ -195,7 +208,7 @@ def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, l
             yield number, words
         elif words != columns:
             raise ParameterError(
-                f"{path}, line {number}: columns must be {','.join(columns)}, got {line.strip()!r}"
+                f"{path}, line {number}: columns must be {','.join(columns)}, got {quoted(line.strip())}"
             )
         headed = True
     if not headed:

@@ -1,0 +1,112 @@
+"""Results written as root into folders of other users, who exchange folders and files for links meanwhile."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+import result_folders
+from foreign_folders import NOBODY, exchanging, give, give_all
+
+import polarlab
+from experiments.results.run_directory import RunDirectory
+from polarlab.cli.main import main
+from topology.errors import PolarLabError
+from topology.files.writing import make_folder, open_folder, write_new
+
+SIMULATED = {"engine": "simulation", "q": 2, "routings": ["min"], "patterns": ["uniform"], "cycles": 200}
+
+
+@pytest.fixture
+def sentinel(public):
+    """Returns a folder of root's that everybody may enter, with the files that would be written."""
+    folder = public / "sentinel"
+    folder.mkdir()
+    for name in ("report.html", "overview.png", "manifest.json", "points.csv", "summary.json"):
+        (folder / name).write_text("root's")
+    return folder
+
+
+def untouched(sentinel: Path) -> bool:
+    """Returns whether a folder holds what it held, and root still owns it."""
+    files = list(sentinel.rglob("*"))
+    return (
+        len(files) == 5
+        and all(path.read_text() == "root's" for path in files)
+        and {path.stat().st_uid for path in (sentinel, *files)} == {0}
+    )
+
+
+def test_a_link_as_a_file_of_results_is_replaced(nobodys, sentinel, capsys):
+    result_folders.write_failover(nobodys / "run")
+    for name in ("report.html", "failover.png", "failover.svg"):
+        (nobodys / "run" / name).symlink_to(sentinel / "report.html")
+    give_all(nobodys)
+    assert main(["report", str(nobodys / "run")]) == 0
+    assert main(["plot", str(nobodys / "run")]) == 0
+    assert untouched(sentinel)
+    written = nobodys / "run" / "report.html"
+    assert not written.is_symlink()
+    assert (written.stat().st_uid, written.stat().st_gid) == (NOBODY.pw_uid, NOBODY.pw_gid)
+
+
+def test_a_table_that_grows_is_no_link(nobodys, sentinel):
+    (nobodys / "points.csv").symlink_to(sentinel / "points.csv")
+    give(nobodys / "points.csv")
+    with pytest.raises(OSError, match="symbolic"):
+        RunDirectory(nobodys, go_on=True).append_row("points.csv", ("a",), {"a": 1})
+    (nobodys / "points.csv").unlink()
+    os.mkfifo(nobodys / "points.csv")
+    with pytest.raises(OSError, match="points"):
+        open_folder(nobodys).append("points.csv", b"1\n")
+    assert untouched(sentinel)
+
+
+def test_new_files_and_folders_of_root_are_not_put_behind_links_of_others(nobodys, sentinel):
+    (nobodys / "folder").symlink_to(sentinel)
+    give(nobodys / "folder")
+    with pytest.raises(PermissionError):
+        write_new(nobodys / "folder" / "new.json", b"{}")
+    with pytest.raises(PermissionError):
+        make_folder(nobodys / "folder" / "a" / "b")
+    with pytest.raises(PolarLabError):
+        RunDirectory(nobodys / "folder", go_on=True)
+    assert untouched(sentinel)
+
+
+def test_what_is_made_in_a_folder_belongs_to_its_owner(nobodys):
+    make_folder(nobodys / "a" / "b").write("c/d.json", b"{}")
+    made = list(nobodys.rglob("*"))
+    assert len(made) == 4
+    assert {path.stat().st_uid for path in made} == {NOBODY.pw_uid}
+
+
+@pytest.mark.parametrize("verb", ["report", "plot", "sweep"])
+def test_folders_that_are_exchanged_for_links_lead_root_nowhere(nobodys, sentinel, verb, compiled_kernels):
+    out = nobodys / "results" / "run"
+    result_folders.write_failover(out)
+    (sentinel.parent / "elsewhere" / "results").mkdir(parents=True)
+    (sentinel.parent / "elsewhere" / "results" / "run").symlink_to(sentinel)  # root's own link
+    (nobodys / "link").symlink_to(sentinel.parent / "elsewhere" / "results")
+    give_all(nobodys)
+    figures = polarlab.open_results(out).plot()
+
+    def write(number: int) -> None:
+        if verb == "report":
+            polarlab.report(out)
+        elif verb == "plot":
+            figures.save()
+        else:
+            polarlab.sweep("polarfly", **SIMULATED, loads=[0.2], out=out.with_name(f"run-{number}"))
+
+    done = 0
+    with exchanging(nobodys / "results", nobodys / "link") as times:
+        for number in range(1_000):
+            with contextlib.suppress(PolarLabError, OSError):
+                write(number)
+                done += 1
+            if done == 3:
+                break
+    assert done == 3
+    assert untouched(sentinel)
+    assert times[0] > 1_000

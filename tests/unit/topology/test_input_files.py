@@ -1,0 +1,167 @@
+"""Input files: regular, bounded, text; and read as root with the rights of those whose links lead to them."""
+
+import itertools
+import os
+import socket
+from pathlib import Path
+
+import pytest
+from foreign_folders import AS_ROOT, NOBODY, exchanging, give
+
+from topology.errors import ParameterError
+from topology.families.graph_file import GraphFile
+from topology.files.reading import FileError, read_bytes, read_lines, read_text
+from topology.files.rights import rights_of
+from topology.files.shown import quoted, shown
+
+MOST = 100
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE graphml [<!ENTITY a "aaaaaaaaaa">{entities}]>
+<graphml><graph edgedefault="undirected"><node id="&i;"/></graph></graphml>
+"""
+
+
+def test_text_comes_without_its_mark_and_with_plain_line_ends(tmp_path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree")
+    assert read_text(tmp_path / "a", MOST) == "one\ntwo\nthree"
+    assert list(read_lines(tmp_path / "a", MOST)) == ["one\n", "two\n", "three"]
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "socket", "directory", "device"])
+def test_only_regular_files_are_read(tmp_path, kind):
+    path = tmp_path / "x"
+    if kind == "FIFO":
+        os.mkfifo(path)  # nobody ever writes into it
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as opened:
+            opened.bind(str(path))
+    elif kind == "directory":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(FileError, match=rf"x cannot be read .*regular file, got a {kind}"):
+        read_bytes(path, MOST)
+
+
+@pytest.mark.parametrize(
+    "content", [b"1 2\0\n", b"\xff\xfe1\0", b"1 2\n\xe9\n"], ids=["NUL", "UTF-16", "latin-1"]
+)
+def test_what_is_no_text_in_utf_8_is_refused(tmp_path, content):
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(FileError, match="must be a text"):
+        read_text(tmp_path / "x", MOST)
+
+
+def test_a_file_that_is_too_long_is_refused(tmp_path):
+    (tmp_path / "x").write_bytes(b"x" * MOST)
+    assert len(read_bytes(tmp_path / "x", MOST)) == MOST
+    (tmp_path / "x").write_bytes(b"x" * (MOST + 1))
+    for long in (tmp_path / "x", "/proc/self/environ"):
+        with pytest.raises(FileError, match="at most"):
+            read_bytes(long, MOST)
+
+
+def test_missing_files_and_names_that_cannot_be_are_told(tmp_path):
+    with pytest.raises(FileError) as error:
+        read_bytes(tmp_path / "x", MOST)
+    assert error.value.missing
+    (tmp_path / "loop").symlink_to("loop")
+    for name in (tmp_path / "loop", "a\0b", "x" * 5000, __file__ + "/below"):
+        with pytest.raises(FileError) as error:
+            read_bytes(name, MOST)
+        assert not error.value.missing
+
+
+def test_links_are_followed_as_the_kernel_does(tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_text("content")
+    (tmp_path / "link").symlink_to("folder/../folder")
+    (tmp_path / "absolute").symlink_to(tmp_path / "link" / "file")
+    for path in ("link/file", "absolute", "folder/./file", "link/../folder//file"):
+        assert read_text(tmp_path / path, MOST) == "content"
+
+
+@pytest.mark.parametrize("ending", ["graphml", "xml"])
+def test_entities_do_not_expand(tmp_path, ending):
+    names = "abcdefghi"
+    entities = "".join(f'<!ENTITY {new} "{f"&{old};" * 10}">' for old, new in itertools.pairwise(names))
+    path = tmp_path / f"graph.{ending}"
+    path.write_text(BOMB.format(entities=entities))
+    with pytest.raises(ParameterError, match=r"line 2: .*DOCTYPE"):
+        GraphFile(**{"from": str(path)})
+
+
+def test_a_quote_is_short_and_without_control_characters():
+    assert quoted("x" * 1000).startswith("'xxx")
+    assert len(quoted("x" * 1000)) < 70
+    assert shown("a\x1b[31m\n\x9b\u202e é") == "a\\x1b[31m\\n\\x9b\\u202e é"
+
+
+# ---- as root ----
+
+
+@pytest.fixture
+def secret(public):
+    """Returns a file that only root may read, in a folder that everybody may enter."""
+    path = public / "secret"
+    path.write_text("secret")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_link_of_another_user_leads_root_where_that_user_may_read(nobodys, secret):
+    (nobodys / "folder").symlink_to(secret.parent)
+    (nobodys / "file").symlink_to(secret)
+    (nobodys / "public").symlink_to(__file__ if os.access(__file__, os.R_OK) else "/etc/passwd")
+    (nobodys / "group").symlink_to(secret.with_name("group"))
+    secret.with_name("group").write_text("secret")
+    secret.with_name("group").chmod(0o640)  # of root's group, in which nobody is not
+    give(*nobodys.iterdir())
+    for name in ("file", "folder/secret", "group"):
+        with pytest.raises(FileError, match="Permission denied"):
+            read_text(nobodys / name, MOST)
+    assert read_text(secret, MOST) == "secret"
+    (nobodys / "own").symlink_to(secret)  # root's own link, in a folder whose owner can move it
+    with pytest.raises(FileError, match="Permission denied"):
+        read_text(nobodys / "own", MOST)
+
+
+def test_root_reads_what_others_own_and_links_of_its_own(nobodys, secret):
+    (nobodys / "file").write_text("theirs")
+    (nobodys / "file").chmod(0o600)
+    give(nobodys / "file")
+    assert read_text(nobodys / "file", MOST) == "theirs"
+    secret.with_name("link").symlink_to(secret)
+    assert read_text(secret.with_name("link"), MOST) == "secret"
+
+
+def test_a_file_that_is_exchanged_for_a_link_shows_root_nothing(nobodys, secret):
+    (nobodys / "file").write_text("theirs")
+    (nobodys / "link").symlink_to(secret)
+    give(nobodys / "file", nobodys / "link")
+    seen = set()
+    with exchanging(nobodys / "file", nobodys / "link") as times:
+        for _ in range(2_000):
+            try:
+                seen.add(read_text(nobodys / "file", MOST))
+            except FileError:
+                seen.add("")
+    assert seen == {"theirs", ""}
+    assert times[0] > 1_000
+
+
+@AS_ROOT
+def test_rights_are_taken_by_one_thread_and_given_back():
+    def identity():
+        text = Path("/proc/thread-self/status").read_text()
+        lines = dict(line.split(":", 1) for line in text.splitlines())
+        return [lines[name].split()[-1:] for name in ("Uid", "Gid", "Groups")]
+
+    before = identity()
+    with rights_of(NOBODY.pw_uid):
+        assert identity()[:2] == [[str(NOBODY.pw_uid)], [str(NOBODY.pw_gid)]]
+        assert os.geteuid() == 0
+        with rights_of(1), pytest.raises(ZeroDivisionError), rights_of(NOBODY.pw_uid):
+            raise ZeroDivisionError
+        assert identity()[0] == [str(NOBODY.pw_uid)]
+    assert identity() == before

@@ -1,0 +1,148 @@
+"""Reader of all files that users, experiments and results name: regular files of bounded size, whole.
+
+A FIFO or a device is refused without being opened for reading, so that nothing waits for it; root opens what
+another user's link leads to with that user's rights.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from topology.errors import ParameterError
+from topology.files.walk import Reached, walked
+
+MIB = 1 << 20
+# Longest input files that PolarLab's own limits (routers, flows, messages) can need, and more.
+GRAPH_BYTES = TABLE_BYTES = 64 * MIB
+RESULT_BYTES = 128 * MIB  # of a file in a folder of results
+SETTINGS_BYTES = MIB  # of experiments, schedules, programs and prices: written by hand
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a link",
+}
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class FileError(ParameterError):
+    """An input file cannot be read (status 2).
+
+    Attributes:
+        missing: whether it does not exist.
+    """
+
+    missing = False
+
+
+def read_bytes(path: Path | str, most: int, *, what: str = "", need: str = "") -> bytes:
+    """Returns the content of a regular file.
+
+    Args:
+        path: the file; symbolic links are followed.
+        most: its longest permitted size in bytes.
+        what: a noun for the file, for errors.
+        need: end of the error, about the file that is needed.
+
+    Returns:
+        All of its bytes.
+
+    Raises:
+        FileError: it does not exist, may not be read, is no regular file or too long.
+    """
+    path = Path(path)
+    try:
+        with walked(path) as reached:
+            return _content(reached, most)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise _error(path, reason, what, need, missing=isinstance(error, FileNotFoundError)) from None
+
+
+def read_text(path: Path | str, most: int, *, what: str = "", need: str = "") -> str:
+    """Returns the text of a regular file in UTF-8, without a byte order mark; lines end with a newline.
+
+    Args:
+        path: the file; symbolic links are followed.
+        most: its longest permitted size in bytes.
+        what: a noun for the file, for errors.
+        need: end of the error, about the file that is needed.
+
+    Returns:
+        The text.
+
+    Raises:
+        FileError: it cannot be read, or is no text in UTF-8; the error names the line.
+    """
+    content = read_bytes(path, most, what=what, need=need)
+    if content.startswith(_UTF16):
+        raise _error(path, "it must be a text in UTF-8, got UTF-16", what, need)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _error(path, f"it must be a text in UTF-8, line {line} is not", what, need) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise _error(path, f"it must be a text, line {line} has a NUL character", what, need)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_lines(path: Path | str, most: int, *, what: str = "") -> Iterator[str]:
+    """Returns the lines of a regular file in UTF-8, one after another.
+
+    Args:
+        path: the file; symbolic links are followed.
+        most: its longest permitted size in bytes.
+        what: a noun for the file, for errors.
+
+    Returns:
+        The lines, with their ends.
+
+    Raises:
+        FileError: it cannot be read, or is no text in UTF-8.
+    """
+    text = read_text(path, most, what=what)
+    return (match[0] for match in _LINE.finditer(text))
+
+
+def _content(reached: Reached, most: int) -> bytes:
+    """Returns the content of a file; raises ValueError, with the reason, if it is none to be read."""
+    with reached.rights():
+        # A device may act when it is opened: it is looked at before.
+        _check_regular(os.stat(reached.name, dir_fd=reached.folder, follow_symlinks=False))
+        descriptor = os.open(reached.name, _OPEN, dir_fd=reached.folder)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        _check_regular(status)
+        if status.st_size > most:
+            raise ValueError(_too_long(most))
+        content = file.read(most + 1)
+    if len(content) > most:  # it grew meanwhile, or is one of /proc
+        raise ValueError(_too_long(most))
+    return content
+
+
+def _check_regular(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+        raise ValueError(f"it must be a regular file, got {kind}")
+
+
+def _too_long(most: int) -> str:
+    return f"it must be at most {most // MIB} MiB long"
+
+
+def _error(path: Path | str, reason: str, what: str, need: str, *, missing: bool = False) -> FileError:
+    subject = " ".join(filter(None, (what, str(path))))
+    error = FileError(f"{subject} cannot be read ({reason})" + (f"; {need}" if need else ""))
+    error.missing = missing
+    return error

@@ -1,0 +1,83 @@
+"""Rights of other users on files, taken by a thread of root for the length of a block.
+
+A thread's file-system identity (setfsuid(2), setfsgid(2)) and its supplementary groups decide what it may
+open, create and rename. glibc's setgroups would change those of all threads; the system call changes the
+caller's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import pwd
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from topology.errors import MachineError
+
+ROOT = 0
+_NOGROUP = 65534  # of users that the machine does not know
+_SETGROUPS = {"x86_64": 116, "i686": 206, "armv7l": 206, "ppc64le": 81, "s390x": 206}
+_SETGROUPS_GENERIC = 159  # aarch64, riscv64 and all later machines
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@contextlib.contextmanager
+def rights_of(user: int) -> Iterator[None]:
+    """Gives this thread, during the block, the rights of a user on files, if root runs it.
+
+    Args:
+        user: number of the user; for root's, nothing changes.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        MachineError: the kernel does not let this process take another identity.
+    """
+    if user == ROOT or os.geteuid() != ROOT:
+        yield
+        return
+    group, groups = _groups(user, caller())
+    before = os.getgroups()
+    _set_groups(groups)
+    group_before, user_before = _libc.setfsgid(group), _libc.setfsuid(user)
+    try:
+        if _libc.setfsuid(-1) != user or _libc.setfsgid(-1) != group:
+            raise MachineError(
+                f"root must be able to take the rights of user {user} on files (CAP_SETUID, CAP_SETGID)"
+            )
+        yield
+    finally:
+        _libc.setfsuid(user_before)
+        _libc.setfsgid(group_before)
+        _set_groups(before)
+
+
+def caller() -> tuple[int, int] | None:
+    """Returns the numbers of the user, and of the group, that called sudo; None if this is not by sudo."""
+    user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
+    return (int(user), int(group)) if user.isdecimal() and group.isdecimal() else None
+
+
+@lru_cache(maxsize=64)
+def _groups(user: int, called: tuple[int, int] | None) -> tuple[int, tuple[int, ...]]:
+    """Returns the primary group and all groups of a user."""
+    group = called[1] if called and called[0] == user else None
+    try:
+        entry = pwd.getpwuid(user)
+    except KeyError:
+        return _NOGROUP if group is None else group, ()
+    group = entry.pw_gid if group is None else group
+    return group, tuple(os.getgrouplist(entry.pw_name, group))
+
+
+def _set_groups(groups: Sequence[int]) -> None:
+    numbers = (ctypes.c_uint32 * len(groups))(*groups)
+    call = _SETGROUPS.get(platform.machine(), _SETGROUPS_GENERIC)
+    if _libc.syscall(call, len(groups), numbers):
+        number = ctypes.get_errno()
+        raise MachineError(f"root must be able to change its groups (CAP_SETGID): {os.strerror(number)}")

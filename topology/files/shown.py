@@ -1,0 +1,33 @@
+"""Text of files and of other programs as a terminal may show it."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_MOST = 60  # characters of a file's content that an error quotes
+# Control characters, and those that change the direction of what follows.
+_HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+
+
+def shown(text: str) -> str:
+    r"""Returns a text in which control characters are escaped, as `\x1b`; line ends and tabs, too.
+
+    Args:
+        text: any text, as a name of a file or a cell of a table.
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if _is_plain(one) else ascii(one)[1:-1] for one in text)
+
+
+def quoted(text: str) -> str:
+    """Returns a text from a file as an error quotes it: short, and without control characters.
+
+    Args:
+        text: the text.
+    """
+    return repr(text if len(text) <= _MOST else text[:_MOST] + "...")
+
+
+def _is_plain(character: str) -> bool:
+    return unicodedata.category(character) not in _HIDDEN

@@ -1,0 +1,136 @@
+"""Walk along a path, component by component, that other users cannot turn against root.
+
+A symbolic link is followed with the rights of its owner from there on: where a user leads root, root may do
+what that user may. A path is looked up once; what follows is done at the descriptor of the folder that it led
+to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from topology.files.rights import ROOT, rights_of
+
+_MOST_LINKS = 40  # as the kernel
+_PASS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Entry of a folder to which a path led.
+
+    Attributes:
+        folder: descriptor of the folder, open until the walk's block ends.
+        name: name of the entry in it, no symbolic link when it was looked up; it need not exist.
+        user: owner of the links on the way if they were another user's than root, else root.
+    """
+
+    folder: int
+    name: str
+    user: int
+
+    def rights(self) -> contextlib.AbstractContextManager[None]:
+        """Gives this thread, during a block, the rights with which the path may be used further."""
+        return rights_of(self.user)
+
+
+@contextlib.contextmanager
+def walked(path: Path) -> Iterator[Reached]:
+    """Walks along a path and gives its last component; links are followed, the last one too.
+
+    Args:
+        path: the path; all folders on the way must exist.
+
+    Yields:
+        The entry, which need not exist.
+
+    Raises:
+        OSError: a folder on the way does not exist or may not be searched, or links lead nowhere.
+    """
+    text = os.fspath(path)
+    with contextlib.ExitStack() as opened:
+        walk = _Walk(opened, text)
+        try:
+            yield walk.to_the_end()
+        except OSError as error:
+            raise named(error, text) from None
+
+
+def named(error: OSError, path: str | Path) -> OSError:
+    """Returns an error of a descriptor as one of a path, which users can read.
+
+    Args:
+        error: the error; it names no file, or the last component alone.
+        path: the path.
+    """
+    return OSError(error.errno, error.strerror, os.fspath(path))
+
+
+class _Walk:
+    """Walk in progress: the folder that it is in, and the components that are left."""
+
+    def __init__(self, opened: contextlib.ExitStack, path: str) -> None:
+        self._opened = opened
+        self._left: list[str] = []
+        self._links = 0
+        self._user = ROOT
+        self._folder = -1
+        self._turn_to(path or ".")
+        if self._folder < 0:
+            self._enter(os.open(".", _PASS | os.O_DIRECTORY))
+
+    def to_the_end(self) -> Reached:
+        """Returns the last component, behind all links."""
+        while self._left:
+            name = self._left.pop()
+            link = self._step(name, last=not self._left)
+            if link is None and not self._left:
+                return Reached(self._folder, name, self._user)
+            if link is not None:
+                self._follow(link)
+        return Reached(self._folder, ".", self._user)
+
+    def _step(self, name: str, *, last: bool) -> int | None:
+        """Enters a folder, or returns the descriptor of a link; the last component is only looked at."""
+        with rights_of(self._user):
+            if not last:
+                with contextlib.suppress(NotADirectoryError):
+                    self._enter(os.open(name, _PASS | os.O_DIRECTORY, dir_fd=self._folder))
+                    return None
+            try:
+                entry = os.open(name, _PASS, dir_fd=self._folder)
+            except FileNotFoundError:
+                if last:
+                    return None
+                raise
+        self._opened.callback(os.close, entry)
+        if stat.S_ISLNK(os.fstat(entry).st_mode):
+            return entry
+        if not last:
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        return None
+
+    def _follow(self, link: int) -> None:
+        self._links += 1
+        # A link of root's in the folder of another user may have been moved there.
+        owner = os.fstat(link).st_uid or os.fstat(self._folder).st_uid
+        if self._links > _MOST_LINKS or (owner and self._user not in (ROOT, owner)):
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        self._user = owner or self._user
+        self._turn_to(os.readlink("", dir_fd=link))
+
+    def _turn_to(self, path: str) -> None:
+        """Puts the components of a path before those that are left."""
+        if path.startswith("/"):
+            self._enter(os.open("/", _PASS | os.O_DIRECTORY))
+        self._left += reversed([part for part in path.split("/") if part not in ("", ".")])
+
+    def _enter(self, folder: int) -> None:
+        self._opened.callback(os.close, folder)
+        self._folder = folder
