@@ -52,7 +52,7 @@ def give_all(folder: Path) -> None:
 
 @contextmanager
 def exchanging(first: Path, second: Path) -> Iterator[list[int]]:
-    """Exchanges two entries of a folder as nobody, over 1,000 times; the list holds the number after the block."""
+    """Exchanges two entries of a folder as nobody, over 1,000 times; at its end the list has the number."""
     words = [first.name, second.name, str(NOBODY.pw_uid), str(NOBODY.pw_gid)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", _EXCHANGE, *words], cwd=first.parent, **pipes) as process:

@@ -13,6 +13,7 @@ from experiments.papers.model import Row
 from experiments.papers.registry import item_of
 from experiments.papers.reproduction import ComputedItem, is_as_computed
 from topology.errors import ParameterError
+from topology.files.reading import RESULT_BYTES, FileError, read_lines
 
 _CLAIMS = "-claims.csv"
 
@@ -50,9 +51,9 @@ def kept_figures(folder: Path) -> dict[str, Figure]:
             raise ParameterError(_damaged(data, record))
         try:
             figures[name] = draw_item(item.title, item.plot, _rows(data))
-        except OSError as error:
-            raise ParameterError(f"{data} cannot be read: {error.strerror}") from None
-        except (UnicodeDecodeError, csv.Error, KeyError, TypeError, ValueError):
+        except FileError:
+            raise
+        except (csv.Error, KeyError, TypeError, ValueError):
             raise ParameterError(_damaged(data, record)) from None
     return figures
 
@@ -65,8 +66,8 @@ def _damaged(data: Path, record: ComputedItem) -> str:
 
 def _rows(file: Path) -> list[Row]:
     """Returns the rows of an item's data."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        return [{name: _cell(text) for name, text in row.items()} for row in csv.DictReader(lines)]
+    rows = csv.DictReader(read_lines(file, RESULT_BYTES))
+    return [{name: _cell(text) for name, text in row.items()} for row in rows]
 
 
 def _cell(text: str) -> str | float:

@@ -30,6 +30,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
 from topology.analysis.bisection import search_remark
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import RESULT_BYTES, read_bytes
 from topology.parameters import hint
 
 # Packages whose code decides about the numbers.
@@ -312,8 +313,8 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
     """Raises ParameterError if a file that is to be written is there, and is none of this item's."""
     if record.exists() or not _has_content(data):
         return
-    with data.open(encoding="utf-8", errors="replace", newline="") as lines:
-        header = lines.readline().rstrip("\r\n")
+    line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
+    header = line.decode(errors="replace").rstrip("\r")
     if header != ",".join(columns):
         raise ParameterError(f"{data} is another table, and would be overwritten; choose another --out")
 
@@ -321,7 +322,7 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
 def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:
     """Returns the digest of the rows and the values of an item, 16 hexadecimal digits."""
     named = sorted((key, *map(float, (one.value, *(one.interval or ())))) for key, one in values.items())
-    return hashlib.sha256(file.read_bytes() + repr(named).encode()).hexdigest()[:16]
+    return hashlib.sha256(read_bytes(file, RESULT_BYTES) + repr(named).encode()).hexdigest()[:16]
 
 
 def is_as_computed(data: Path, record: ComputedItem) -> bool:
@@ -347,7 +348,7 @@ def _has_content(file: Path) -> bool:
 
 def _is_whole(file: Path) -> bool:
     """Returns whether a file exists and, of a figure, ends as figures of its format do."""
-    return _has_content(file) and _ENDS.get(file.suffix, b"") in file.read_bytes()[-_END_BYTES:]
+    return _has_content(file) and _ENDS.get(file.suffix, b"") in read_bytes(file, RESULT_BYTES)[-_END_BYTES:]
 
 
 def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:

@@ -13,6 +13,7 @@ from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.simulation.model import SimulationManifest
 from experiments.results.simulation.sweep import SimulatedSweepManifest
 from experiments.results.text import hosts_text, parameters
+from topology.files.reading import RESULT_BYTES, read_bytes
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Page:
 def figures_of(paths: Sequence[Path]) -> tuple[Figure, ...]:
     """Returns the figures of some files; of each figure the SVG is taken."""
     return tuple(
-        Figure(f"{path.parent.name} {path.stem}", base64.b64encode(path.read_bytes()).decode())
+        Figure(f"{path.parent.name} {path.stem}", base64.b64encode(read_bytes(path, RESULT_BYTES)).decode())
         for path in paths
         if path.suffix == ".svg"
     )

@@ -10,6 +10,7 @@ from experiments.papers.model import Effort
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, papers_version
 from experiments.report.model import Page, Row, Section, Table, figures_of
 from experiments.results.text import readable
+from topology.files.reading import RESULT_BYTES, read_lines
 
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
 _WITHIN = {True: "yes", False: "no", None: "-"}
@@ -99,8 +100,7 @@ def _claims(claims: Sequence[CheckedClaim]) -> Table | None:
 
 def _data(file: Path) -> Table | None:
     """Returns the first rows of an item's data."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))[:_MOST_ROWS]
+    rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MOST_ROWS]
     if not rows:
         return None
     cells = tuple(Row({name: readable(value) for name, value in row.items()}) for row in rows)

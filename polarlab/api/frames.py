@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from topology.errors import MachineError
+from topology.files.reading import RESULT_BYTES, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,9 +89,10 @@ def read_frame(path: Path) -> pd.DataFrame:
         path: the file.
 
     Raises:
+        FileError: it cannot be read.
         MachineError: pandas is not installed.
     """
-    return pandas().read_csv(path)
+    return pandas().read_csv(io.BytesIO(read_bytes(path, RESULT_BYTES)))
 
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -26,6 +26,7 @@ from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 from routing.registry import routing as routing_of
 from topology.errors import ParameterError
+from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
 _OF_ONE_RUN = ("curve", "seconds")  # what may differ between rows of the same simulation
@@ -131,10 +132,9 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
 
     It is asked before anything is written: a torn row is dropped, and rows are added below the header.
     """
-    with file.open("rb") as content:
-        line = content.readline().decode("utf-8-sig", errors="replace")
-    first = line.rstrip("\r\n")
-    torn = not line.endswith("\n") and ",".join(columns).startswith(first)
+    line, end, _ = read_bytes(file, RESULT_BYTES).partition(b"\n")
+    first = line.decode("utf-8-sig", errors="replace").rstrip("\r")
+    torn = not end and ",".join(columns).startswith(first)
     if not torn and {*first.split(",")} != {*columns}:
         raise ParameterError(
             f"{file} is damaged at line 1, or another table: its columns must be {', '.join(columns)}; "
@@ -165,15 +165,14 @@ def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
     stored: list[RowT] = []
     line = 1
     try:
-        with file.open(encoding="utf-8", newline="") as content:
-            reader = csv.DictReader(content, strict=True)
-            for row in reader:
-                line = reader.line_num
-                present = {key: value or None for key, value in row.items()}
-                stored.append(msgspec.convert(present, kind, strict=False))
-                if not all(math.isfinite(one) for one in vars(stored[-1]).values() if isinstance(one, float)):
-                    raise ValueError
-    except (csv.Error, TypeError, ValueError):
+        reader = csv.DictReader(read_lines(file, RESULT_BYTES), strict=True)
+        for row in reader:
+            line = reader.line_num
+            present = {key: value or None for key, value in row.items()}
+            stored.append(msgspec.convert(present, kind, strict=False))
+            if not all(math.isfinite(one) for one in vars(stored[-1]).values() if isinstance(one, float)):
+                raise ValueError
+    except (csv.Error, TypeError, ValueError):  # a FileError among them
         raise ParameterError(
             f"{file} is damaged at line {line} or the next; "
             "remove what is wrong, and only that is simulated again"
