@@ -5,6 +5,8 @@ from __future__ import annotations
 from emulation.cleanup import END_SIGNALS
 from emulation.subprocesses import add_administration_folders
 from topology.exit_status import Status, Terminated, internal_text, known_status
+from topology.files.libraries import run_as_command
+from topology.files.shown import shown
 
 __all__ = [
     "END_SIGNALS",
@@ -13,4 +15,6 @@ __all__ = [
     "add_administration_folders",
     "internal_text",
     "known_status",
+    "run_as_command",
+    "shown",
 ]

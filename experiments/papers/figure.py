@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import count, cycle
 from typing import Any
 
+import experiments.figures  # noqa: F401  # isort: skip  # loads matplotlib
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex

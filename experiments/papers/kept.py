@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from experiments.codec import read_record
 from experiments.papers.figure import draw_item
@@ -14,6 +13,9 @@ from experiments.papers.registry import item_of
 from experiments.papers.reproduction import ComputedItem, is_as_computed
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, FileError, read_lines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CLAIMS = "-claims.csv"
 

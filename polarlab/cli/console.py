@@ -14,6 +14,8 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from polarlab.process import shown
+
 # Output that is not for a terminal is not wrapped: programs read it line by line.
 _UNLIMITED = 10_000
 _NARROWEST = 20  # columns of a value, however narrow the terminal is
@@ -40,12 +42,14 @@ def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> No
     width = max(_NARROWEST, _width() - indent)
     for name, value in result.items():
         first, *more = _value_lines(value, width)
-        print("\n".join([f"{name:<{indent}}{first}", *(" " * indent + line for line in more)]).rstrip())
+        lines = [f"{name:<{indent}}{first}", *(" " * indent + line for line in more)]
+        print("\n".join(shown(line).rstrip() for line in lines))
 
 
 def print_text(text: str) -> None:
     """Prints a paragraph, in lines as wide as the terminal."""
-    print("\n".join(textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)))
+    lines = textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)
+    print("\n".join(map(shown, lines)))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
@@ -56,6 +60,8 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
     No number is split: where they do not fit beside each other, the columns are printed as several tables
     that begin with the same first column.
     """
+    rows = [{shown(name): shown(str(value)) for name, value in row.items()} for row in rows]
+    columns = [shown(name) for name in columns]
     if by:
         rows = list(_below_headings(rows, columns, by))
     for number, part in enumerate(_parts(rows, columns)):

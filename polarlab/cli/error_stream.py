@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+from polarlab.process import shown
+
 
 def print_line(text: str) -> None:
-    """Prints a line at once; without a reader, it and all later ones are lost.
+    """Prints a line at once, control characters escaped; without a reader, it and all later ones are lost.
 
     So is standard output where it has the same reader: the work goes on to its end, and its status counts.
 
@@ -15,7 +17,7 @@ def print_line(text: str) -> None:
         text: the line, without its end.
     """
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(shown(text), file=sys.stderr, flush=True)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno()):

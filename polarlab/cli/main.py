@@ -17,6 +17,7 @@ from polarlab.process import (
     add_administration_folders,
     internal_text,
     known_status,
+    run_as_command,
 )
 
 
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status."""
     status = int(Status.DONE)
     _open_closed_streams()
+    run_as_command()
     add_administration_folders()
     for number in END_SIGNALS:
         signal.signal(number, _end)

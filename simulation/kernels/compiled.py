@@ -10,10 +10,14 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
+from topology.files.libraries import homes, import_apart, trusted_folder
+
+import_apart("numba", Path("/"))
+import numba  # noqa: E402
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,15 +29,23 @@ _OPTIONS: Mapping[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_
 def cache_folder() -> Path:
     """Returns the folder of compiled kernels: below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
 
+    Root, whom what it holds could harm, takes only folders that nobody else can change.
+
     Numba compiles a kernel again when its own module has changed. A kernel consists of functions of many
     modules, so that each state of all of them has a folder.
     """
-    given, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(base) if base else Path.home() / ".cache") / "polarlab" / "kernels"
     digest = hashlib.sha256()
     for module in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(module.read_bytes())
-    return (Path(given) if given else folder) / digest.hexdigest()[:16]
+    return _base() / digest.hexdigest()[:16]
+
+
+@cache
+def _base() -> Path:
+    given, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    caches = [*([Path(base)] if base else []), *(home / ".cache" for home in homes())]
+    folders = [folder / "polarlab" / "kernels" for folder in caches]
+    return trusted_folder([*([Path(given)] if given else []), *folders], "kernels")
 
 
 def is_compiled(kernel: str) -> bool:
@@ -46,6 +58,7 @@ def is_compiled(kernel: str) -> bool:
 
 
 vars(numba.config)["CACHE_DIR"] = str(cache_folder())
+vars(numba.config)["CACHE_LOCATOR_CLASSES"] = ""  # the environment could name another place
 
 
 def compiled(function: Function) -> Function:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -264,4 +265,5 @@ def _toml(value: Given | list[Given]) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise ParameterError(f"names in an experiment's file must be UTF-8, got {value!r}") from None
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    text = json.dumps(value, ensure_ascii=False)
+    return re.sub("[\x7f-\x9f]", lambda one: f"\\u{ord(one[0]):04x}", text)  # a terminal may obey them
