@@ -72,7 +72,7 @@ def test_a_body_in_endless_pieces_is_refused(client):
     with socket.create_connection(("127.0.0.1", client.port), 10) as connection:
         connection.sendall(
             b"POST /api/fail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            b"Transfer-Encoding: chunked\r\n\r\n"
+            b"Authorization: Bearer %s\r\nTransfer-Encoding: chunked\r\n\r\n" % client.token.encode()
         )
         piece = b"1000\r\n" + b"x" * 0x1000 + b"\r\n"
         answer = b""
@@ -121,7 +121,8 @@ def locked():
 
 
 def test_without_the_token_nobody_is_let_in(client, locked):
-    ask = type(client)(locked.port)
+    ask = type(client)(locked)
+    ask.token = ""
     for path in ("/", "/api/state", "/metrics", "/main.js", "/api/stream", "/openapi.json"):
         assert ask("GET", path)[0] == 401
     assert ask("GET", "/api/state", Authorization="Bearer wrong")[0] == 401
@@ -130,7 +131,8 @@ def test_without_the_token_nobody_is_let_in(client, locked):
 
 
 def test_the_token_is_exchanged_for_a_cookie_that_scripts_cannot_read(client, locked):
-    ask = type(client)(locked.port)
+    ask = type(client)(locked)
+    ask.token = ""
     assert locked.url.endswith("?token=a-secret")
     status, headers, _ = ask("GET", "/?token=a-secret")
     assert (status, headers["location"]) == (303, "/")
