@@ -11,10 +11,10 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
 import pytest
 from browser import browser, needs_browser
 from made_up import made_up_recording
+from taken_over import web_processes
 
 import polarlab
 from experiments.observation.recording import read_recording
@@ -22,19 +22,6 @@ from polarlab.web.address import WebAddress, parse_address
 from polarlab.web.events import PageEnded, PageReady
 from polarlab.web.page_server import PageServer
 from topology.errors import MachineError, ParameterError
-
-
-def web_processes() -> list[psutil.Process]:
-    """Returns the web processes that this one has started and that have not ended."""
-    found = []
-    for child in psutil.Process().children():
-        try:
-            command = child.cmdline()
-        except psutil.NoSuchProcess:  # ended, and perhaps not waited for yet: a zombie has no command
-            continue
-        if "polarlab.web.service" in command:
-            found.append(child)
-    return found
 
 
 def test_the_page_and_its_files_are_served(client):
