@@ -12,7 +12,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import psutil
 
@@ -36,9 +36,8 @@ def web_processes() -> list[psutil.Process]:
 class TakenOver:
     """The channel of a web process that is taken over."""
 
-    def __init__(self, channel: socket.socket) -> None:
-        self._channel = channel
-        self._lines = channel.makefile("rb")
+    def __init__(self, channel: socket.socket, lines: BinaryIO) -> None:
+        self._channel, self._lines = channel, lines
         self._number = 2**40  # the process itself has not come so far
 
     def send(self, data: bytes) -> None:
@@ -70,14 +69,29 @@ class TakenOver:
 def taken_over(process: psutil.Process) -> Iterator[TakenOver]:
     """Stops a web process during the block, and gives its end of the channel."""
     process.send_signal(signal.SIGSTOP)
-    pidfd = os.pidfd_open(process.pid)
     try:
-        fd = ctypes.CDLL(None, use_errno=True).syscall(_PIDFD_GETFD, pidfd, int(process.cmdline()[-1]), 0)
-        assert fd >= 0, os.strerror(ctypes.get_errno())
-        with socket.socket(fileno=fd) as channel:
+        with (
+            stolen_fd(process, int(process.cmdline()[-1])) as fd,
+            socket.socket(fileno=os.dup(fd)) as channel,
+        ):
             channel.settimeout(_TIMEOUT_S)
-            yield TakenOver(channel)
+            with channel.makefile("rb") as lines:
+                yield TakenOver(channel, lines)
     finally:
-        os.close(pidfd)
         with contextlib.suppress(psutil.NoSuchProcess):
             process.send_signal(signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def stolen_fd(process: psutil.Process, fd: int) -> Iterator[int]:
+    """Gives a descriptor of another process's open file."""
+    pidfd = os.pidfd_open(process.pid)
+    try:
+        stolen = ctypes.CDLL(None, use_errno=True).syscall(_PIDFD_GETFD, pidfd, fd, 0)
+        assert stolen >= 0, os.strerror(ctypes.get_errno())
+    finally:
+        os.close(pidfd)
+    try:
+        yield stolen
+    finally:
+        os.close(stolen)

@@ -172,6 +172,8 @@ class WebProcess:
             pass
         if not self._ending:
             self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # those who are told may start it again
+                self._process.wait(_END_S)
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
             self._ended(reason)
