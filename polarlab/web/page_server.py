@@ -201,7 +201,7 @@ class PageServer:
 
     def notify(self, event: Event) -> None:
         """Takes an event of the fabric or of an experiment, for the timeline."""
-        if self._observer:
+        if self._observer and not isinstance(event, PageReady):  # whose address has the token
             self._observer.notify(event)
 
     # ---- to the web process ----

@@ -63,7 +63,7 @@ class WebProcess:
         self._waiting_bytes, self._waiting_lock = 0, threading.Lock()
         self._latest: list[FabricState] = []  # at most one
         self._latest_lock = threading.Lock()
-        self._ending = False
+        self._ending = self._over = False
         self._channel, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
         # It has no mark of a fabric's processes: the fabric to come would take it for a leftover.
@@ -97,8 +97,8 @@ class WebProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it runs."""
-        return self._process.poll() is None
+        """Whether it runs, and speaks with this one."""
+        return not self._over and self._process.poll() is None
 
     def end(self) -> None:
         """Ends the process."""
@@ -170,6 +170,7 @@ class WebProcess:
             reason = f"broke the rules of its channel ({error})"
         except OSError:  # it has ended
             pass
+        self._over = True
         if not self._ending:
             self._process.kill()
             with contextlib.suppress(subprocess.TimeoutExpired):  # those who are told may start it again
