@@ -46,12 +46,13 @@ def test_all_files_of_a_folder_are_in_its_archive(results, folder, monkeypatch):
 
 
 def test_what_is_no_file_of_its_own_is_left_out(results, folder, tmp_path):
-    secret = tmp_path / "secret"
+    secret, linked = tmp_path / "secret", tmp_path / "linked"
     secret.write_text("root's")
+    linked.write_text("root's")
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "secret").write_text("root's")
     (folder / "link.csv").symlink_to(secret)
-    (folder / "second.csv").hardlink_to(secret)
+    (folder / "second.csv").hardlink_to(linked)
     (folder / "folder").symlink_to(tmp_path / "more")
     (folder / "gone").symlink_to("nowhere")
     os.mkfifo(folder / "fifo")

@@ -55,9 +55,21 @@ def test_all_that_may_be_asked_for_is_loaded_before_rights_are_given_up(tmp_path
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
     checkout = private / "checkout"
-    python = checkout / Path(sys.prefix).relative_to(ROOT) / "bin" / "python"
+    prefix = Path(sys.prefix)  # mostly in the checkout, too
+    prefix = checkout / prefix.relative_to(ROOT) if prefix.is_relative_to(ROOT) else prefix
     ended = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", IN_PRIVATE, "sh", ROOT, private, python, ASKING],
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            IN_PRIVATE,
+            "sh",
+            ROOT,
+            private,
+            prefix / "bin" / "python",
+            ASKING,
+        ],
         env={**os.environ, "PYTHONPATH": str(checkout)},
         capture_output=True,
         text=True,
