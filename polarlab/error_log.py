@@ -16,9 +16,24 @@ OLD_S = 3_600.0  # younger ones may be wanted for a report
 
 def write_log(error: BaseException) -> Path:
     """Writes the traceback of an error to a new log and returns its path."""
-    with tempfile.NamedTemporaryFile("w", prefix=_PREFIX, suffix=_SUFFIX, delete=False) as log:
-        traceback.print_exception(error, file=log)
+    return write_text("".join(traceback.format_exception(error)))
+
+
+def write_text(text: str) -> Path:
+    """Writes a text to a new log and returns its path."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix=_PREFIX, suffix=_SUFFIX, delete=False, errors="backslashreplace"
+    ) as log:
+        log.write(text)
     return Path(log.name)
+
+
+def escaped(text: str) -> str:
+    """Returns a text with all control characters but line feeds written out, which a terminal would obey."""
+    kept = (
+        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text
+    )
+    return "".join(kept)
 
 
 def remove_old_logs() -> list[Path]:

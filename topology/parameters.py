@@ -118,7 +118,7 @@ class Parameter:
                 value = _number(float, text)
             elif self.type is int:
                 value = _number(int, text)
-        except (KeyError, ValueError, ZeroDivisionError):
+        except (KeyError, ValueError, ZeroDivisionError, OverflowError):
             raise self._error(text) from None
         return self.check(value)
 

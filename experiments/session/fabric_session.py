@@ -20,7 +20,7 @@ from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.status import ControllerStatus, TrafficStatus
-from experiments.session.turns import one_at_a_time
+from experiments.session.turns import last_turn, one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
@@ -77,8 +77,9 @@ class FabricSession(AdaptationVerbs):
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         try:
             if self._traffic and self._traffic.running and kind is None:
-                with contextlib.suppress(PolarLabError):
-                    self._notify(TrafficStopped(self.stop_traffic()))
+                with last_turn(self) as turn, contextlib.suppress(PolarLabError):
+                    if turn:
+                        self._notify(TrafficStopped(self.stop_traffic()))
         finally:
             # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
             try:

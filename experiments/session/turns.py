@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar, cast
 
+_LAST_TURN_S = 2.0  # for which a verb in another thread is awaited at the end
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
@@ -25,3 +27,14 @@ def one_at_a_time(verb: _Verb) -> _Verb:
             return verb(session, *values, **named)
 
     return cast(_Verb, waiting)
+
+
+@contextlib.contextmanager
+def last_turn(session: _Acting) -> Iterator[bool]:
+    """Keeps a session's turn at its end, and yields whether it has it: not if another verb does not end."""
+    turn = session.acting.acquire(timeout=_LAST_TURN_S)
+    try:
+        yield turn
+    finally:
+        if turn:
+            session.acting.release()

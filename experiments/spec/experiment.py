@@ -203,9 +203,9 @@ class Experiment:
         """Returns the options that name a file to read -> that file."""
         values = {name: value for name, value in self.values.items() if isinstance(value, str)}
         found = {
-            option.name: option.path(values[option.name]) if option.path else values[option.name]
+            option.name: option.file_named(values[option.name])
             for option in options_of(self.declared_kind, values.get(TOPOLOGY))
-            if option.name in values and option.name != "out" and (option.path or option.file)
+            if option.name in values and option.name != "out"
         }
         return {name: path for name, path in found.items() if path}
 

@@ -37,7 +37,7 @@ class Option(Parameter):
         default_in: command -> its default, where that is not `default`.
         derived: (experiment, values so far) -> its default, where that depends on others; None for none.
         setting: its name in the settings of results; empty if that is its key.
-        path: text -> the end of it that names a file to read; None where it names none.
+        path: text -> the end of it that names a file to read, or an empty text; None if `file` says it all.
         needs: options of which it needs one, unless it has its default.
         excludes: options that it cannot be with, unless one of the two has its default.
         when: another option, and its value with which alone this one applies; empty where it always does.
@@ -71,6 +71,12 @@ class Option(Parameter):
         """The help with the unit: `load of each link, in Mbit/s; default 1` has it before the semicolon."""
         first, semicolon, more = self.help.partition(";")
         return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
+
+    def file_named(self, value: object) -> str:
+        """Returns the end of a value that names a file or folder; empty if the value names none."""
+        if not isinstance(value, str):
+            return ""
+        return self.path(value) if self.path else value if self.file else ""
 
     def names(self) -> list[str]:
         """Returns the texts that completion offers."""

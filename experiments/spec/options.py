@@ -177,7 +177,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_table("traffic", (RUN, SWEEP), (),
         _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN,
-              known=at("experiments.spec.traffic:pattern_names"), path=at(f"{_NAMED}:matrix_file"),
+              known=at("experiments.spec.traffic:pattern_names"), path=at(f"{_NAMED}:pattern_file"),
               canonical=at("experiments.spec.traffic:canonical_pattern"),
               commands=(RUN, "predict", SIMULATE, SATURATION), kinds=(PACKETS, COLLECTIVE, FLOWS)),
         Option(name="load", type=float, help="offered load, over 0 and at most 1 of the hosts' capacity",

@@ -17,7 +17,7 @@ from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweep
 from polarlab.api.arguments import check_places, keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
-from polarlab.web.address import Web
+from polarlab.web.address import Web, web_address
 from topology.errors import UsageError
 
 
@@ -29,6 +29,7 @@ def run(
     out: Folder | None = None,
     progress: Notify = ignore,
     web: Web = None,
+    web_open: bool = False,
     **options: Any,
 ) -> Run:
     """Runs one experiment, and returns its results.
@@ -41,6 +42,7 @@ def run(
         out: folder of the results; by default a new one in results/.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
+        web_open: whether all users of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
             `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
 
@@ -58,12 +60,12 @@ def run(
         from polarlab.web.shown import shown
 
         folder = request.folder(one)
-        with shown(web, paced(progress)) as (notify, watching):
+        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
             run_experiment(one, folder, notify, watching)
         return Run(folder)
 
 
-def sweep(
+def sweep(  # noqa: PLR0913  # places, page and experiment
     experiment: Subject | None = None,
     /,
     *,
@@ -71,6 +73,7 @@ def sweep(
     out: Folder | None = None,
     progress: Notify = ignore,
     web: Web = None,
+    web_open: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,
     **options: Any,
@@ -90,6 +93,7 @@ def sweep(
         scheduler: address of the scheduler of a dask.distributed cluster that simulates points in their
             place, as `tcp://HOST:PORT`.
         web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
+        web_open: whether all users of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
@@ -107,7 +111,7 @@ def sweep(
         folder = request.folder(one)
         if isinstance(one, SimulatedSweepSpecification):
             check_places(workers, scheduler)
-            if web is not None:
+            if web is not None or web_open:
                 raise UsageError("--web shows a fabric of switches; leave it out, got --engine simulation")
             from experiments.simulation.sweep import run_simulated_sweep
 
@@ -123,7 +127,7 @@ def sweep(
         from experiments.sweep import run_sweep
         from polarlab.web.shown import shown
 
-        with shown(web, paced(progress)) as (notify, watching):
+        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
             measured = run_sweep(one.points, one.sweep, folder, notify, watching)
         progress(PointsMeasured(measured, folder))
         return Sweep(folder)
@@ -137,6 +141,7 @@ def failover(
     out: Folder | None = None,
     progress: Notify = ignore,
     web: Web = None,
+    web_open: bool = False,
     **options: Any,
 ) -> Failover | Failovers:
     """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
@@ -149,6 +154,7 @@ def failover(
         out: folder of the results; by default a new one in results/.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
+        web_open: whether all users of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab demo failover` by their names with
             underscores, as `q=3, fail="link:s1-s10", repeat=20`.
 
@@ -168,7 +174,7 @@ def failover(
         from polarlab.web.shown import shown
 
         several = len(one.failovers.repetitions) > 1
-        with shown(web, paced(progress)) as (notify, watching):
+        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
             if several:
                 run_failover_series(one.fabric, one.failovers, folder, notify, watching)
             else:

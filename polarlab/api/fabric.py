@@ -63,6 +63,7 @@ class Fabric(SessionVerbs):
         *,
         progress: Callable[[Event], object] = ignore,
         web: Web = None,
+        web_open: bool = False,
         **options: Any,
     ) -> None:
         """Checks the request; nothing is launched yet.
@@ -73,6 +74,7 @@ class Fabric(SessionVerbs):
             progress: takes the events of the fabric, those of what goes on at most every 5 s; `print`
                 prints them.
             web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
+            web_open: whether all users of this machine may open the page, without a token.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
@@ -87,7 +89,7 @@ class Fabric(SessionVerbs):
             if self._wanted.captures and self._request.out is None:
                 raise UsageError("--pcap needs a directory for its files; give --out")
         self.progress, self._pace = progress, Pace()
-        self._address = web_address(web)
+        self._address = web_address(web, open_to_all=web_open)
         self._page: PageServer | None = None
         self._opened: contextlib.ExitStack | None = None
         add_administration_folders()
@@ -148,12 +150,13 @@ class Fabric(SessionVerbs):
         watching = page.watch(session.fabric, session, self.recorder, self._measured_by_page)
         opened.enter_context(watching)
 
-    def web_start(self, web: Web = True) -> str:
+    def web_start(self, web: Web = True, *, web_open: bool = False) -> str:
         """Starts the live page, or its process again if that has ended, and returns the page's address.
 
         Args:
             web: address of the page, as `8642` or `127.0.0.1:8642`; True for that one. A page that there is
                 keeps its own.
+            web_open: whether all users of this machine may open the page, without a token.
 
         Raises:
             UsageError: the fabric is not up.
@@ -166,7 +169,8 @@ class Fabric(SessionVerbs):
         from polarlab.web.page_server import PageServer
 
         assert opened is not None  # as there is a session
-        page = PageServer(web_address(web) or parse_address(True), self._notify)
+        address = web_address(web, open_to_all=web_open) or parse_address(True)
+        page = PageServer(address, self._notify)
         self._page = opened.enter_context(page)
         self._watched(page, session, opened)
         return page.url

@@ -112,6 +112,7 @@ OWN: tuple[Option, ...] = (
     _own("web-certificate", _WATCHED, "TLS certificate of the live page, in PEM", file=True,
          default_text="plain HTTP"),
     _own("web-key", _WATCHED, "key of the TLS certificate, in PEM", file=True, default_text="plain HTTP"),
+    _own("web-open", _WATCHED, "live page without a token, for all users of this machine", type=bool),
     _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
          file=True, metavar="DIR"),

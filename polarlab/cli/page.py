@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from polarlab import UsageError
 from polarlab.process import Terminated
-from polarlab.web.address import WebAddress, parse_address
+from polarlab.web.address import WebAddress, parse_address, web_address
 
 WEB = "web"  # the demonstration of this name
 # Its fabric, where nothing else is asked for: links that probes of 10 ms hardly load, and gentle traffic.
@@ -28,6 +28,7 @@ with other defaults:
   --link-rate RATE      rate of every port (default {_DEMO_OPTIONS["--link-rate"]})
   --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
+  --web-open            no token, for all users of this machine
   -h, --help            show this help message and exit
 
 examples:
@@ -55,12 +56,13 @@ def page_address(arguments: argparse.Namespace) -> WebAddress | None:
     Raises:
         UsageError: it is not an address, a file is missing, or an option needs another one.
     """
-    given = {name: getattr(arguments, name, None) for name in ("web", "web_certificate", "web_key")}
-    if given["web"] is None:
-        if given["web_certificate"] or given["web_key"]:
+    certificate, key = (getattr(arguments, name, None) for name in ("web_certificate", "web_key"))
+    web, open_to_all = getattr(arguments, "web", None), bool(getattr(arguments, "web_open", False))
+    if web is None:
+        if certificate or key:
             raise UsageError("--web-certificate and --web-key are for the live page; give --web as well")
-        return None
-    return parse_address(given["web"], given["web_certificate"], given["web_key"])
+        return web_address(None, open_to_all=open_to_all)
+    return parse_address(web, certificate, key, open_to_all=open_to_all)
 
 
 def wait_for_the_end() -> None:

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import msgspec
 
-_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+# One line of printable ASCII. Python's `$` lets a line break at the end pass; the lookahead means the end of
+# the text, in JSON Schema's regular expressions, too.
+LINE = r"^[ -~]*(?![\s\S])"
+_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=4096, pattern=LINE)]
 _Load = Annotated[float, msgspec.Meta(gt=0, le=1)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=3600)]
@@ -70,7 +73,7 @@ class PathRequest(msgspec.Struct, forbid_unknown_fields=True):
 
     source: _Text
     destination: _Text
-    without: Annotated[str, msgspec.Meta(max_length=4096)] = ""
+    without: Annotated[str, msgspec.Meta(max_length=4096, pattern=LINE)] = ""
 
 
 class ResultName(msgspec.Struct, forbid_unknown_fields=True):

@@ -24,14 +24,20 @@ class WebAddress:
         host: name or IP address, without brackets.
         port: TCP port; 0 for any that is free.
         certificate, key: files of a TLS certificate and of its key, in PEM; None for plain HTTP.
-        token: secret without which nobody is let in; empty on a loopback address.
+        token: secret without which nobody is let in; empty where everybody of this machine is.
     """
 
     host: str
     port: int
     certificate: Path | None = None
     key: Path | None = None
-    token: str = field(default="", repr=False)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.token and not self.loopback:
+            raise ParameterError(
+                f"--web-open is for pages that only this machine can reach, got {self.host}; leave it out"
+            )
 
     @property
     def loopback(self) -> bool:
@@ -84,7 +90,11 @@ def is_loopback(host: str) -> bool:
 
 
 def parse_address(
-    text: str | bool, certificate: str | Path | None = None, key: str | Path | None = None
+    text: str | bool,
+    certificate: str | Path | None = None,
+    key: str | Path | None = None,
+    *,
+    open_to_all: bool = False,
 ) -> WebAddress:
     """Returns the address that `--web=[HOST:]PORT` names; `--web` alone, or True, is 127.0.0.1:8642.
 
@@ -92,9 +102,11 @@ def parse_address(
         text: the address.
         certificate: file of a TLS certificate; None for plain HTTP.
         key: file of its key; None for plain HTTP.
+        open_to_all: whether all users of this machine are let in without a token.
 
     Raises:
-        ParameterError: the text is not an address, or a file is missing.
+        ParameterError: the text is not an address, a file is missing, or others than this machine could reach
+            a page that is open to all.
     """
     host, port = DEFAULT_HOST, DEFAULT_PORT
     if isinstance(text, str) and text:
@@ -107,24 +119,27 @@ def parse_address(
     for name, path in (("certificate", certificate), ("key", key)):
         if path is not None and not Path(path).is_file():
             raise ParameterError(f"--web-{name} must be a file, got {path}")
-    return WebAddress(
-        host,
-        port,
-        Path(certificate) if certificate else None,
-        Path(key) if key else None,
-        "" if is_loopback(host) else secrets.token_urlsafe(24),
-    )
+    files = (Path(certificate) if certificate else None, Path(key) if key else None)
+    return WebAddress(host, port, *files, token="") if open_to_all else WebAddress(host, port, *files)
 
 
 Web = str | bool | int | WebAddress | None
 
 
-def web_address(web: Web) -> WebAddress | None:
+def web_address(web: Web, *, open_to_all: bool = False) -> WebAddress | None:
     """Returns the address that a program gives for the page; None for no page.
 
+    Args:
+        web: the address.
+        open_to_all: whether all users of this machine are let in without a token.
+
     Raises:
-        ParameterError: it is not an address.
+        ParameterError: it is not an address, or it cannot be open to all.
     """
     if web is None or web is False:
+        if open_to_all:
+            raise ParameterError("--web-open is for the live page; give --web as well")
         return None
-    return web if isinstance(web, WebAddress) else parse_address(web if web is True else str(web))
+    if isinstance(web, WebAddress):
+        return web
+    return parse_address(web if web is True else str(web), open_to_all=open_to_all)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-# Longest line: a state of 1,274 links has 30 KB, an archive of results some MB.
+# Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results some MB.
 MOST_BYTES = 64 << 20
+# Longest line from it: whoever has taken that process over can send no more at once.
+MOST_ASKED_BYTES = 64 << 10
 
 
-class Ask(msgspec.Struct, tag="ask"):
-    """A request of the web process for an action; `number` is repeated in its answer."""
+class Ask(msgspec.Struct, tag="ask", forbid_unknown_fields=True):
+    """A request of the web process for an action; `number` is repeated in its answer.
 
-    number: int
-    action: str
-    arguments: dict[str, Any]
+    `arguments` is JSON as it came: the fabric's process reads it by the type that the action declares.
+    """
+
+    number: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+    action: Annotated[str, msgspec.Meta(max_length=64)]
+    arguments: msgspec.Raw
 
 
-class Watchers(msgspec.Struct, tag="watchers"):
+class Watchers(msgspec.Struct, tag="watchers", forbid_unknown_fields=True):
     """The number of clients that are sent states now."""
 
-    count: int
+    count: Annotated[int, msgspec.Meta(ge=0, le=4096)]
 
 
 class Answer(msgspec.Struct, tag="answer"):
@@ -63,9 +68,22 @@ def line_of(message: ToFabric | ToWeb) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
+class ChannelError(ValueError):
+    """A line that the web process never sends of itself."""
+
+
 def to_fabric(line: bytes) -> ToFabric:
-    """Returns the message of a line from the web process; raises msgspec.DecodeError for any other."""
-    message: ToFabric = _to_fabric.decode(line)
+    """Returns the message of a line from the web process.
+
+    Raises:
+        ChannelError: the line is too long, or is no message.
+    """
+    if len(line) > MOST_ASKED_BYTES:
+        raise ChannelError(f"a line must be at most {MOST_ASKED_BYTES} bytes")
+    try:
+        message: ToFabric = _to_fabric.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ChannelError("a line must be a request or a number of watchers") from None
     return message
 
 

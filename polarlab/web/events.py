@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from experiments.events.base import Event
 
@@ -29,7 +30,25 @@ class PageShown(Event):
 
 @dataclass(frozen=True)
 class PageEnded(Event):
-    """The web process ended; the fabric goes on."""
+    """The web process ended; the fabric goes on.
+
+    Attributes:
+        reason: what it did for which it was ended; empty if it ended by itself.
+    """
+
+    reason: str = ""
 
     def __str__(self) -> str:
+        if self.reason:
+            return f"the process of the live page {self.reason}, and was ended; the fabric goes on without it"
         return "the process of the live page has ended; the fabric goes on without it"
+
+
+@dataclass(frozen=True)
+class PageTrouble(Event):
+    """The web process wrote to its standard error, where it has nothing to say unless it has an error."""
+
+    log: Path
+
+    def __str__(self) -> str:
+        return f"the process of the live page reported an error; {self.log} has it"

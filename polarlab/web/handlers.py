@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from experiments.observation.observer import Observer
 from experiments.observation.switch_tables import read_switch
 from experiments.programs.session_record import SessionRecorder
 from experiments.results.link_loads import directed_links
 from experiments.session.fabric_session import FabricSession
-from experiments.session.routing_parameters import parse_assignments
+from experiments.session.routing_parameters import changeable_parameters, parse_assignments
+from experiments.spec.options import RUN, options_of
 from experiments.theory.explain import paths_between
 from experiments.theory.geometry import lines_between
 from polarlab.web.actions import BY_NAME
+from polarlab.web.archive import Results
 from polarlab.web.channel import Answer
+from polarlab.web.wording import wording
+from routing.registry import routing as routing_named
 from topology.addressing import switch_name
 from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.failures import failure_of
@@ -46,7 +50,7 @@ class Handlers:
     measure: Measure | None = None
 
     def __post_init__(self) -> None:
-        self._folders: list[Path] = []
+        self._kept = Results()
 
     @property
     def busy(self) -> str:
@@ -61,22 +65,29 @@ class Handlers:
             without.add("set-routing")
         return tuple(name for name in BY_NAME if name not in without)
 
-    def do(self, number: int, name: str, arguments: Mapping[str, Any]) -> Answer:
+    def do(self, number: int, name: str, arguments: bytes) -> Answer:
         """Does an action, and returns its answer: a status of HTTP, and a body.
 
         Args:
             number: number of the request.
             name: name of the action.
-            arguments: what it needs, checked by its type.
+            arguments: what it needs, in JSON; read by the action's type, as its sender is not trusted.
         """
         if name not in self.allowed:
             return Answer(number, 409, {"error": f"{name} is not possible here"})
+        action = BY_NAME[name]
         try:
+            request = msgspec.json.decode(arguments, type=action.request)
+            _refuse_files(request)
             if name == "download":
-                folder = self._folder(**arguments)
-                return Answer(number, 200, None, file=_archive(folder), file_name=f"{folder.name}.zip")
-            body = getattr(self, f"_{name.replace('-', '_')}")(**arguments)
+                folder, archive = self._kept.archive(**msgspec.structs.asdict(request))
+                return Answer(number, 200, None, file=archive, file_name=f"{folder}.zip")
+            body = getattr(self, f"_{name.replace('-', '_')}")(**msgspec.structs.asdict(request))
             return Answer(number, 200, body)
+        except msgspec.MsgspecError as error:
+            return Answer(number, 400, {"error": wording(error, action.request)})
+        except (UnicodeDecodeError, RecursionError):
+            return Answer(number, 400, {"error": "the body must be JSON in UTF-8, as /openapi.json has it"})
         except NegativeResult as error:
             return Answer(number, 409, {"error": str(error)})
         except (UsageError, ParameterError) as error:
@@ -84,7 +95,7 @@ class Handlers:
         except PolarLabError as error:
             return Answer(number, 409, {"error": str(error)})
         finally:
-            if not BY_NAME[name].reads:
+            if not action.reads:
                 self.observer.look()
 
     # ---- failures ----
@@ -152,39 +163,44 @@ class Handlers:
         return vars(self.session.routing_status())
 
     def _set_routing(self, parameters: str) -> dict[str, Any]:
+        values = parse_assignments(parameters)
+        declared = changeable_parameters(routing_named(self.session.routing_status().name))
+        _refuse({one.name for one in declared if one.file} & {word.replace("_", "-") for word in values})
         with self._noted(f"routing {parameters}"):
-            status = self.session.set_routing(parse_assignments(parameters))
+            status = self.session.set_routing(values)
         return vars(status)
 
     # ---- measurements ----
 
-    def _measure(self, **options: Any) -> dict[str, Any]:
-        text = (
-            f"{options['pattern']} traffic at {options['load']:g} is measured for {options['duration']:g} s"
-        )
-        return self._measured(options, text)
+    def _measure(
+        self, pattern: str, load: float, seed: int, duration: float, warmup: float
+    ) -> dict[str, Any]:
+        options = {"pattern": pattern, "load": load, "seed": seed, "duration": duration, "warmup": warmup}
+        return self._measured(options, f"{pattern} traffic at {load:g} is measured for {duration:g} s")
 
-    def _measure_collective(self, ranks: int, **options: Any) -> dict[str, Any]:
-        text = f"{options['pattern']} of {options['message_bytes']} is measured {options['iterations']} times"
-        return self._measured({**options, **({"ranks": ranks} if ranks else {})}, text)
+    def _measure_collective(
+        self, pattern: str, message_bytes: str, iterations: int, ranks: int, seed: int
+    ) -> dict[str, Any]:
+        options: dict[str, Any] = {
+            "pattern": pattern,
+            "message_bytes": message_bytes,
+            "iterations": iterations,
+            "seed": seed,
+        }
+        if ranks:
+            options["ranks"] = ranks
+        return self._measured(options, f"{pattern} of {message_bytes} is measured {iterations} times")
 
     def _measured(self, options: Mapping[str, Any], text: str) -> dict[str, Any]:
         """Measures traffic, told by a text, into a folder of results."""
         assert self.measure
         folder = self.measure(options, lambda: self.observer.timeline.add("traffic", text))
-        self._folders.append(folder)
+        self._kept.add(folder)
         self.observer.timeline.add("traffic", f"measured: {folder.name}")
         return {"name": folder.name}
 
     def _results(self) -> list[str]:
-        return [folder.name for folder in self._folders]
-
-    def _folder(self, name: str) -> Path:
-        """Returns the folder of results of this session with a name."""
-        for folder in self._folders:
-            if folder.name == name:
-                return folder
-        raise ParameterError(f"results must be of this session, got {name!r}")
+        return self._kept.names
 
     # ---- looks ----
 
@@ -249,11 +265,18 @@ def _check_change(verb: str, text: str, chosen: Sequence[Element], standing: Seq
         raise UsageError("nothing has failed" if text == "all" else f"{text} has not failed")
 
 
-def _archive(folder: Path) -> bytes:
-    """Returns a folder of results as a ZIP archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink():
-                archive.write(path, Path(folder.name, path.relative_to(folder)))
-    return buffer.getvalue()
+def _refuse_files(request: msgspec.Struct) -> None:
+    """Raises UsageError if a value of a request names a file, by the declaration of its option.
+
+    The fabric's process may read every file; those who reach the page may not.
+    """
+    declared = {option.key: option for option in options_of(RUN)}
+    values = msgspec.structs.asdict(request)
+    _refuse({name for name, value in values.items() if name in declared and declared[name].file_named(value)})
+
+
+def _refuse(names: Collection[str]) -> None:
+    if names:
+        raise UsageError(
+            f"{min(names)} must not name a file here; give files to `polarlab run` or at the prompt"
+        )

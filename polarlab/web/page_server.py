@@ -9,6 +9,7 @@ import contextlib
 import queue
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import metadata
@@ -21,13 +22,18 @@ from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
 from experiments.observation.timeline import Timeline
+from polarlab.error_log import write_log
 from polarlab.web.actions import BY_NAME
 from polarlab.web.address import WebAddress
 from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers
 from polarlab.web.channel import Event as Told
-from polarlab.web.events import PageEnded, PageReady
+from polarlab.web.events import PageEnded, PageReady, PageTrouble
 from polarlab.web.replay_handlers import ReplayHandlers
 from polarlab.web.web_process import WebProcess
+
+_MOST_WAITING = 64  # requests of each kind that wait
+_END_S = 2.0  # for which a request that is under way is awaited at the end
+_MOST_LOGS = 10  # of internal errors
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
@@ -60,8 +66,9 @@ class PageServer:
         self.port: int = self._listener.getsockname()[1]
         self.url = address.url(self.port)
         # What changes the fabric is done one by one, and looks beside it.
-        self._changes: queue.Queue[Ask | None] = queue.Queue()
-        self._looks: queue.Queue[Ask | None] = queue.Queue()
+        self._changes: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
+        self._looks: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
+        self._ending, self._logs = False, 0
         self._watchers = 0
         self._starting = threading.Lock()
         self._recording: Recording | None = None
@@ -80,10 +87,14 @@ class PageServer:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._ending = True
         for inbox in (self._changes, self._looks):
-            inbox.put(None)
+            with contextlib.suppress(queue.Full):  # then its thread sees `_ending` behind the next request
+                inbox.put_nowait(None)
+        deadline_s = time.monotonic() + _END_S
         for thread in self._threads:
-            thread.join()
+            # Whatever a request does: the fabric is taken down.
+            thread.join(max(0.0, deadline_s - time.monotonic()))
         self._web.end()
 
     def _started(self, listener: socket.socket) -> WebProcess:
@@ -97,7 +108,13 @@ class PageServer:
             "key": files[1],
             "version": metadata.version("polarlab"),
         }
-        return WebProcess(listener, settings, self._take, lambda: self._notify(PageEnded()))
+        return WebProcess(
+            listener,
+            settings,
+            self._take,
+            lambda reason: self._notify(PageEnded(reason)),
+            lambda log: self._notify(PageTrouble(log)),
+        )
 
     def start_again(self) -> str:
         """Starts the web process again if it has ended, at the same address, and returns that.
@@ -184,7 +201,7 @@ class PageServer:
 
     def notify(self, event: Event) -> None:
         """Takes an event of the fabric or of an experiment, for the timeline."""
-        if self._observer:
+        if self._observer and not isinstance(event, PageReady):  # whose address has the token
             self._observer.notify(event)
 
     # ---- to the web process ----
@@ -209,18 +226,21 @@ class PageServer:
             return
         action = BY_NAME.get(message.action)
         handlers = self._handlers
-        if action is None or action.reads:
-            self._looks.put(message)
-        elif handlers and handlers.busy:
-            self._web.tell(
-                Answer(message.number, 409, {"error": f"{handlers.busy}; wait until it has ended"})
-            )
-        else:
-            self._changes.put(message)
+        looks = action is None or action.reads
+        if not looks and handlers and handlers.busy:
+            self._refuse(message, 409, f"{handlers.busy}; wait until it has ended")
+            return
+        try:
+            (self._looks if looks else self._changes).put_nowait(message)
+        except queue.Full:
+            self._refuse(message, 503, "too many requests wait; try again when some are answered")
+
+    def _refuse(self, message: Ask, status: int, text: str) -> None:
+        self._web.tell(Answer(message.number, status, {"error": text}))
 
     def _act(self, inbox: queue.Queue[Ask | None]) -> None:
         """Carries requests out, one after another."""
-        while message := inbox.get():
+        while (message := inbox.get()) and not self._ending:
             self._web.tell(self._answer(message))
 
     def _answer(self, message: Ask) -> ToWeb:
@@ -228,6 +248,16 @@ class PageServer:
         if handlers is None:
             return Answer(message.number, 409, {"error": "no fabric is up that allows it"})
         try:
-            return handlers.do(message.number, message.action, message.arguments)
+            return handlers.do(message.number, message.action, bytes(message.arguments))
         except Exception as error:  # the fabric must go on, whatever was asked
-            return Answer(message.number, 500, {"error": f"internal error: {type(error).__name__}: {error}"})
+            return Answer(message.number, 500, {"error": f"internal error{self._log_of(error)}"})
+
+    def _log_of(self, error: Exception) -> str:
+        """Returns where the traceback of an error is, in words; its text may quote what is secret."""
+        self._logs += 1
+        if self._logs > _MOST_LOGS:
+            return ""
+        try:
+            return f"; {write_log(error)} has it"
+        except OSError:
+            return ""

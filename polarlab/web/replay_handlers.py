@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -29,7 +27,7 @@ class ReplayHandlers:
         """The names of the actions that are possible."""
         return ("recording",)
 
-    def do(self, number: int, name: str, _arguments: Mapping[str, Any]) -> Answer:
+    def do(self, number: int, name: str, _arguments: bytes) -> Answer:
         """Does an action, and returns its answer; see `Handlers.do`."""
         if name not in self.allowed:
             return Answer(number, 409, {"error": f"{name} is not possible here"})

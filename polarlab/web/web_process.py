@@ -8,32 +8,43 @@ import queue
 import select
 import socket
 import subprocess
-import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from experiments.observation.model import FabricState
-from polarlab.web.channel import Now, ToFabric, ToWeb, line_of, to_fabric
+from polarlab.error_log import escaped, write_text
+from polarlab.web.channel import MOST_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
 from topology.errors import MachineError
 from traffic.engine.child_process import start_python
 
 _SERVICE = ("-m", "polarlab.web.service")
 _START_TIMEOUT_S = 30.0
 _MOST_WAITING = 10_000  # messages that the web process has not taken
+_MOST_WAITING_BYTES = 64 << 20  # of these messages, beyond the first
+_MOST_HEARD, _HEARD_S = 200, 0.1  # messages of the web process are taken no faster
+_MOST_SAID_BYTES = 64 << 10  # on its standard error
+_END_S = 2.0
 
 
 class WebProcess:
-    """A process that speaks HTTP, from its start to `end`; it may end by itself at any time."""
+    """A process that speaks HTTP, from its start to `end`; it may end by itself at any time.
+
+    Whoever has taken it over gets nothing from this end but answers to requests: it has no terminal, and its
+    lines must be short, few and of two kinds.
+    """
 
     def __init__(
         self,
         listener: socket.socket,
         settings: Mapping[str, Any],
         heard: Callable[[ToFabric], object],
-        ended: Callable[[], object],
+        ended: Callable[[str], object],
+        said: Callable[[Path], object],
     ) -> None:
         """Starts the process, and returns when it serves.
 
@@ -41,26 +52,27 @@ class WebProcess:
             listener: a socket that listens, which is closed here.
             settings: settings of the process.
             heard: takes its messages, in a thread.
-            ended: called in that thread if the process ends by itself.
+            ended: called in that thread if the process ends by itself, or is ended for what it did, in words.
+            said: takes the log of its standard error when it has written there.
 
         Raises:
             MachineError: it does not start.
         """
-        self._heard, self._ended = heard, ended
-        self._outbox: queue.Queue[ToWeb | None] = queue.Queue(_MOST_WAITING)
+        self._heard, self._ended, self._said = heard, ended, said
+        self._outbox: queue.Queue[ToWeb | bytes | None] = queue.Queue(_MOST_WAITING)
+        self._waiting_bytes, self._waiting_lock = 0, threading.Lock()
         self._latest: list[FabricState] = []  # at most one
         self._latest_lock = threading.Lock()
-        self._ending = False
+        self._ending = self._over = False
         self._channel, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
         # It has no mark of a fabric's processes: the fabric to come would take it for a leftover.
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
         with theirs, listener:
-            self._process = start_python(
-                [*_SERVICE, *map(str, fds)], environment, stderr=sys.stderr, pass_fds=fds
-            )
+            self._process = start_python([*_SERVICE, *map(str, fds)], environment, pass_fds=fds)
         self._begin(settings)
-        self._threads = [threading.Thread(target=one, daemon=True) for one in (self._send, self._receive)]
+        tasks = (self._send, self._receive, self._listen)
+        self._threads = [threading.Thread(target=one, daemon=True) for one in tasks]
         for thread in self._threads:
             thread.start()
 
@@ -68,21 +80,25 @@ class WebProcess:
         """Gives the process its settings, and returns when it serves."""
         assert self._process.stdin
         assert self._process.stdout
+        assert self._process.stderr
         with contextlib.suppress(OSError):
             self._process.stdin.write(msgspec.json.encode(settings).decode() + "\n")
             self._process.stdin.flush()
         ready, _, _ = select.select([self._process.stdout], [], [], _START_TIMEOUT_S)
         if not ready or self._process.stdout.readline().strip() != "ready":
+            self._process.kill()
+            said = os.read(self._process.stderr.fileno(), _MOST_SAID_BYTES).decode(errors="backslashreplace")
             self._kill()
             self._channel.close()
-            raise MachineError(
-                "the process of the live page did not start; are its certificate and key right?"
+            remedy = (
+                f"{write_text(escaped(said))} has its error" if said else "are its certificate and key right?"
             )
+            raise MachineError(f"the process of the live page did not start; {remedy}")
 
     @property
     def running(self) -> bool:
-        """Whether it runs."""
-        return self._process.poll() is None
+        """Whether it runs, and speaks with this one."""
+        return not self._over and self._process.poll() is None
 
     def end(self) -> None:
         """Ends the process."""
@@ -91,18 +107,19 @@ class WebProcess:
             self._outbox.put_nowait(None)
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself when the channel does
+            self._process.wait(_END_S)
+        self._process.kill()
         for thread in self._threads:
             if thread is not threading.current_thread():
-                thread.join()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself when the channel does
-            self._process.wait(2.0)
+                thread.join(_END_S)
         self._kill()
         self._channel.close()
 
     def _kill(self) -> None:
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream:
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -111,10 +128,17 @@ class WebProcess:
 
     def tell(self, message: ToWeb) -> bool:
         """Has a message told, and returns whether there was room for it."""
-        try:
-            self._outbox.put_nowait(message)
-        except queue.Full:  # the process hangs, or has ended: it will miss some
-            return False
+        # What has its state only when it is sent has no length yet.
+        line = message if isinstance(message, Now) else line_of(message)
+        length = len(line) if isinstance(line, bytes) else 0
+        with self._waiting_lock:
+            if self._waiting_bytes and self._waiting_bytes + length > _MOST_WAITING_BYTES:
+                return False
+            try:
+                self._outbox.put_nowait(line)
+            except queue.Full:  # the process hangs, or has ended: it will miss some
+                return False
+            self._waiting_bytes += length
         return True
 
     def tell_state(self, state: FabricState) -> None:
@@ -127,16 +151,58 @@ class WebProcess:
 
     def _send(self) -> None:
         with contextlib.suppress(OSError):  # the process has ended
-            while message := self._outbox.get():
-                if isinstance(message, Now):
-                    with self._latest_lock:
-                        latest = self._latest.pop() if self._latest else None
-                    message = Now(msgspec.to_builtins(latest))
-                self._channel.sendall(line_of(message))
+            while (line := self._outbox.get()) is not None:
+                if isinstance(line, bytes):
+                    self._channel.sendall(line)
+                    with self._waiting_lock:
+                        self._waiting_bytes -= len(line)
+                    continue
+                with self._latest_lock:
+                    latest = self._latest.pop() if self._latest else None
+                self._channel.sendall(line_of(Now(msgspec.to_builtins(latest))))
 
     def _receive(self) -> None:
-        with contextlib.suppress(OSError, msgspec.MsgspecError), self._channel.makefile("rb") as lines:
-            for line in lines:
-                self._heard(to_fabric(line))
+        """Takes the messages of the process until it ends; ends it at the first that is none."""
+        reason = ""
+        try:
+            self._take_messages()
+        except ChannelError as error:
+            reason = f"broke the rules of its channel ({error})"
+        except OSError:  # it has ended
+            pass
+        self._over = True
         if not self._ending:
-            self._ended()
+            self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # those who are told may start it again
+                self._process.wait(_END_S)
+            with contextlib.suppress(OSError):
+                self._channel.shutdown(socket.SHUT_RDWR)
+            self._ended(reason)
+
+    def _take_messages(self) -> None:
+        with self._channel.makefile("rb") as lines:
+            taken, since_s = 0, time.monotonic()
+            while line := lines.readline(MOST_ASKED_BYTES + 1):
+                if not line.endswith(b"\n") and len(line) <= MOST_ASKED_BYTES:
+                    return  # it has ended in the middle
+                self._heard(to_fabric(line))
+                taken += 1
+                if taken == _MOST_HEARD:  # no flood of them takes a processor
+                    time.sleep(max(0.0, since_s + _HEARD_S - time.monotonic()))
+                    taken, since_s = 0, time.monotonic()
+
+    def _listen(self) -> None:
+        """Keeps the beginning of what the process writes to its standard error in a log."""
+        assert self._process.stderr
+        log, room = None, _MOST_SAID_BYTES
+        with contextlib.suppress(OSError):  # there is no room for a log
+            while said := os.read(self._process.stderr.fileno(), 4096):
+                text = escaped(said[:room].decode(errors="backslashreplace"))
+                room = max(0, room - len(said))
+                if text and log is None:
+                    log = write_text(text)
+                    if not self._ending:
+                        self._said(log)
+                elif text and log:
+                    with log.open("a") as more:
+                        more.write(text)

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import threading
-import urllib.request
 import zipfile
 from io import BytesIO
 
@@ -12,7 +11,7 @@ import psutil
 import pytest
 from browser import browser, needs_browser
 from conftest import eventually
-from web_requests import ask
+from web_requests import ask, fetch
 
 import polarlab
 
@@ -256,8 +255,7 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
     assert ask(fabric.url, "GET", "api/switches/s3")[0] == 200  # looks go on
     page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
     name = page.wait(lambda: measured(page) - before).pop()
-    with urllib.request.urlopen(f"{fabric.url}api/results/{name}", timeout=30) as answer:
-        zipfile.ZipFile(BytesIO(answer.read())).extractall(tmp_path)
+    zipfile.ZipFile(BytesIO(fetch(fabric.url, f"api/results/{name}")[1])).extractall(tmp_path)
     run = polarlab.open_results(tmp_path / name)
     assert run.summary.measured_s == pytest.approx(3, abs=0.1)
     with polarlab.watch(run, web=None) as url, browser() as replay:
@@ -301,8 +299,7 @@ def test_what_cannot_be_done_gets_a_clear_status_and_leaves_the_fabric_alone(
 
 
 def test_metrics_are_those_of_the_fabric(fabric):
-    with urllib.request.urlopen(f"{fabric.url}metrics", timeout=10) as answer:
-        text = answer.read().decode()
+    text = fetch(fabric.url, "metrics")[1].decode()
     assert 'polarlab_link_load{link="s1-s10",from="s1",to="s10"}' in text
     assert text.count("polarlab_link_up{") == 48
     assert "polarlab_controller_up 1.0" in text

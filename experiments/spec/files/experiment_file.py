@@ -250,7 +250,7 @@ def _at_folder(option: Option, value: Given, folder: Path) -> Given:
     """Returns a value whose input file, if it names one, is relative to a folder; output stays as it is."""
     if not isinstance(value, str) or option.name == "out":
         return value
-    path = option.path(value) if option.path else value if option.file else ""
+    path = option.file_named(value)
     return value.removesuffix(path) + str(folder / path) if path else value
 
 

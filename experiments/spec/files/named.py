@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from topology.drawn_faults import PREFIX
+from topology.errors import UsageError
+from topology.parameters import split_parameters
 from traffic.workload.flows.sizes import FIXED, PUBLISHED
+from traffic.workload.patterns import PATTERNS
 
 
 def schedule_file(text: str) -> str:
@@ -24,11 +27,19 @@ def sizes_file(text: str) -> str:
     return "" if text in PUBLISHED or text.startswith(f"{FIXED}:") else text
 
 
-def matrix_file(text: str) -> str:
-    """Returns the file of a demand matrix; empty for another pattern.
+def pattern_file(text: str) -> str:
+    """Returns the file that a pattern reads, by the declaration of its parameters; empty if it reads none.
 
     Args:
         text: value of `--pattern`.
     """
-    name, _, file = text.partition(":")
-    return file.removeprefix("file=") if name == "matrix" else ""
+    name, _, rest = text.partition(":")
+    declared = PATTERNS[name].parameters if name in PATTERNS else ()
+    files = [parameter for parameter in declared if parameter.file]
+    if not files:
+        return ""
+    try:
+        _, given = split_parameters(text, declared)
+    except UsageError:  # whatever else is wrong with it
+        return rest
+    return next((str(given[parameter.key]) for parameter in files if parameter.key in given), "")

@@ -4,50 +4,54 @@
 
 The two words are file descriptors: the listening socket, and the channel to the fabric's process. Standard
 input has a JSON object: host, token, certificate, key, version. Whatever needs a right is done first:
-modules, the page and the certificate are loaded; then the process becomes nobody.
+modules, the page and the certificate are loaded; then the process gives its rights up.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
-import os
+import importlib
 import signal
 import socket
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import uvicorn
 
-# What is loaded on demand would not be found once the process may not read its folders.
-import uvicorn.lifespan.off
-import uvicorn.loops.asyncio
-import uvicorn.protocols.http.h11_impl
-
+from polarlab.web.address import is_loopback
 from polarlab.web.service.app import make_app
+from polarlab.web.service.connections import MOST_CONNECTIONS, BoundedProtocol, HeadTimingLoop
 from polarlab.web.service.guard import Guard, Rules
 from polarlab.web.service.hub import Hub
+from polarlab.web.service.rights import give_rights_up
 
 _PAGE = Path(__file__).resolve().parents[1] / "page"
-_NOBODY = 65_534
-_NO_NEW_PRIVILEGES = 38
-_MOST_CONNECTIONS = 256
+_NAME_TIMEOUT_S = 2.0
+# Modules that others load on demand, which would not be found once the process may not read its folders.
+_LATER = (
+    *("uvicorn.lifespan.off", "uvicorn.loops.asyncio", "anyio._backends._asyncio"),
+    *("encodings.idna", "encodings.latin_1", "encodings.ascii", "encodings.unicode_escape"),
+)
 
 
 def main(listener: int, channel: int) -> None:
     """Serves until the fabric's process ends."""
+    for module in _LATER:
+        importlib.import_module(module)
     settings = msgspec.json.decode(sys.stdin.buffer.readline())
     files = {
         path.relative_to(_PAGE).as_posix(): path.read_bytes() for path in _PAGE.rglob("*") if path.is_file()
     }
     hub = Hub()
     secure = settings["certificate"] is not None
+    names = () if is_loopback(settings["host"]) else _own_names()
     app = Guard(
         make_app(hub, files, settings["version"]),
-        Rules.of(settings["host"], settings["token"], secure=secure),
+        Rules.of(settings["host"], settings["token"], names, secure=secure),
     )
     tls: dict[str, Any] = {}
     if secure:
@@ -57,9 +61,9 @@ def main(listener: int, channel: int) -> None:
         log_level="error",
         access_log=False,
         lifespan="off",
-        loop="asyncio",
-        http="h11",
-        limit_concurrency=_MOST_CONNECTIONS,
+        http=BoundedProtocol,
+        ws="none",
+        limit_concurrency=MOST_CONNECTIONS,
         server_header=False,
         timeout_graceful_shutdown=1,
         proxy_headers=False,
@@ -70,17 +74,17 @@ def main(listener: int, channel: int) -> None:
     except OSError:  # of the certificate or its key; the fabric's process says so
         sys.exit(1)
     give_rights_up()
-    asyncio.run(_serve(uvicorn.Server(config), hub, listener, channel))
+    with asyncio.Runner(loop_factory=HeadTimingLoop) as runner:
+        runner.run(_serve(uvicorn.Server(config), hub, listener, channel))
 
 
-def give_rights_up() -> None:
-    """Makes the process that of nobody, for good, if it is root's."""
-    os.chdir("/")
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(_NOBODY)
-        os.setuid(_NOBODY)
-    ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+def _own_names() -> list[str]:
+    """Returns the names of this machine, the full one only if it is found soon."""
+    names = [socket.gethostname()]
+    search = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
+    search.start()
+    search.join(_NAME_TIMEOUT_S)
+    return list(names)
 
 
 async def _serve(server: uvicorn.Server, hub: Hub, listener: int, channel: int) -> None:

@@ -19,7 +19,7 @@ from polarlab.web.service.hub import Hub, Unanswered
 from polarlab.web.service.metrics import TYPE, text_of
 from polarlab.web.service.openapi import document
 from polarlab.web.service.stream import EventStream
-from polarlab.web.service.wording import wording
+from polarlab.web.wording import wording
 
 _JSON = "application/json"
 _TYPES = {
@@ -30,6 +30,7 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
+_MOST_STREAMS = 128  # of all connections, so that requests have their place
 _MOST_PATH = 80  # characters of it in an answer
 NO_FABRIC = "no fabric is up"
 _SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
@@ -73,11 +74,13 @@ class _Told:
         """Returns the latest events."""
         return Response(msgspec.json.encode(self._hub.entries), media_type=_JSON)
 
-    async def stream(self, request: Request) -> EventStream:
+    async def stream(self, request: Request) -> EventStream | Response:
         """Returns states and events as they come, from the event on that a client has had last."""
         # Events of another process, which this address had before, have numbers of their own.
         session, _, last = request.headers.get("last-event-id", "").rpartition("-")
         known = session == self._hub.session and _EVENT.fullmatch(last)
+        if self._hub.watchers >= _MOST_STREAMS:
+            return refused(503, f"events go to {_MOST_STREAMS} clients at most; close a page")
         return EventStream(self._hub, int(last) if known else -1)
 
     async def metrics(self, _request: Request) -> Response:
@@ -167,7 +170,7 @@ def _safe(name: str) -> str:
     return "".join(_SAFE_NAME.findall(name)) or "results.zip"
 
 
-def _http_error(request: Request, error: HTTPException) -> Response:
+async def _http_error(request: Request, error: HTTPException) -> Response:
     text = str(error.detail)
     if error.status_code == 404:
         text = f"nothing is at {request.url.path[:_MOST_PATH]}; /openapi.json lists all that there is"
@@ -179,5 +182,6 @@ def _http_error(request: Request, error: HTTPException) -> Response:
     return answer
 
 
-def _internal_error(_request: Request, _error: Exception) -> Response:
+# Starlette has threads call functions, which this process cannot start.
+async def _internal_error(_request: Request, _error: Exception) -> Response:
     return refused(500, "internal error; the log of the web process has it")

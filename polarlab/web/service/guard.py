@@ -1,8 +1,8 @@
 """Guard of the web process: who may ask, from where, and how much.
 
-Host and Origin are checked, so that neither a name that was made to point here (DNS rebinding) nor another
-site's page can reach the fabric. On an address that others can reach everybody needs the token: a browser
-exchanges it for a cookie, a program sends it as a bearer token.
+Host, Origin and Sec-Fetch-Site are checked, so that neither a name that was made to point here (DNS
+rebinding) nor another site's page can reach the fabric. Everybody needs the token, unless the page is open to
+all users of this machine: a browser exchanges it for a cookie, a program sends it.
 """
 
 from __future__ import annotations
@@ -10,28 +10,32 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-import socket
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY_BYTES = 64 << 10
 BODY_TIMEOUT_S = 10.0
-COOKIE = "polarlab"
+TOKEN = "token"  # noqa: S105  # its key in a query
 _LOCAL_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?)\.?(?::[0-9]{1,5})?")
 _CHANGING = frozenset(("POST", "PUT", "PATCH", "DELETE"))
+_OWN_REQUESTS = frozenset(("same-origin", "none"))  # values of Sec-Fetch-Site
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
     # Cytoscape adds a style sheet of its own.
     (
         b"content-security-policy",
-        b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+        b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; "
+        b"form-action 'none'; frame-ancestors 'none'",
     ),
 )
 
@@ -42,19 +46,39 @@ class Rules:
 
     Attributes:
         token: the secret; empty where none is needed.
-        names: names by which the page may be asked for besides IP addresses, in lower case.
+        names: names by which the page may be asked for besides localhost, in lower case.
         secure: whether the connection is encrypted.
+        addresses: whether it may be asked for by any IP address, too, which no name can be made to point to.
     """
 
     token: str = ""
     names: frozenset[str] = frozenset()
     secure: bool = False
+    addresses: bool = False
 
     @classmethod
-    def of(cls, host: str, token: str, *, secure: bool) -> Rules:
-        """Returns the rules of a page that listens on a host."""
-        names = frozenset() if not token else frozenset((host.lower(), socket.gethostname().lower()))
-        return cls(token, names, secure)
+    def of(cls, host: str, token: str, own_names: Iterable[str], *, secure: bool) -> Rules:
+        """Returns the rules of a page that listens on a host.
+
+        Args:
+            host: the host, without brackets.
+            token: the secret.
+            own_names: names of this machine; none for a page that only this machine can reach.
+            secure: whether the connection is encrypted.
+        """
+        address = f"[{host}]" if ":" in host else host
+        own = [name.lower().rstrip(".") for name in own_names]
+        return cls(token, frozenset((address.lower(), *own)), secure, addresses=bool(own))
+
+    @property
+    def cookie(self) -> tuple[str, str]:
+        """Name and value of the cookie that stands for the token.
+
+        Browsers send cookies to every port of a machine. So the token cannot be found from its value, and its
+        name is this page's own, so that pages on other ports do not overwrite it.
+        """
+        name, value = (hmac.digest(self.token.encode(), what, "sha256").hex() for what in (b"name", b"value"))
+        return f"polarlab-{name[:8]}", value
 
 
 class Guard:
@@ -81,62 +105,80 @@ class Guard:
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers: dict[str, str] = {}
+        for name, value in scope["headers"]:
+            key, text = name.decode("latin-1"), value.decode("latin-1")
+            headers[key] = f"{headers[key]}; {text}" if key in headers and key == "cookie" else text
         refusal = self._refusal(scope, headers)
         if refusal is None:
             try:
                 receive = await _whole_body(scope, headers, receive)
             except _BodyError as error:
                 refusal = refused(error.status, str(error))
+        if refusal is not None:
+            refusal.headers["connection"] = "close"  # nobody who is refused keeps a place
         await (refusal or self._app)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         """Returns the answer to a request that may not pass; None if it may."""
         if not self._knows_host(headers.get("host", "")):
             return refused(421, "Host must be this machine's; open the address that PolarLab printed")
+        if "upgrade" in headers:
+            return refused(400, "Upgrade must not be asked for; events come from /api/stream")
+        query = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
+        if self._rules.token and scope["path"] == "/" and self._is_token(query[0]):
+            return self._admission(headers)
         origin = headers.get("origin")
         if origin is not None and not self._same_site(origin, headers["host"]):
             return refused(403, "requests of other sites are refused")
+        if headers.get("sec-fetch-site", "none") not in _OWN_REQUESTS and not _follows_a_link(scope, headers):
+            return refused(403, "requests of other sites are refused")
         if scope["method"] in _CHANGING:
-            if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-                return refused(403, "requests of other sites are refused")
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if scope["method"] != "DELETE" and kind != "application/json":
                 return refused(415, "Content-Type must be application/json")
-        return self._unknown_caller(scope, headers) if self._rules.token else None
-
-    def _unknown_caller(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Returns the answer to a caller without the token; a browser that has it gets a cookie."""
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        if scope["path"] == "/" and self._is_token(query.get("token", [""])[0]):
-            answer: Response = RedirectResponse("/", 303)
-            answer.set_cookie(
-                COOKIE, self._rules.token, httponly=True, samesite="strict", secure=self._rules.secure
-            )
-            return answer
-        given = headers.get("authorization", "")
-        if given.lower().startswith("bearer ") and self._is_token(given[7:].strip()):
-            return None
-        cookies: SimpleCookie = SimpleCookie()
-        try:
-            cookies.load(headers.get("cookie", ""))
-        except CookieError:
-            cookies.clear()
-        if COOKIE in cookies and self._is_token(cookies[COOKIE].value):
+        if not self._rules.token or self._knows_caller(scope, headers, query[0]):
             return None
         answer = refused(401, "the token is missing; open the address that PolarLab printed")
         answer.headers["www-authenticate"] = "Bearer"
         return answer
 
+    def _admission(self, headers: Mapping[str, str]) -> Response:
+        """Returns the answer that gives a browser the cookie, and leads it to the page without the token."""
+        if headers.get("sec-fetch-site", "none") in _OWN_REQUESTS:
+            answer: Response = RedirectResponse("/", 303)
+        else:
+            # A redirect would still count as the other site's, as which a notebook does, and have no cookie.
+            answer = Response(headers={"refresh": "0; url=/"})
+        name, value = self._rules.cookie
+        answer.set_cookie(name, value, httponly=True, samesite="strict", secure=self._rules.secure)
+        answer.headers["cache-control"] = "no-store"
+        return answer
+
+    def _knows_caller(self, scope: Scope, headers: Mapping[str, str], query_token: str) -> bool:
+        """Returns whether a request has the token, or the cookie that stands for it."""
+        if self._is_token(query_token):
+            # The fabric has no field of this name, and nobody needs the token behind here.
+            fields = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+            scope["query_string"] = urlencode([one for one in fields if one[0] != TOKEN]).encode()
+            return True
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(given.strip()):
+            return True
+        name, value = self._rules.cookie
+        # By hand: the parser of the standard library gives up at the first cookie that it does not like.
+        cookies = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+        return any(key == name and _equal(given, value) for key, _, given in cookies)
+
     def _is_token(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode(), self._rules.token.encode())
+        return _equal(text, self._rules.token)
 
     def _knows_host(self, host: str) -> bool:
         """Returns whether a Host header names this machine, on any port, as a forwarded one may differ."""
         name = _name_of(host)
         if name in _LOCAL_NAMES or name in self._rules.names:
             return True
-        return bool(self._rules.token) and _is_address(name)
+        return self._rules.addresses and _is_address(name)
 
     def _same_site(self, origin: str, host: str) -> bool:
         try:
@@ -201,11 +243,15 @@ def refused(status: int, text: str) -> Response:
 
 
 def _name_of(host: str) -> str:
-    """Returns the name in a Host header or an origin, without its port."""
-    host = host.strip().lower()
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+    """Returns the name in a Host header or an origin, without its port; empty if it has another form."""
+    match = _HOST.fullmatch(host.strip().lower())
+    return match["name"] if match else ""
+
+
+def _follows_a_link(scope: Scope, headers: Mapping[str, str]) -> bool:
+    """Returns whether a browser opens the page because of a link on another one, which sees nothing of it."""
+    opens = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
+    return opens and scope["method"] == "GET" and scope["path"] == "/"
 
 
 def _is_address(name: str) -> bool:
@@ -214,3 +260,7 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _equal(given: str, secret: str) -> bool:
+    return hmac.compare_digest(given.encode(), secret.encode())

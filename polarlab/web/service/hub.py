@@ -28,6 +28,7 @@ class Hub:
         state: its latest state; None before the first.
         entries: its latest events, each as it was told.
         version: grows with every change of these.
+        watchers: the number of clients that are sent states.
         session: tells the numbers of these events from those of another process.
     """
 
@@ -41,7 +42,7 @@ class Hub:
         self.session = secrets.token_hex(4)
         self.ended = False
         self._changed = asyncio.Condition()
-        self._watchers = 0
+        self.watchers = 0
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Answer]] = {}
         self._writer: asyncio.StreamWriter | None = None
@@ -101,7 +102,7 @@ class Hub:
         number = next(self._numbers)
         future = self._asked[number] = asyncio.get_running_loop().create_future()
         try:
-            self._writer.write(line_of(Ask(number, action, arguments)))
+            self._writer.write(line_of(Ask(number, action, msgspec.Raw(msgspec.json.encode(arguments)))))
             while True:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(ANSWER_TIMEOUT_S):
@@ -128,6 +129,6 @@ class Hub:
             self._count(-1)
 
     def _count(self, more: int) -> None:
-        self._watchers += more
+        self.watchers += more
         if self._writer and not self.ended:
-            self._writer.write(line_of(Watchers(self._watchers)))
+            self._writer.write(line_of(Watchers(self.watchers)))

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from polarlab.web.actions import ACTIONS, Action
-from polarlab.web.service.guard import MOST_BODY_BYTES
+from polarlab.web.actions import ACTIONS, LINE, Action
+from polarlab.web.service.guard import MOST_BODY_BYTES, TOKEN
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -25,7 +25,7 @@ _FIXED = {
 }
 _REFUSALS = {
     400: "the request is not what the API describes, or makes no sense now",
-    401: "the token is missing",
+    401: "the token is missing; a page that is open to all users of its machine needs none",
     403: "the request comes from another site",
     404: "there is no such thing",
     405: "the method does not exist",
@@ -35,7 +35,7 @@ _REFUSALS = {
     415: "the body is not JSON",
     421: "the Host header is not this machine's",
     500: "an error of PolarLab's own; the fabric goes on",
-    503: "no fabric is up, or it does not answer",
+    503: "no fabric is up, it does not answer, or too many ask at once",
 }
 
 
@@ -61,9 +61,12 @@ def document(version: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {**schemas, "Error": _ERROR},
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "query": {"type": "apiKey", "in": "query", "name": TOKEN},
+            },
         },
-        "security": [{}, {"token": []}],
+        "security": [{"token": []}, {"query": []}],
     }
 
 
@@ -84,7 +87,7 @@ def _operation(action: Action) -> dict[str, Any]:
                 "name": field.name,
                 "in": "path" if field.name in in_path else "query",
                 "required": field.required or field.name in in_path,
-                "schema": {"type": "string", "maxLength": 4096}
+                "schema": {"type": "string", "maxLength": 4096, "pattern": LINE}
                 | ({"minLength": 1} if field.required else {}),
             }
             for field in msgspec.structs.fields(action.request)

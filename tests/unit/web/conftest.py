@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import records
 from result_folders import FAULTS, write_run
+from web_requests import token_of
 
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress
@@ -30,7 +31,7 @@ def replay(recorded_run: Path) -> Iterator[PageServer]:
     """A page that replays it, on a free port."""
     with PageServer(WebAddress("127.0.0.1", 0)) as page:
         page.replay(read_recording(recorded_run))
-        _await_state(Client(page.port))
+        _await_state(Client(page))
         yield page
 
 
@@ -43,10 +44,10 @@ def _await_state(client: Client) -> None:
 
 
 class Client:
-    """Requests to a page, one connection each."""
+    """Requests to a page, one connection each, with its token unless another authorization is given."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, page: PageServer) -> None:
+        self.port, self.token = page.port, token_of(page.url)
 
     def __call__(
         self, method: str, path: str, body: Any = None, **headers: str
@@ -54,6 +55,8 @@ class Client:
         """Returns status, headers and body of the answer; headers have their hyphens as underscores."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token and "Cookie" not in sent:
+            sent.setdefault("Authorization", f"Bearer {self.token}")
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         if body is not None:
@@ -75,4 +78,4 @@ class Client:
 @pytest.fixture(scope="session")
 def client(replay: PageServer) -> Client:
     """Requests to the page that replays."""
-    return Client(replay.port)
+    return Client(replay)

@@ -187,13 +187,15 @@ JSON = st.recursive(
     max_leaves=5,
 )
 # Whatever a client may write, decoded: no lone surrogates, which no UTF-8 has.
-WORD = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+WORD = st.text(st.characters(exclude_categories=["Cs"]) | st.characters(max_codepoint=126), max_size=30)
 
 
 def values_of(schema):
     """Returns values that match the schema of a field."""
     if schema["type"] == "string":
-        return st.text(st.characters(exclude_categories=["Cs"]), min_size=schema.get("minLength", 0))
+        return st.text(
+            st.characters(min_codepoint=32, max_codepoint=126), min_size=schema.get("minLength", 0)
+        )
     most, least = schema.get("maximum"), schema.get("minimum", schema.get("exclusiveMinimum"))
     if schema["type"] == "integer":
         return st.integers(least, most)

@@ -233,7 +233,7 @@ def test_the_number_of_watchers_is_told_and_goes_down():
 
 
 def test_those_who_close_the_page_are_watchers_no_longer():
-    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+    with PageServer(WebAddress("127.0.0.1", 0, token="")) as page:
         connections = []
         for _ in range(3):
             connection = socket.create_connection(("127.0.0.1", page.port), PATIENCE_S)
@@ -259,7 +259,7 @@ def test_an_answer_that_never_comes_is_told(monkeypatch):
             with pytest.raises(Unanswered):
                 await hub.ask("fail", {"elements": "s1"})
             late = await fabric.heard()
-            assert (late.action, late.arguments) == ("fail", {"elements": "s1"})
+            assert (late.action, json.loads(bytes(late.arguments))) == ("fail", {"elements": "s1"})
             assert hub._asked == {}
             await fabric.tell(Answer(late.number, 200, "late"))  # nobody waits for it any more
             monkeypatch.setattr(hub_module, "ANSWER_TIMEOUT_S", PATIENCE_S)
@@ -311,6 +311,7 @@ def state(number):
 def test_states_go_on_when_the_web_process_did_not_take_some():
     web = WebProcess.__new__(WebProcess)
     web._outbox, web._latest, web._latest_lock = queue.Queue(3), [], threading.Lock()
+    web._waiting_bytes, web._waiting_lock = 0, threading.Lock()
     while web.tell(Now(None)):
         pass
     web.tell_state(state(1))

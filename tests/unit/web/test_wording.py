@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from polarlab.web.actions import Elements, Nothing, TrafficRequest
-from polarlab.web.service.wording import wording
+from polarlab.web.wording import wording
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import msgspec
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?:\.(?P<field>\w+))?.*`)?", re.DOTALL)
 _BOUND = re.compile(r"Expected `(?:int|float)` (?P<sign><=|>=|<|>) (?P<bound>\S+)")
 _LENGTH = re.compile(r"Expected `str` of length (?P<sign><=|>=) (?P<bound>\d+)")
+_LINE = re.compile(r"Expected `str` matching regex")
 _TYPE = re.compile(r"Expected `(?P<type>[^`]+)`, got `(?P<got>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<field>\w+)`")
@@ -45,6 +46,8 @@ def wording(error: msgspec.MsgspecError, request: type[msgspec.Struct]) -> str:
         if found["bound"] == "1":
             return f"{subject} must not be empty"
         return f"{subject} must have {_SIGNS[found['sign']]} {found['bound']} characters"
+    if _LINE.match(what):
+        return f"{subject} must be one line of printable ASCII characters"
     if found := _TYPE.match(what):
         return f"{subject} must be {_types(found['type'])}, got {_types(found['got'])}"
     if isinstance(error, msgspec.ValidationError):

@@ -1,0 +1,91 @@
+"""Folders of results that a page may download, as archives."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import time
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from topology.errors import ParameterError, UsageError
+
+MOST_ARCHIVE_BYTES = 32 << 20  # of the files, before they are compressed; a message of the channel has 64 MiB
+
+
+class Results:
+    """Folders of results of one session."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, tuple[Path, os.stat_result]] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the folders, in the order in which they were measured."""
+        return list(self._folders)
+
+    def add(self, folder: Path) -> None:
+        """Adds a folder that has just been written."""
+        path = folder.absolute()  # the working directory may become another one
+        self._folders[path.name] = path, path.lstat()
+
+    def archive(self, name: str) -> tuple[str, bytes]:
+        """Returns the name of a folder, and its files as a ZIP archive.
+
+        The folder may belong to somebody who must not read what root may. So only regular files that have one
+        name count, and symbolic links are not followed, also where one takes the place of a folder meanwhile.
+
+        Raises:
+            ParameterError: no folder of this session has the name.
+            UsageError: the folder is gone, another one, or too large.
+        """
+        if name not in self._folders:
+            raise ParameterError(f"results must be of this session, got {name!r}")
+        path, before = self._folders[name]
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            room = MOST_ARCHIVE_BYTES
+            for place, written_s, content in _files(path, before):
+                room -= len(content)
+                if room < 0:
+                    raise UsageError(
+                        f"{path} must be at most {MOST_ARCHIVE_BYTES >> 20} MiB; copy it instead"
+                    )
+                info = zipfile.ZipInfo(f"{name}/{place}", time.localtime(written_s)[:6])
+                info.external_attr = 0o644 << 16
+                archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+        return name, buffer.getvalue()
+
+
+def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, bytes]]:
+    """Yields place, time and content of each file of a folder, in order."""
+    gone = UsageError(f"{path} is not the folder that was measured any more")
+    try:
+        top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        raise gone from None
+    try:
+        if not os.path.samestat(os.fstat(top), before):
+            raise gone
+        for root, folders, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
+            folders.sort()
+            for name in sorted(names):
+                with suppress(OSError):  # it has gone, or is a symbolic link
+                    read = _read(name, folder)
+                    if read:
+                        yield os.path.normpath(f"{root}/{name}"), *read
+    finally:
+        os.close(top)
+
+
+def _read(name: str, folder: int) -> tuple[float, bytes] | None:
+    """Returns time and content of a file in an open folder, at most a byte more than an archive may have."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(name, "rb", opener=lambda path, _: os.open(path, flags, dir_fd=folder)) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            return None
+        return status.st_mtime, file.read(MOST_ARCHIVE_BYTES + 1)
