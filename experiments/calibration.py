@@ -12,7 +12,7 @@ import math
 from dataclasses import replace
 
 from emulation.network import FabricNetwork
-from experiments.doctor.capacity import link_rate_bps
+from experiments.doctor.default_rate import Demand, carried_rate_bps, takes_detours
 from experiments.events.base import Notify, ignore
 from experiments.events.traffic import RateChosen, RateTried
 from experiments.live_fabric import LiveFabric, controlled
@@ -21,7 +21,7 @@ from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
 from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
 from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
-from experiments.validity.judgement import Evidence, strain
+from experiments.validity.judgement import AIM_STRAIN, USUAL_POWER, Evidence, strain
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from topology.errors import MachineError
 from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
@@ -30,13 +30,11 @@ _TRIALS = 6
 # Before a trial counts, queues have to fill and routes to adapt.
 _WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
 _DURATION_S = 4.0
-# The strain aimed at, and the most that is accepted: a longer run has worse seconds than a short one.
-_AIM, _ACCEPT = 0.45, 0.65
+_ACCEPT = 0.65  # the most strain; a longer run has worse seconds than a short one
 _ENOUGH = 0.3  # no further trial when the strain is at least this, and accepted
 _MOST_STEP = 4.0
 _LEAST_STRAIN = 0.01
-# Strain grows as a power of the rate: frames get shorter, and switches wait longer for a processor.
-_USUAL_POWER, _LEAST_POWER, _MOST_POWER = 2.0, 1.0, 8.0
+_LEAST_POWER, _MOST_POWER = 1.0, 8.0  # of the rate, of which strain is a power
 # Where it cannot be observed how long switches hold frames, so much of the CPU has to stay idle.
 _LEAST_IDLE = 0.35
 
@@ -53,7 +51,8 @@ def with_settled_rate(
         return options
     hosts = options.topology.endpoints(options.hosts)
     most_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
-    search = RateSearch(link_rate_bps(hosts, traffic.load, traffic.frame_bytes), most_bps)
+    demand = Demand(hosts, traffic.load, traffic.frame_bytes, takes_detours(options.routing))
+    search = RateSearch(carried_rate_bps(options.topology, demand), most_bps)
     while (rate_bps := search.next_bps()) is not None:
         trial = replace(options, links=replace(options.links, rate_bps=rate_bps))
         # A controller of its own: what adapts to the links goes by their rate.
@@ -104,12 +103,12 @@ class RateSearch:
     def _suggested_bps(self) -> float:
         """Returns the rate at which the strain should be as aimed at, were it a power of the rate."""
         strains = self._strains
-        near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / _AIM)), -rate))
-        power = _USUAL_POWER
+        near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / AIM_STRAIN)), -rate))
+        power = USUAL_POWER
         if others:
             measured = math.log(strains[near] / strains[others[0]]) / math.log(near / others[0])
             power = min(max(measured, _LEAST_POWER), _MOST_POWER)
-        wanted: float = near * (_AIM / strains[near]) ** (1 / power)
+        wanted: float = near * (AIM_STRAIN / strains[near]) ** (1 / power)
         too_high = min((rate for rate, strained in strains.items() if strained > _ACCEPT), default=math.inf)
         return min(max(wanted, near / _MOST_STEP), near * _MOST_STEP, 0.9 * too_high)
 

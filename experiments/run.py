@@ -101,7 +101,7 @@ def _told(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Not
     summary, runs = measured
     notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     for reason in summary.fidelity.reasons:
-        notify(ResultInvalid(reason))
+        notify(ResultInvalid(reason, summary.remedy))
     for one in runs:
         one.raise_if_negative()
     return summary

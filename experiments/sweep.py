@@ -71,9 +71,7 @@ def run_sweep(
     """
     with kept_directory(folder, go_on=True) as directory:
         held = held_settings(folder)
-        if (
-            held is not None and specified[0].fabric.calibrate
-        ):  # the points to come have the rate of those held
+        if held is not None and specified[0].fabric.calibrate:  # further points have the rate of those held
             specified = [_at_rate(one, held.link_rate_bps) for one in specified]
         if held is not None:
             _check_settings(folder, held, _settings(specified[0], sweep))

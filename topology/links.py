@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -97,6 +98,20 @@ def parse_rate_bps(text: str) -> int:
     rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
     _check_rate(rate_bps)  # before it is rounded: it may be infinite
     return round(rate_bps)
+
+
+def rate_text(rate_bps: int) -> str:
+    """Returns a rate as `parse_rate_bps` reads it: `2Mbit` of 2,000,000 bit/s."""
+    unit, factor = next(
+        (u, f) for u, f in (("G", 10**9), ("M", 10**6), ("k", 1000), ("", 1)) if rate_bps >= f
+    )
+    return f"{rate_bps / factor:.15g}{unit}bit"
+
+
+def even_rate_bps(rate_bps: float) -> int:
+    """Returns the greatest of 1, 2, 5 x 10^n that is at most a rate, in bit/s; MIN_RATE_BPS at least."""
+    power: int = 10 ** math.floor(math.log10(max(rate_bps, 1)))
+    return max([MIN_RATE_BPS, *(step * power for step in (1, 2, 5) if step * power <= rate_bps)])
 
 
 def _check_rate(rate_bps: float) -> None:

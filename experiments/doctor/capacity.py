@@ -1,4 +1,4 @@
-"""The fabrics that this machine carries: their size by its memory, their links' rate by its processors."""
+"""Fabrics that this machine carries: their size by its memory, their link rate by its processors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from math import sqrt
 
 from emulation.requirements import available_memory_bytes, fabric_memory_bytes
 
-# Frames per second and core that userspace switches carry from host to host over two hops while they hold
-# each for about a twentieth of its time on a link, with generator and collector on the same cores: measured
-# on ER_5 with 2 cores. Each packet costs a wake-up at each switch.
-FRAMES_PER_CORE = 2400
+# Frames per second and core that userspace switches carry from host to host over two hops, with generator and
+# collector on the same cores: half of those with which ER_5 on 2 cores was barely valid. Each packet costs a
+# wake-up at each switch, of which such a path has three.
+FRAMES_PER_CORE = 1200
+_MEASURED_HOPS = 2.0
 _MOST_ROUTERS = 1 << 20
 
 
@@ -30,15 +31,22 @@ def largest_fabric_routers(concentration: int) -> int:
     return bisect_right(range(_MOST_ROUTERS), available_memory_bytes(), key=needed) - 1
 
 
-def link_rate_bps(hosts: int, load: float, frame_bytes: int) -> float:
+def link_rate_bps(
+    hosts: int, load: float, frame_bytes: int, hops: float = _MEASURED_HOPS, *, detours: bool = False
+) -> float:
     """Estimates the link rate at which this machine carries a fabric's traffic, in bits per second.
 
-    A rule of thumb for the userspace datapath and paths of two hops; `--link-rate auto` measures the rate.
+    A rule of thumb for the userspace datapath, from the processors that this process may use;
+    `--link-rate auto` measures the rate.
 
     Args:
-        hosts: number of hosts.
+        hosts: number of hosts that send.
         load: offered load as a fraction of the injection capacity.
         frame_bytes: length of the frames.
+        hops: mean distance between two routers; fewer than two count as two, the least that a pattern of
+            distant pairs has.
+        detours: whether packets may take longer paths than the shortest, up to twice as long.
     """
-    frames_per_s = FRAMES_PER_CORE * (os.cpu_count() or 1)
-    return frames_per_s * frame_bytes * 8 / (hosts * load)
+    frames_per_s = FRAMES_PER_CORE * len(os.sched_getaffinity(0))
+    slower = (max(hops, _MEASURED_HOPS) + 1) / (_MEASURED_HOPS + 1) * (2 if detours else 1)
+    return frames_per_s * frame_bytes * 8 / (hosts * load * slower)

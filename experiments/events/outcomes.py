@@ -142,12 +142,13 @@ class ResultsNotWritten(Event):
 
 @dataclass(frozen=True)
 class ResultInvalid(Event):
-    """A reason why a result is not valid."""
+    """A reason why a result is not valid, and what to do where the machine was too slow."""
 
     reason: str
+    remedy: str = ""
 
     def __str__(self) -> str:
-        return f"result not valid: {self.reason}"
+        return f"result not valid: {self.reason}{self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -178,9 +179,11 @@ class PointsInvalid(Event):
     invalid: int
     points: int
     folder: Path
+    remedy: str = ""
 
     def __str__(self) -> str:
-        return f"{self.invalid} of {self.points} points are not valid; {self.folder}/points has the reasons"
+        reasons = f"{self.folder}/points has the reasons"
+        return f"{self.invalid} of {self.points} points are not valid; {reasons}{self.remedy}"
 
 
 @dataclass(frozen=True)

@@ -294,7 +294,7 @@ def heading(summary: Summary | SimulationSummary) -> str:
     elif summary.seed != 1:
         text += f", seed {summary.seed}"
     text += _failures_text(summary)
-    return printable(text if summary.fidelity.valid else f"{text} ({INVALID})")
+    return printable(text if summary.fidelity.valid else f"{text} ({INVALID}{summary.remedy})")
 
 
 def _failures_text(summary: Summary | SimulationSummary) -> str:

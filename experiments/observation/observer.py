@@ -24,11 +24,12 @@ from experiments.observation.silences import traffic_silence
 from experiments.observation.timeline import Timeline
 from experiments.results.link_loads import directed_links
 from experiments.results.parts.faults import replan_text
+from experiments.results.text import rate_remedy
 from experiments.session.fabric_session import FabricSession
 from experiments.session.status import TrafficStatus
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
-from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS
+from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS, Evidence, slower_rate_bps, strain
 from experiments.validity.samples import HeldLately
 from topology.addressing import switch_name
 from topology.errors import PolarLabError
@@ -312,10 +313,11 @@ class Observer:
         collective = self._experiment.collective()
         if traffic is None and collective is None:
             return Validity(None, "nothing is measured")
+        rate_bps = self._fabric.options.links.rate_bps
         if self._held:
-            return judged_now(self._held.latest, time.monotonic() - self._held_since_s)
+            return judged_now(self._held.latest, time.monotonic() - self._held_since_s, rate_bps)
         running = traffic or collective
-        return judged_now(self._experiment.held, running.seconds if running else 0.0)
+        return judged_now(self._experiment.held, running.seconds if running else 0.0, rate_bps)
 
 
 def _text_of(event: Event) -> str:
@@ -325,12 +327,13 @@ def _text_of(event: Event) -> str:
     return str(event)
 
 
-def judged_now(held: HeldLately | None, seconds: float) -> Validity:
-    """Returns the judgement of the last second.
+def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validity:
+    """Returns the judgement of the last second, with what to do if the machine was too slow.
 
     Args:
         held: the longest times for which switches held frames in the last second; None if nothing was seen.
         seconds: time since the traffic began.
+        rate_bps: rate of the links.
     """
     if held is None or seconds < _JUDGED_AFTER_S:
         return Validity(None, "not yet judged")
@@ -342,6 +345,8 @@ def judged_now(held: HeldLately | None, seconds: float) -> Validity:
     if rms.frame_times > MOST_HELD_RMS:
         text += f"; {rms.switch} held many at a time, {rms.frame_times:.2f} in the root mean square"
     valid = mean.frame_times <= MOST_HELD and rms.frame_times <= MOST_HELD_RMS
+    strained = strain(Evidence(0.0, held=mean, held_rms=rms))
+    text += rate_remedy(slower_rate_bps(rate_bps, strained), "a lower load")
     return Validity(valid, text, round(mean.frame_times, 3))
 
 

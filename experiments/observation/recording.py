@@ -215,7 +215,8 @@ def _validity(summary: Summary | FailoverSummary) -> Validity:
     fidelity = getattr(summary, "fidelity", None)
     if fidelity is None:
         return Validity(None, "results of a failover are not judged so")
-    reasons = "; ".join(fidelity.reasons) or "nothing spoke against the whole run"
+    reasons = "; ".join(fidelity.reasons) + getattr(summary, "remedy", "")
+    reasons = reasons or "nothing spoke against the whole run"
     held = getattr(fidelity, "held_frame_times_max", None)
     return Validity(fidelity.valid, reasons, None if held is None or math.isnan(held) else held)
 

@@ -148,7 +148,7 @@ class SessionRecorder:
             write_series(self._directory, record)
         self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
         for reason in summary.fidelity.reasons:
-            self._notify(ResultInvalid(reason))
+            self._notify(ResultInvalid(reason, summary.remedy))
 
     def _fault_record(self) -> FaultRecord | None:
         """Returns failures, restorations and the controller's plans; None without any."""

@@ -116,6 +116,6 @@ def _links(results: Run) -> tuple[Section, ...]:
 
 
 def _doubts(summary: Summary) -> str:
-    """Returns the reasons why a result is not valid, as a sentence; empty if it is."""
+    """Returns the reasons why a result is not valid, and the remedy, as a sentence; empty if it is valid."""
     reasons = summary.fidelity.reasons
-    return f"The result is not valid: {readable(list(reasons))}." if reasons else ""
+    return f"The result is not valid: {readable(list(reasons))}{summary.remedy}." if reasons else ""

@@ -44,7 +44,8 @@ def sweep_page(results: Sweep) -> Page:
     table = points_table([(row.cells(), row.valid) for row in rows], varied, _COLUMNS)
     note = (
         f"{len(rows)} points, {sum(row.valid for row in rows)} of them valid, the others in brown and "
-        "crossed out: their details have the reasons. Fractions are of all hosts' injection capacity."
+        f"crossed out: their details have the reasons{results.remedy}. Fractions are of all hosts' injection "
+        "capacity."
     )
     return Page(
         f"{fabric_name(results.manifest)}: a sweep",

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import read_record
+from experiments.doctor.default_rate import MOST_BPS
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
+from experiments.results.sweep_points import read_sweep_manifest
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
     FAILOVER,
+    RULE_RATE,
     RUN,
     STEADY,
     SWEEP,
@@ -23,6 +26,7 @@ from experiments.spec.options import (
 )
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from topology.errors import ParameterError, UsageError
+from topology.links import rate_text
 from topology.registry import family
 
 
@@ -47,7 +51,7 @@ def experiment_again(folder: Path) -> Experiment:
         experiment = _from_settings(content, path)
     values: dict[str, Any] = {}
     if experiment.values.get("link-rate") == AUTO_RATE:
-        values["link-rate"] = _rate_text(content["link_rate_bps"])
+        values["link-rate"] = rate_text(content["link_rate_bps"])
     if experiment.values.get("warmup") == STEADY:
         begun_s = _settled_s(folder)
         if begun_s is not None:  # else nothing was measured to its end, and throughput has to settle anew
@@ -55,6 +59,26 @@ def experiment_again(folder: Path) -> Experiment:
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
     return _with_graph(experiment.overridden(values), folder)
+
+
+def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
+    """Returns a sweep at the link rate of the points that its folder holds, unless it gives a rate itself.
+
+    The default depends on the machine and on the highest load, but all points of a sweep have one rate. A
+    folder that version 0.2.0 wrote at its default resumes as well.
+
+    Args:
+        experiment: the sweep.
+        folder: its folder, which may be empty, missing, or hold something else.
+    """
+    try:
+        held = read_sweep_manifest(folder).sweep
+    except ParameterError:  # nothing to resume; what is wrong with it is reported when it is written
+        return experiment
+    by_rule = held.link_rate_from == RULE_RATE
+    if by_rule or (held.link_rate_from is None and held.link_rate_bps == MOST_BPS):
+        return replace(experiment, settled={"link-rate": rate_text(held.link_rate_bps)})
+    return experiment
 
 
 def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
@@ -73,10 +97,6 @@ def _read(path: Path) -> dict[str, Any]:
     if "name" not in content:
         raise ParameterError(f"{path} is damaged or not of PolarLab")
     return content
-
-
-def _rate_text(rate_bps: int) -> str:
-    return f"{rate_bps / 1000:.15g}kbit"
 
 
 def _settled_s(folder: Path) -> float | None:
@@ -120,7 +140,7 @@ def _setting(option: Option, settings: Mapping[str, Any]) -> Any:
     if value is None and option.table != TOPOLOGY:
         value = settings.get(option.setting or option.key)
     if option.name == "link-rate":
-        return _rate_text(settings["link_rate_bps"])
+        return rate_text(settings["link_rate_bps"])
     if option.name == "warmup" and settings.get("steady"):
         return STEADY
     if option.name == "faults":

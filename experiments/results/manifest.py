@@ -157,7 +157,8 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
 
         Other routings, patterns and loads, and other values of varied keys, only add points.
         """
-        names = sorted({entry.name for entry in fields(self)} - {"routings", "patterns", "loads", "vary"})
+        others = {"routings", "patterns", "loads", "vary", "link_rate_from"}
+        names = sorted({entry.name for entry in fields(self)} - others)
         fixed = [name for name in names if not self.varies(name)]
         return next((name for name in fixed if getattr(self, name) != getattr(other, name)), None)
 

@@ -16,7 +16,8 @@ from experiments.results.parts.flows import FlowSummary
 from experiments.results.parts.host_links import HostLinkSummary
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.results.parts.replications import Replications
-from experiments.spec.programs import NOT_GENERATED
+from experiments.results.text import rate_remedy
+from experiments.spec.programs import NOT_GENERATED, SESSION
 from experiments.spec.settings import FabricSettings
 
 
@@ -140,6 +141,7 @@ class Fidelity:
             than the link can send until the next) for long enough to tell their rate, 1 s at least.
         lost_outside_queues: packets that neither arrived nor were dropped by a queue of a switch or a host or
             lost as asked for, of the whole run, as a fraction of those sent.
+        try_link_rate_bps: lower link rate at which this machine should keep up, in bit/s; absent if it did.
     """
 
     valid: bool
@@ -155,6 +157,7 @@ class Fidelity:
     link_rate_error: float | None = None
     links_saturated: int | None = None
     lost_outside_queues: float | None = None
+    try_link_rate_bps: int | None = omitted()
 
     def doubted(self, *reasons: str) -> Fidelity:
         """Returns the same evidence with further reasons for doubt; valid if there is none at all."""
@@ -305,6 +308,13 @@ class Summary(FabricSettings):
     def generated(self) -> bool:
         """Whether packets were generated; if not, the traffic was that of programs alone."""
         return self.pattern not in NOT_GENERATED
+
+    @property
+    def remedy(self) -> str:
+        """What to do where the machine was too slow, for the end of a message; empty if it was not."""
+        searched = "--link-rate auto" if self.arrivals else ""  # for packets alone
+        other = "a lower load" if self.pattern == SESSION else searched
+        return rate_remedy(self.fidelity.try_link_rate_bps, other)
 
     def doubted(self, *reasons: str) -> Summary:
         """Returns the same result with further reasons not to trust it."""

@@ -26,6 +26,7 @@ from experiments.results.simulation.sweep import (
 from experiments.results.simulation.tables import LATENCY_CYCLES
 from experiments.results.sweep_points import PointRow, point_links, point_rows, read_sweep_manifest
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, read_csv
+from experiments.results.text import rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
@@ -137,6 +138,19 @@ class Sweep(_Results):
         """
         path = self.folder / POINTS_FOLDER / f"{point.name}.json"
         return read_record(path, Summary) if path.exists() else None
+
+    @property
+    def remedy(self) -> str:
+        """What to do where the machine was too slow for points, for the end of a message; may be empty.
+
+        Raises:
+            ParameterError: the result of a point is damaged.
+        """
+        summaries = [self.summary(point) for point, row in self.points.items() if not row.valid]
+        tries = [one.fidelity.try_link_rate_bps for one in summaries if one]
+        lowest = min((rate_bps for rate_bps in tries if rate_bps), default=None)
+        other = "" if "link-rate" in self.manifest.sweep.varied else "--link-rate auto"
+        return rate_remedy(lowest, other)
 
     def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
         """Returns the load of each directed link at a point; none where they are not known.

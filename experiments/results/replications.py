@@ -194,4 +194,5 @@ def _fidelity(summaries: Sequence[Summary]) -> Fidelity:
         link_rate_error=worst("link_rate_error", max, key=abs),
         links_saturated=worst("links_saturated", max),
         lost_outside_queues=worst("lost_outside_queues", max),
+        try_link_rate_bps=worst("try_link_rate_bps", min),
     )

@@ -34,7 +34,7 @@ from traffic.workload.patterns import make_pattern
 # A switch that starts again takes up frames once it has its ports; its rules come within this time.
 _COMES_BACK_S = 3.0
 
-NOT_STEADY = "the throughput had not settled when the warm-up had to end"
+NOT_STEADY = "the throughput had not settled when the warm-up had to end; give a longer --warmup in seconds"
 
 
 def summarise(record: RunRecord) -> Summary:
@@ -226,6 +226,7 @@ def _evidence(record: RunRecord) -> Evidence:
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
+        link_rate_bps=record.fabric.options.links.rate_bps,
     )
 
 

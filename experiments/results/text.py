@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from topology.links import rate_text
 from topology.networkx_graphs import NetworkxTopology
 
 
@@ -19,6 +20,18 @@ def readable(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def rate_remedy(rate_bps: int | None, other: str = "--link-rate auto") -> str:
+    """Returns what to do where the machine was too slow for a result, for the end of a message.
+
+    Args:
+        rate_bps: link rate at which it should keep up; None for no remedy.
+        other: another remedy; empty for none.
+    """
+    if rate_bps is None:
+        return ""
+    return f"; try --link-rate {rate_text(rate_bps)}" + (f" or {other}" if other else "")
 
 
 def hosts_text(name: str, hosts: int) -> str:

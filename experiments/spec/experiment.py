@@ -62,6 +62,7 @@ class Experiment:
         source: its file, which errors name; None where it has none.
         graph: graph of networkx, which stands for the file that `from` names; results keep that file. None of
             any other topology.
+        settled: option -> the value that stands for its default, where the option is not given.
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options contradict
@@ -72,6 +73,7 @@ class Experiment:
     values: Mapping[str, Any]
     source: Source | None = field(default=None, compare=False, repr=False)
     graph: NetworkxTopology | None = field(default=None, compare=False, repr=False)
+    settled: Mapping[str, Given] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         with self._located(self.values):
@@ -187,7 +189,7 @@ class Experiment:
         foreign = {name for name in set(merged) - set(new) if not _applies(known[name], kind, merged)}
         merged = {name: value for name, value in merged.items() if name not in foreign}
         graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
-        return Experiment(kind, merged, self.source and self.source.without(new), graph)
+        return Experiment(kind, merged, self.source and self.source.without(new), graph, self.settled)
 
     @contextlib.contextmanager
     def _located(self, given: Collection[str], *, whole: bool = True) -> Iterator[None]:
@@ -293,7 +295,8 @@ class Experiment:
     @cached_property
     def complete(self) -> Experiment:
         """The same experiment with a value for each option that has a default."""
-        values, kind = dict(self.values), self.declared_kind
+        settled = {name: value for name, value in self.settled.items() if name not in self._varied}
+        values, kind = {**settled, **self.values}, self.declared_kind
         for option in self.options:
             if option.name not in {*values, *self._varied} and option.table != TOPOLOGY:
                 default = option.derived(self, values) if option.derived else option.default_for(kind)
@@ -352,8 +355,11 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
         kind: kind of the experiment.
         values: option -> value.
     """
+    pattern = str(values.get("pattern", ""))
     if kind == SIMULATE:
-        return _simulated_kind(values)
+        from traffic.workload.applications import is_application
+
+        return TRACE if "trace" in values else COLLECTIVE if is_application(pattern) else PACKETS
     if kind != RUN:
         return PACKETS
     if "flow-file" in values:
@@ -365,16 +371,7 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
         return PROGRAMS
     from traffic.workload.collectives.registry import is_collective
 
-    return COLLECTIVE if is_collective(str(values.get("pattern", ""))) else PACKETS
-
-
-def _simulated_kind(values: Mapping[str, Given]) -> str:
-    """Returns the kind of the traffic that options of a simulation ask for."""
-    if "trace" in values:
-        return TRACE
-    from traffic.workload.applications import is_application
-
-    return COLLECTIVE if is_application(str(values.get("pattern", ""))) else PACKETS
+    return COLLECTIVE if is_collective(pattern) else PACKETS
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:

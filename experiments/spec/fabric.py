@@ -8,7 +8,7 @@ from typing import Any
 
 from controller.occupancy.source import NETLINK
 from controller.openflow.frameworks import AUTO
-from experiments.spec.options import AUTO_RATE
+from experiments.spec.options import AUTO_RATE, GIVEN_RATE
 from experiments.spec.settings import FabricSettings
 from routing.registry import routing
 from topology.base import Params, Topology
@@ -32,6 +32,7 @@ class FabricOptions:
         occupancy: source of port occupancies for adaptive routings: `netlink` or `port-statistics`.
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
+        link_rate_from: origin of the links' rate, one of GIVEN_RATE, RULE_RATE and AUTO_RATE.
         local_repair: whether switches hold fast-reroute rules around failed links.
         ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
@@ -47,6 +48,7 @@ class FabricOptions:
     datapath: str
     occupancy: str = NETLINK
     calibrate: bool = False
+    link_rate_from: str = field(default=GIVEN_RATE, compare=False)
     local_repair: bool = True
     ordered_repair: bool = False
     framework: str = AUTO
@@ -66,6 +68,7 @@ class FabricOptions:
             mtu=self.links.mtu,
             link_delay_ms=self.links.delay_ms,
             link_loss=self.links.loss,
+            link_rate_from=self.link_rate_from,
         )
 
 

@@ -38,7 +38,7 @@ SIMULATED = (SIMULATE, SATURATION, SIMULATED_SWEEP)
 _GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
 _SWEEPS = (SWEEP, SIMULATED_SWEEP)  # with lists of routings, patterns and loads
 
-AUTO_RATE, STEADY = "auto", "steady"
+AUTO_RATE, GIVEN_RATE, RULE_RATE, STEADY = "auto", "given", "rule", "steady"
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
 MAX_REPEAT, MAX_SEED, MAX_WORKERS = 1000, 2**63 - 1, 1024
 MAX_CYCLES, MAX_BUFFER_FLITS, MAX_LINK_CYCLES = 10**9, 65_536, 10_000
@@ -140,6 +140,9 @@ def _of_routers(*declared: Option) -> Options:
 _cycles = partial(_whole, least=1, most=MAX_LINK_CYCLES, unit="cycles")
 
 # fmt: off
+_rate = partial(_text, "link-rate", words=(AUTO_RATE,), metavar="RATE", setting="link_rate_bps",
+                text="rate of every port, as 500kbit; auto: the highest that the machine carries",
+                parse=at("topology.links:parse_rate_bps"))
 OPTIONS: tuple[Option, ...] = (
     *_table(TOPOLOGY, _GRAPH, (),
         _text(TOPOLOGY, "family of the topology, or the file of an experiment (.toml)", setting="name",
@@ -149,9 +152,9 @@ OPTIONS: tuple[Option, ...] = (
     *_table("fabric", _FABRIC, (),
         _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P",
                commands=_GRAPH - {"explain"}, varies=False),
-        _text("link-rate", "rate of every port, as 500kbit; auto: the highest that the machine carries",
-              "2Mbit", default_in={FAILOVER: "20Mbit"}, words=(AUTO_RATE,), metavar="RATE",
-              parse=at("topology.links:parse_rate_bps"), setting="link_rate_bps"),
+        _rate(default="2Mbit", default_in={FAILOVER: "20Mbit"}, commands=(UP, FAILOVER)),
+        _rate(derived=at("experiments.doctor.default_rate:default_link_rate"), commands=(RUN, SWEEP),
+              default_text="2Mbit, or less where generated traffic is too much for the machine"),
         _whole("queue", "capacity of every port's queue", 32, 1, MAX_QUEUE_PACKETS, unit="packets",
                setting="queue_packets"),
         _whole("mtu", "maximum transmission unit of every port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes",
@@ -170,8 +173,7 @@ OPTIONS: tuple[Option, ...] = (
         _text("datapath", "Open vSwitch datapath", "auto", choices=at("emulation.requirements:DATAPATHS"),
               setting="datapath_asked", varies=False),
         _text("framework", "controller framework", "auto", default_text="auto: ryu where it is installed",
-              choices=at("controller.openflow.frameworks:CHOICES"), setting="framework_asked",
-              varies=False),
+              choices=at("controller.openflow.frameworks:CHOICES"), setting="framework_asked", varies=False),
         _text("occupancy", "source of port occupancies for adaptive routings", "netlink", metavar="SOURCE",
               choices=at("controller.occupancy.source:SOURCES"), setting="occupancy_asked"),
     ),
@@ -198,9 +200,8 @@ OPTIONS: tuple[Option, ...] = (
                 derived=at("experiments.spec.warmup:default_warmup"),
                 default_text=f"{STEADY}; with --faults and for TCP flows the time in which three full queues "
                 "drain, 2 s at least"),
-        _text("arrivals", "distribution of a host's packets over time", "poisson",
-              commands=(RUN, SWEEP, *SIMULATED),
-              choices=at("traffic.workload.arrivals:ARRIVALS"), kinds=(PACKETS,),
+        _text("arrivals", "distribution of a host's packets over time", "poisson", kinds=(PACKETS,),
+              commands=(RUN, SWEEP, *SIMULATED), choices=at("traffic.workload.arrivals:ARRIVALS"),
               default_in=dict.fromkeys(SIMULATED, "bernoulli")),
         _whole("cycles", "length of the measured window; a link passes a flit a cycle", 3000, 1, MAX_CYCLES,
                unit="cycles", commands=SIMULATED, kinds=(PACKETS,), setting="window_cycles"),
@@ -323,8 +324,7 @@ OPTIONS: tuple[Option, ...] = (
               parse=at("experiments.spec.variations.values:check_variation")),
         _text("vary", "further values to go over, as cycles=3000,10000 or virtual-channels=4,8; several "
               "times for several keys. KEY is an option of traffic, or of simulated routers but for "
-              "flow-control, "
-              "ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
+              "flow-control, ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SIMULATED_SWEEP,),
               known=at("experiments.spec.variations.keys:known_simulated_keys"),
               parse=at("experiments.spec.variations.values:check_simulated_variation")),

@@ -22,9 +22,11 @@ from experiments.spec.options import (
     COLLECTIVE,
     FAILOVER,
     FLOWS,
+    GIVEN_RATE,
     KINDS,
     PROGRAMS,
     REPLAY,
+    RULE_RATE,
     RUN,
     SIMULATED,
     SIMULATED_SWEEP,
@@ -131,6 +133,14 @@ def specification(experiment: Experiment) -> Specification:
     return Session(fabric, parse_captures(values.get("pcap", ()), fabric.topology, fabric.hosts))
 
 
+def _origin_of_rate(experiment: Experiment, rate: str) -> str:
+    """Returns the origin of a link rate, as results name it; one that varies was given."""
+    if rate == AUTO_RATE:
+        return AUTO_RATE
+    left_out = experiment.complete.values.keys() - experiment.values.keys()
+    return RULE_RATE if "link-rate" in left_out else GIVEN_RATE
+
+
 def default_folder(chosen: Specification) -> Path:
     """Returns the output directory of an experiment that names none; that of a sweep goes on."""
     fabric: FabricOptions | SimulatedFabric = chosen.fabric
@@ -142,9 +152,11 @@ def default_folder(chosen: Specification) -> Path:
         return DEFAULT_RESULTS / plain_name("simulated-sweep", *family, fabric.hosts, *keys)
     if isinstance(chosen, Sweep):
         links = chosen.fabric.links
-        rate = AUTO_RATE if chosen.fabric.calibrate else f"{links.rate_bps / 1000:g}kbit"
+        origin = chosen.fabric.link_rate_from
+        # A sweep whose rate was left out goes on at it where other loads or processors would have another.
+        rate = {AUTO_RATE: [AUTO_RATE], RULE_RATE: []}.get(origin, [f"{links.rate_bps / 1000:g}kbit"])
         keys = [variation.key for variation in chosen.sweep.vary]
-        return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, rate, *keys)
+        return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, *rate, *keys)
     words = ("failover", *family, fabric.routing)
     if isinstance(chosen, Simulation):
         traffic = chosen.traffic
@@ -187,6 +199,7 @@ def fabric_options(experiment: Experiment, values: Values) -> FabricOptions:
         topology=experiment.topology,
         links=links,
         calibrate=values["link-rate"] == AUTO_RATE,
+        link_rate_from=_origin_of_rate(experiment, values["link-rate"]),
         experiment=kept_content(experiment) if experiment.kind in KINDS else None,
     )
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from experiments.results.model import Fidelity
 from experiments.validity.samples import Held
+from topology.links import MIN_RATE_BPS, even_rate_bps
 
 # Longest time for which a switch may hold frames beyond its queues, in times of a frame on a link: the mean
 # and the root mean square in its worst second, and the mean over all switches and seconds. docs/validity.md
@@ -19,6 +20,10 @@ MOST_STOLEN = 0.2
 MOST_RATE_ERROR = 0.05
 # A frame may be lost in a queue; a frame that is lost elsewhere is the machine's failure, not the fabric's.
 MOST_LOST_ELSEWHERE = 0.01
+
+# Strain to aim at: a longer run has worse seconds than a short one. It grows as a power of the link rate:
+# frames get shorter, and switches wait longer for a processor.
+AIM_STRAIN, USUAL_POWER = 0.45, 2.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Evidence:
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
         link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
         scheduled: whether packets had times at which to be sent.
+        link_rate_bps: rate of the links; None if no other rate is to be suggested.
     """
 
     packet_ms: float
@@ -54,6 +60,7 @@ class Evidence:
     lost_elsewhere: int | None = None
     link_loss_doubt: str | None = None
     scheduled: bool = True
+    link_rate_bps: int | None = None
 
     @property
     def worst_rate_error(self) -> float | None:
@@ -88,7 +95,7 @@ def judge(evidence: Evidence) -> Fidelity:
     if evidence.holds_observed and held is None:
         reasons.append("how long switches held frames was not observed")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
-        reasons.append("nothing was sent in the measured window")
+        reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
     if evidence.link_loss_doubt is not None:
         reasons.append(evidence.link_loss_doubt)
     return Fidelity(
@@ -105,6 +112,8 @@ def judge(evidence: Evidence) -> Fidelity:
         link_rate_error=_rounded(evidence.worst_rate_error, 4),
         links_saturated=None if evidence.rate_errors is None else len(evidence.rate_errors),
         lost_outside_queues=_rounded(evidence.share_lost_elsewhere, 5),
+        try_link_rate_bps=evidence.link_rate_bps
+        and slower_rate_bps(evidence.link_rate_bps, strain(evidence)),
     )
 
 
@@ -118,6 +127,21 @@ def strain(evidence: Evidence) -> float:
         0 for a machine that does everything at once; above 1 a run is not valid.
     """
     return max((measure.value / measure.most for measure in _measures(evidence)), default=0.0)
+
+
+def slower_rate_bps(rate_bps: int, strained: float) -> int | None:
+    """Returns the link rate at which the machine should keep up, or None if it does already.
+
+    Args:
+        rate_bps: the present rate.
+        strained: the strain of the machine at that rate, as `strain` returns it.
+
+    Returns:
+        A round rate, half of the present one at most; None also if there is no slower one.
+    """
+    if strained <= 1 or rate_bps <= MIN_RATE_BPS:
+        return None
+    return even_rate_bps(rate_bps * min(0.5, (AIM_STRAIN / strained) ** (1 / USUAL_POWER)))
 
 
 def _measures(evidence: Evidence) -> Iterator[_Measure]:

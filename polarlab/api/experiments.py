@@ -124,9 +124,11 @@ def sweep(  # noqa: PLR0913  # places, page and experiment
             if value is not None:
                 raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
         _require_machine()
+        from experiments.results.again import at_held_rate
         from experiments.sweep import run_sweep
         from polarlab.web.shown import shown
 
+        one = cast(SweepSpecification, at_held_rate(request, folder).resolve())
         with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
             measured = run_sweep(one.points, one.sweep, folder, notify, watching)
         progress(PointsMeasured(measured, folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,20 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
     return Experiment(kind, {TOPOLOGY: topology.name, **topology.params, **options})
 
 
+def demonstration(fabric: Experiment, load: float) -> tuple[Experiment, float]:
+    """Returns the request of a fabric that this machine carries with some traffic, and the traffic's load.
+
+    Args:
+        fabric: request of the fabric.
+        load: load of the traffic, for which a fabric without a link rate gets its default; it is lower on
+            links of a given rate that are too fast for the machine.
+    """
+    from experiments.doctor.default_rate import carried_load, default_of_fabric  # which load numpy
+
+    request = replace(fabric, settled={"link-rate": default_of_fabric(fabric, load)})
+    return request, carried_load(request, load)
+
+
 def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str | None = None) -> Experiment:
     """Returns the experiment of traffic on a fabric that is up.
 
@@ -118,4 +133,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    return Experiment(RUN, {**given, **options}, graph=fabric.graph)
+    settled = {"link-rate": fabric.complete.values["link-rate"]}  # not the default of the traffic
+    return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

@@ -190,8 +190,8 @@ class Run(_Repeated, opened.Run):
             "latency_p99_ms": summary.latency_ms.p99,
         }
         shown = {name: _number(value) for name, value in values.items() if value is not None}
-        reasons = summary.fidelity.reasons
-        return {**shown, "valid": "no: " + "; ".join(reasons) if reasons else "yes"}
+        doubts = "; ".join(summary.fidelity.reasons) + summary.remedy
+        return {**shown, "valid": f"no: {doubts}" if doubts else "yes"}
 
 
 class Simulation(_Repeated, opened.Simulation):

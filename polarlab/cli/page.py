@@ -12,20 +12,21 @@ from polarlab.process import Terminated
 from polarlab.web.address import WebAddress, parse_address, web_address
 
 WEB = "web"  # the demonstration of this name
-# Its fabric, where nothing else is asked for: links that probes of 10 ms hardly load, and gentle traffic.
+# Its fabric, where nothing else is asked for, and gentle traffic.
 _DEMO_FABRIC = ("polarfly", "--q", "5")
-_DEMO_OPTIONS = {"--link-rate": "10Mbit", "--routing": "ugal-pf", "--web": ""}
-DEMO_PATTERN, DEMO_LOAD = "uniform", 0.02
+_DEMO_OPTIONS = {"--routing": "ugal-pf", "--web": ""}
+DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # less where links are faster than the machine
 
 
 DEMO_HELP = f"""usage: polarlab demo web [NAME PARAMETERS] [OPTIONS]
 
-a fabric on the live page in the browser, with gentle traffic ({DEMO_PATTERN} at {DEMO_LOAD:g}), until
+a fabric on the live page in the browser, with gentle traffic ({DEMO_PATTERN} at up to {DEMO_LOAD:g}), until
 Ctrl-C takes it down (root)
 
 Without NAME it is ER_5 (polarfly --q 5). It has all options of `polarlab up` but --exec, these
 with other defaults:
-  --link-rate RATE      rate of every port (default {_DEMO_OPTIONS["--link-rate"]})
+  --link-rate RATE      rate of every port (default 2Mbit, or less where the traffic is too much for
+                        the machine)
   --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
   --web-open            no token, for all users of this machine

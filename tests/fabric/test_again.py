@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections import Counter
 
 import pytest
@@ -48,6 +49,22 @@ def sent_bytes(folder):
 
 def summary(folder):
     return json.loads((folder / "summary.json").read_text())
+
+
+@pytest.mark.slow
+def test_a_default_link_rate_is_kept(tmp_path):
+    """By fewer processors it would be lower, as long as it is not the highest default anyway."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    words = ["run", "polarfly", "--q", "2", "--hosts", "4", "--load", "0.9", *SHORT, "--json"]
+    done = polarlab(*words, "--out", str(first))
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["link_rate_from"] == manifest(first)["link_rate_from"] == "rule"
+    alone = str(min(os.sched_getaffinity(0)))
+    done = completed(["taskset", "-c", alone, POLARLAB, "run", "--again", str(first), "--out", str(second)])
+    assert done.returncode == 0, done.stderr
+    rates = [summary(folder)["link_rate_bps"] for folder in (first, second)]
+    assert rates[0] == rates[1] == manifest(second)["link_rate_bps"]
 
 
 def measured_twice(tmp_path, command, *words, status_of=lambda _folder: 0):

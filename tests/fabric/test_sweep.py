@@ -72,6 +72,22 @@ def test_a_sweep_does_not_touch_the_folder_of_a_run(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
+def test_a_sweep_without_a_link_rate_keeps_the_one_that_it_has(tmp_path):
+    out = tmp_path / "sweep"
+    words = ["sweep", "polarfly", "--q", "2", "--hosts", "2", "--warmup", "0.3", "--duration", "0.5"]
+    words += ["--routings", "min", "--patterns", "uniform", "--out", str(out)]
+    for loads in ("0.05", "0.05,0.9"):  # which alone has a lower rate
+        done = polarlab(*words, "--loads", loads)
+        assert done.returncode == 0, done.stderr
+    summaries = [json.loads(path.read_text()) for path in sorted(out.glob("points/*.json"))]
+    assert [one["load"] for one in summaries] == [0.05, 0.9]
+    first, second = [(one["link_rate_bps"], one["link_rate_from"]) for one in summaries]
+    assert first == second
+    assert first[1] == "rule"
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert (manifest["link_rate_bps"], manifest["link_rate_from"]) == first
+
+
 RUN = ("run", "polarfly", "--q", "2", "--link-rate", "500kbit", "--load", "0.3", "--json")
 
 
@@ -81,7 +97,7 @@ def test_strict_makes_an_invalid_run_a_negative_result(tmp_path):
     done = polarlab(*RUN, *flood, "--duration", "0.5", "--strict", "--out", str(tmp_path / "run"))
     assert done.returncode == 1
     assert not json.loads(done.stdout)["fidelity"]["valid"]
-    assert "result not valid" in done.stderr
+    assert any("result not valid" in line and "try --link-rate " in line for line in done.stderr.splitlines())
 
 
 @pytest.mark.slow
@@ -111,6 +127,7 @@ def test_the_command_calibrates_as_a_user_asks_it_to(tmp_path):
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     assert summary["link_rate_bps"] > 300_000
+    assert summary["link_rate_from"] == "auto"
     assert summary["accepted"] == pytest.approx(0.3, rel=0.2)
 
 

@@ -113,7 +113,7 @@ def flow_doubts(flows: FlowSummary | None) -> list[str]:
         return []
     return [
         f"{flows.below_ideal:.1%} of the completed flows have a slowdown below {BELOW_IDEAL:g}: the times of "
-        "the empty fabric were measured too long, on a busy machine"
+        "the empty fabric were measured too long, on a busy machine; give a lower --link-rate"
     ]
 
 

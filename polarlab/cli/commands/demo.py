@@ -52,11 +52,14 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def show(arguments: argparse.Namespace) -> Status:
     """Launches a fabric with gentle traffic and the live page, until Ctrl-C."""
+    from polarlab.api.requests import demonstration
+
     with ConsoleProgress() as progress:
         web = page_address(arguments)
-        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
+        request, load = demonstration(arguments.experiment, DEMO_LOAD)
+        fabric = polarlab.Fabric(request, progress=EveryEvent(progress), web=web)
         with fabric:
-            fabric.start_traffic(DEMO_PATTERN, DEMO_LOAD)
+            fabric.start_traffic(DEMO_PATTERN, load)
             progress(PageShown(str(fabric.url)))
             progress.rest()
             wait_for_the_end()

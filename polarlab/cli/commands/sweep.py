@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> Status:
         points = [held[point] for point in chosen.sweep.points()]
         invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated ones always are
         if invalid:
-            progress(PointsInvalid(invalid, len(points), out))
+            remedy = results.remedy if isinstance(results, polarlab.Sweep) else ""
+            progress(PointsInvalid(invalid, len(points), out, remedy))
     if arguments.json:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})

@@ -59,7 +59,7 @@ def test_a_settled_rate_and_window_stand_for_auto_and_steady(tmp_path):
     for name, begun_s in (("seed-1", 7.25), ("seed-2", 3.5)):
         records.write(folder / name, "summary.json", records.summary(warmup_s=begun_s))
     values = experiment_again(folder).values
-    assert (values["link-rate"], values["warmup"]) == ("1234.567kbit", 7.25)
+    assert (values["link-rate"], values["warmup"]) == ("1.234567Mbit", 7.25)
     assert experiment_again(folder).resolve().fabric.links.rate_bps == 1_234_567
 
 

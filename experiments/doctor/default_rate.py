@@ -1,0 +1,142 @@
+"""Default link rate: one at which this machine carries the traffic that an experiment generates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from experiments.doctor.capacity import link_rate_bps
+from experiments.spec.option import Given
+from experiments.spec.options import (
+    COLLECTIVE,
+    DEFAULT_LOAD,
+    PACKETS,
+    RUN,
+    SWEEP,
+    default_frame_bytes,
+    option_of,
+)
+from experiments.spec.variations.texts import SHORT_FORMS
+from experiments.spec.variations.values import listed_values, read_variations
+from routing.registry import routing
+from topology.links import DEFAULT_MTU, even_rate_bps, parse_rate_bps, rate_text
+from traffic.wire.layout import ETHERNET_BYTES
+
+if TYPE_CHECKING:
+    from experiments.spec.experiment import Experiment
+    from topology.base import Topology
+
+MOST_BPS = 2_000_000  # the default of traffic that nothing paces: programs, TCP flows
+
+
+class Demand(NamedTuple):
+    """Traffic that a machine has to carry; of a sweep, the most demanding values of all points.
+
+    Attributes:
+        senders: number of hosts that send.
+        load: offered load, 0 to 1 of their capacity.
+        frame_bytes: length of the frames.
+        detours: whether packets may take longer paths than the shortest.
+    """
+
+    senders: int
+    load: float
+    frame_bytes: int
+    detours: bool
+
+
+def default_link_rate(experiment: Experiment, values: Mapping[str, Given]) -> Given:
+    """Returns the link rate of a run or a sweep where none is given, as a text.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, as given.
+
+    Raises:
+        UsageError: a value is outside its domain.
+    """
+    if experiment.kind != SWEEP and experiment.traffic_kind not in (PACKETS, COLLECTIVE):
+        return rate_text(MOST_BPS)
+    return rate_text(default_rate_bps(experiment.topology, _demand(experiment, values)))
+
+
+def default_rate_bps(topology: Topology, demand: Demand) -> int:
+    """Returns the greatest of 1, 2, 5 x 10^n bit/s that is at most MOST_BPS and that the machine carries.
+
+    Args:
+        topology: graph of the routers.
+        demand: the traffic.
+    """
+    return even_rate_bps(min(MOST_BPS, carried_rate_bps(topology, demand)))
+
+
+def carried_rate_bps(topology: Topology, demand: Demand) -> float:
+    """Returns the link rate in bit/s at which the machine carries traffic, by rule of thumb.
+
+    Args:
+        topology: graph of the routers.
+        demand: the traffic.
+    """
+    hops = topology.average_path_length if topology.routers > 1 else 0.0
+    return link_rate_bps(
+        max(1, demand.senders), demand.load, demand.frame_bytes, hops, detours=demand.detours
+    )
+
+
+def default_of_fabric(fabric: Experiment, load: float) -> str:
+    """Returns the default link rate of a fabric for generated traffic, as a text.
+
+    Args:
+        fabric: request of the fabric.
+        load: load of the traffic.
+    """
+    return rate_text(default_rate_bps(fabric.topology, _demand_on(fabric, load)))
+
+
+def carried_load(fabric: Experiment, most: float) -> float:
+    """Returns the highest load, in steps of 0.01, that the machine carries on a fabric by rule of thumb.
+
+    Args:
+        fabric: request of the fabric.
+        most: highest load to return.
+    """
+    rate_bps = parse_rate_bps(str(fabric.complete.values["link-rate"]))
+    carried = carried_rate_bps(fabric.topology, _demand_on(fabric, 1.0)) / rate_bps
+    return most if carried >= most else max(0.01, math.floor(100 * carried) / 100)
+
+
+def _demand_on(fabric: Experiment, load: float) -> Demand:
+    values = fabric.complete.values
+    frame_bytes = default_frame_bytes(values["mtu"])
+    hosts = fabric.topology.endpoints(values["hosts"])
+    return Demand(hosts, load, frame_bytes, takes_detours(values["routing"]))
+
+
+def takes_detours(*routings: str) -> bool:
+    """Returns whether packets of any of some routings may take longer paths than the shortest."""
+    return not all(routing(name).shortest for name in routings)
+
+
+def _demand(experiment: Experiment, given: Mapping[str, Any]) -> Demand:
+    mtu, senders = given.get("mtu", DEFAULT_MTU), experiment.topology.endpoints(given["hosts"])
+    frame_bytes = given.get("frame-bytes", default_frame_bytes(mtu))
+    if experiment.kind == SWEEP:
+        return _demand_of_sweep(given, senders, frame_bytes)
+    detours = takes_detours(given.get("routing", option_of("routing", RUN).default))
+    if experiment.traffic_kind == COLLECTIVE:  # the links of its ranks are full
+        frame_bytes = given.get("frame-bytes", mtu + ETHERNET_BYTES)
+        return Demand(given.get("ranks") or senders, 1.0, frame_bytes, detours)
+    return Demand(senders, given.get("load", DEFAULT_LOAD), frame_bytes, detours)
+
+
+def _demand_of_sweep(given: Mapping[str, Any], senders: int, frame_bytes: int) -> Demand:
+    """Returns the most demanding values of all points."""
+    varied = {variation.key: variation.values for variation in read_variations(given.get("vary", ()))}
+
+    def listed(key: str) -> tuple[Any, ...]:
+        name = SHORT_FORMS[key]
+        return varied.get(key) or listed_values(key, given.get(name, option_of(name, SWEEP).default))
+
+    lengths: tuple[Any, ...] = varied.get("frame-bytes", (frame_bytes,))
+    return Demand(senders, max(listed("load")), min(lengths), takes_detours(*listed("routing")))
