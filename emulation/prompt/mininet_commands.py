@@ -16,7 +16,7 @@ from mininet.log import output
 from emulation.node_shell import LastingNode
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
-from emulation.subprocesses import answer, in_namespaces_of
+from emulation.subprocesses import answer
 from topology.errors import UsageError
 
 _WAIT_S = 30  # for switches to connect
@@ -159,8 +159,7 @@ class _Pinger:
 
     def cmd(self, command: str) -> str:
         """Runs a command in the namespaces of the host, and returns its output."""
-        self._host.check_shell()  # whose process keeps the namespaces
-        return answer(in_namespaces_of(self._host.pid, command.split()))
+        return answer(command.split(), begin=self._host.start_program)
 
     def __str__(self) -> str:
         return self.name

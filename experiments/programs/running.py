@@ -66,6 +66,7 @@ class RunningPrograms:
     def __enter__(self) -> RunningPrograms:
         if self._options.programs:
             (self._folder / FOLDER).mkdir(parents=True, exist_ok=True)
+            self._opened.enter_context(self._fabric.network.working_folders_in(self._folder))
             self._supervisor = self._opened.enter_context(ProgramSupervisor())
             try:
                 self._start_servers()
@@ -160,7 +161,7 @@ class RunningPrograms:
     def _start(self, place: int, program: Program) -> None:
         name = f"{place + 1}-{program.host}"
         self._running[place] = self._supervisor.start(
-            self._fabric.network[program.host].pid,
+            self._fabric.network[program.host].start_program,
             program.command,
             self._folder / FOLDER / f"{name}.out",
             self._folder / FOLDER / f"{name}.err",

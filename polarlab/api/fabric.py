@@ -256,7 +256,8 @@ class Fabric(SessionVerbs):
             nearest = hint(name, (*self.hosts, *self.switches))
             raise ParameterError(f"host must be one of {names}, got {name!r}{nearest}")
         address = next((format_ip(host.ip) for host in self.session.fabric.hosts if host.name == name), "")
-        return Host(name, address, network[name].pid, network.run_dir, self._supervisor)
+        node = network[name]
+        return Host(name, address, node.pid, node.start_program, network.run_dir, self._supervisor)
 
     # ---- measurements ----
 
