@@ -240,9 +240,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.switches, self.hosts, self.links = [], [], []
 
     def ended_processes(self) -> list[str]:
-        """Returns the switches' programs and the nodes' shells that have ended, each described."""
+        """Returns the switches' programs, the nodes' shells and the hosts that have ended, each described."""
         shells = [f"the shell of {node.name}" for node in self.nodes_without_shell()]
-        return self.ended_programs() + shells
+        hosts = [f"the first process of {host.name}" for host in self.hosts if host.ended]
+        return self.ended_programs() + shells + hosts
 
     def ended_programs(self) -> list[str]:
         """Returns the switches' programs that have ended by themselves, each described."""
@@ -264,13 +265,12 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     @contextlib.contextmanager
     def working_folders_in(self, results: Path) -> Iterator[None]:
         """Keeps the working folders of hosts in a folder of results during the block."""
-        if self.spaces:
-            self.spaces.keep_in(results)
+        before = self.spaces.keep_in(results) if self.spaces else None
         try:
             yield
         finally:
             if self.spaces:
-                self.spaces.keep_in(None)
+                self.spaces.keep_in(before)
 
     def namespace_pids(self) -> dict[str, int]:
         """Returns the id of a process in each host's network namespace, by host name."""

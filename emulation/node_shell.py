@@ -177,13 +177,9 @@ class LastingNode(Node):  # type: ignore[misc]
         self._close_shell()
         self._renewing = True  # the namespaces are entered, not made
         try:
-            self.start_again()
+            self.startShell()
         finally:
             self._renewing = False
-
-    def start_again(self) -> None:
-        """Starts the shell, in the namespaces that the node has."""
-        self.startShell()
 
     def end_shell(self) -> None:
         """Kills the shell and the programs that it started; its node stays."""
@@ -337,7 +333,7 @@ class LastingNode(Node):  # type: ignore[misc]
     def start_shell_program(
         self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]
     ) -> Any:
-        """Starts the program of the shell, with variables added to its environment; see `subprocess.Popen`."""
+        """Starts the program of the shell as `subprocess.Popen`, with variables added to its environment."""
         start = partial(super()._popen, shell, env={**os.environ, **environment}, **options)
         if self._renewing:
             return in_namespaces_of_files(self._namespaces.values(), start)
@@ -348,11 +344,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
-        """Opens a process that the shell started, by its number there, as a file that stands for it.
-
-        Raises:
-            ProcessLookupError: it has ended.
-        """
+        """Opens a process that the shell started, by its number there; ProcessLookupError if it has ended."""
         return os.pidfd_open(number)
 
     @property

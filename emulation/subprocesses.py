@@ -39,17 +39,24 @@ def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]
 
 
 def process_mark(pid: int) -> str:
-    """Returns the mark of processes that a process starts: its number and its start, as `4711:123456`.
+    """Returns the mark of processes that a process starts, as `4711:123456:pid:[4026531836]`.
 
-    Another process may get the number later, but not with this start. Empty if it has ended.
+    It has the process's number, its start and its namespace of processes: another one may get the number
+    later, but not with this start. Empty if it has ended.
     """
     try:
         stat = Path("/proc", str(pid), "stat").read_bytes()
+        namespace = process_namespace(pid)
     except OSError:
         return ""
     # The state is the first field after the command, which may itself have blanks and brackets.
     state, *fields = stat.rpartition(b")")[2].split()
-    return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}"
+    return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}:{namespace}"
+
+
+def process_namespace(pid: int) -> str:
+    """Returns the namespace of processes in which a process is; OSError if it has ended."""
+    return os.readlink(f"/proc/{pid}/ns/pid")
 
 
 def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:

@@ -29,6 +29,7 @@ from emulation.kernel.system_calls import (
     adopt_orphans,
     call,
     keep_mounts_private,
+    leave_keys,
     refuse_new_rights,
 )
 
@@ -75,6 +76,7 @@ class Keeper:
         self._description = description
         adopt_orphans()
         refuse_new_rights()
+        leave_keys()
         os.umask(_UMASK)
         self._proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         self._files = HostFiles(description.folder, description.files)

@@ -11,7 +11,8 @@ from typing import Any
 
 from emulation.hosts.spaces import HostSpace
 from emulation.node_shell import LastingNode
-from emulation.prompt.process_state import children
+from emulation.prompt.process_state import children, is_ending
+from emulation.subprocesses import CommandError
 
 
 class SpacedNode(LastingNode):
@@ -22,12 +23,16 @@ class SpacedNode(LastingNode):
     """
 
     space: HostSpace | None = None
+    pid: int
+    master: int
+    slave: int
     _terminal_name = ""
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Starts the shell; if the node has a space, it starts only when it is used."""
-        if self.space is None:
+        if self.space is None or self._renewing:
             super().startShell(mnopts)
+            self.pid = self.space.pid if self.space else self.pid
             return
         self.pid, self.shell, self.stdin, self.stdout = self.space.pid, None, None, None
         self.readbuf, self.waiting, self.execed = "", False, False
@@ -38,20 +43,36 @@ class SpacedNode(LastingNode):
         if self.space and self.shell is None:
             self._renewing = True  # its namespaces are there
             try:
-                self.start_again()
+                self.startShell()
             finally:
                 self._renewing = False
-
-    def start_again(self) -> None:
-        """Starts the shell, in the namespaces that the node has."""
-        super().startShell()
-        if self.space:
-            self.pid = self.space.pid
 
     def guard_shell(self) -> None:
         """Keeps commands from changing the shell's prompt, as LastingNode's."""
         self.use_shell()
         super().guard_shell()
+
+    def check_shell(self) -> None:
+        """Raises ShellEnded if the shell has ended, and CommandError if the node has."""
+        if self.ended:
+            self.waiting = False
+            raise CommandError(f"{self.name} has ended, as its first process was killed")
+        super().check_shell()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the node's space has ended, with all that ran there."""
+        return self.space is not None and is_ending(self.space.pid)
+
+    @property
+    def shell_ended(self) -> bool:
+        """Whether the shell has ended and can be started again."""
+        return super().shell_ended and not self.ended
+
+    def cmd(self, *words: Any, **options: Any) -> Any:
+        """Runs a command to its end, as LastingNode's."""
+        self.use_shell()
+        return super().cmd(*words, **options)
 
     def sendCmd(self, *words: Any, **options: Any) -> None:
         """Sends a command to the shell, as Mininet's."""

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from emulation.hosts.file_system import HOME
-from emulation.hosts.identity import host_root
+from emulation.hosts.identity import Identity, host_root
 from emulation.hosts.keeper import FAILED, Description
 from emulation.hosts.terminal import Terminal, open_terminal
 from emulation.hosts.working_folder import make_working_folder
 from emulation.kernel.namespaces import MOUNTS, PROCESSES, in_namespaces
-from emulation.kernel.system_calls import attach, detach, folder_to_attach
+from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
 from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
 from topology.errors import MachineError
 
@@ -82,13 +82,16 @@ class HostSpaces:
             self._spaces[first] = HostSpace(self, first, int(rest))
         return self._spaces[name]
 
-    def keep_in(self, folder: Path | None) -> None:
+    def keep_in(self, folder: Path | None) -> Path | None:
         """Sets the folder of results in which working folders of hosts are kept from now on.
 
-        Empty ones that were kept before are removed.
+        Empty ones of the folder before are removed.
 
         Args:
             folder: the folder; None to keep none.
+
+        Returns:
+            The folder before.
         """
         kept, self._kept = self._kept, folder
         if kept is not None:
@@ -97,6 +100,7 @@ class HostSpaces:
                     (kept / FOLDER / name).rmdir()
             with contextlib.suppress(OSError):
                 (kept / FOLDER).rmdir()
+        return kept
 
     def open_working_folder(self, name: str) -> int:
         """Opens the working folder of a host, which it makes if need be.
@@ -158,15 +162,11 @@ class HostSpace:
         try:
             self._open_folder()
             # The program has its number in the host's namespace of processes from the beginning.
-            process = in_namespaces(self.pid, lambda: subprocess.Popen(command, **options), PROCESSES)
+            return in_namespaces(self.pid, lambda: _start(command, identity, options), PROCESSES)
         except OSError as error:
             raise CommandError(
                 f"`{' '.join(argv)}` cannot be started on {self._name}: {error.strerror}"
             ) from error
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe:  # programs may open /dev/stdout
-                os.fchown(pipe.fileno(), *identity)
-        return process
 
     def open_terminal(self) -> Terminal:
         """Opens a new terminal of the host.
@@ -194,6 +194,12 @@ class HostSpace:
             in_namespaces(self.pid, lambda: _replace_home(tree, present=before is not None), MOUNTS)
         finally:
             os.close(tree)
+
+
+def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) -> subprocess.Popen[Any]:
+    """Starts a program, whose pipes have an owner who may open them, as /dev/stdout."""
+    with making_files_as(*owner):
+        return subprocess.Popen(command, **options)
 
 
 def _replace_home(tree: int, *, present: bool) -> None:

@@ -21,6 +21,7 @@ from emulation.kernel.system_calls import (
     CLONE_NEWPID,
     call,
     keep_mounts_private,
+    leave_keys,
     mount,
 )
 
@@ -67,7 +68,7 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
     return _away(lambda: _enter(descriptors), action)
 
 
-def _away(enter: Callable[[], None], action: Callable[[], _Result]) -> _Result:
+def _away(enter: Callable[[], object], action: Callable[[], _Result]) -> _Result:
     """Returns the result of an action after another one that enters its namespaces."""
     return _thread().submit(_act, enter, action, os.getcwd()).result()
 
@@ -79,12 +80,13 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _prepare_thread() -> None:
+    leave_keys()
     call("unshare", CLONE_FS)  # threads share a working directory, with which no mounts can be entered
     _home.extend(os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in ("net", "mnt", "pid"))
     _home.append(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
 
 
-def _act(enter: Callable[[], None], action: Callable[[], _Result], folder: str) -> _Result:
+def _act(enter: Callable[[], object], action: Callable[[], _Result], folder: str) -> _Result:
     try:
         enter()
         with contextlib.suppress(OSError):  # the folder is hidden there

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import platform
 import struct
+from collections.abc import Iterator
 
 CLONE_FS, CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x200, 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -16,6 +19,8 @@ _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 # Numbers of calls without a function in the C library; these three are the same on all architectures.
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
 _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -91,6 +96,25 @@ def attach(tree: int, place: str) -> None:
 def refuse_new_rights() -> None:
     """Keeps this thread, and all that it starts, from gaining rights by setuid programs, for good."""
     call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def making_files_as(user: int, group: int) -> Iterator[None]:
+    """Gives the files and pipes that this thread makes during the block to somebody else."""
+    before = _libc.setfsgid(group), _libc.setfsuid(user)
+    try:
+        yield
+    finally:
+        _libc.setfsuid(before[1])
+        _libc.setfsgid(before[0])
+
+
+def leave_keys() -> None:
+    """Gives this thread, and all that it starts, a session keyring in which no key can be put or found."""
+    if number := _KEYCTL.get(platform.machine()):
+        with contextlib.suppress(OSError):  # the kernel has no keys
+            call("syscall", number, _KEYCTL_JOIN_SESSION_KEYRING, None)
+            call("syscall", number, _KEYCTL_SETPERM, _SESSION_KEYRING, 0)
 
 
 def adopt_orphans() -> None:

@@ -14,6 +14,7 @@ import mininet.cli
 from mininet.log import output
 
 from emulation.node_shell import LastingNode
+from emulation.nodes import FabricHost
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
 from emulation.subprocesses import answer
@@ -119,6 +120,8 @@ class FabricCLI(NodeCLI):
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
         if line.partition(" ")[0] not in self.mn:
             raise UsageError(f"x needs the name of a node, got {line.strip() or 'none'}")
+        if isinstance(node := self.mn[line.partition(" ")[0]], FabricHost) and node.space:
+            raise UsageError("x of a host, whose programs cannot reach the display, needs --host-root real")
         super().do_x(line)
 
     def do_iperf(self, line: str) -> None:

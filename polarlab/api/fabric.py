@@ -136,6 +136,7 @@ class Fabric(SessionVerbs):
             session = opening.enter_context(FabricSession(live, self._notify))
         else:
             opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
+            opening.enter_context(live.network.working_folders_in(directory.path))
             self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
             session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
             opening.enter_context(session)
