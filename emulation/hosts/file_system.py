@@ -32,11 +32,13 @@ HOME = "/root"
 TERMINALS = "/dev/pts"
 _DEVICES, _RUN = "/dev", "/run"
 _SHARED_MODE, _OWN_MODE = 0o1777, 0o755
-# Places in memory of a host's own, the last of which the others lie below while they are made.
-_OWN = {"/var/tmp": _SHARED_MODE, "/dev/shm": _SHARED_MODE, _RUN: _OWN_MODE, "/tmp": _SHARED_MODE}  # noqa: S108
+# Places in memory of a host's own, all in one file system, which is first at the last one.
+_OWN = {"/var/tmp": _SHARED_MODE, "/dev/shm": _SHARED_MODE, "/tmp": _SHARED_MODE, _RUN: _OWN_MODE}  # noqa: S108
 _MEMORY = "size=128m,nr_inodes=16k,mode=0755"
 # Places of which hosts see nothing that is the machine's, beside those.
 _HIDDEN = (_DEVICES, HOME, "/proc", "/sys")
+# Place of the caller's folder until a host has places of its own.
+_CALLER = "/tmp/caller"  # noqa: S108
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 _TERMINAL_OPTIONS = "newinstance,ptmxmode=0666,mode=0620,uid=0,gid=0"
@@ -46,16 +48,18 @@ _LISTENS = 0x10000  # __SO_ACCEPTCON, among the flags in /proc/net/unix
 class HostFiles:
     """The file system of a fabric's hosts, made by a process that has no other thread."""
 
-    def __init__(self, folder: str, files: Mapping[str, str]) -> None:
+    def __init__(self, folder: str, files: Mapping[str, str], caller: str) -> None:
         """Makes it, in place of the machine's for this process and for those that it starts.
 
         Args:
             folder: an empty folder.
             files: place -> file that appears there.
+            caller: a folder that hosts may read although it is in a place of their own; empty for none.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
         """
+        self._caller = caller if caller.startswith(tuple(f"{place}/" for place in _OWN)) else ""
         self._late: dict[str, str] = {}  # contents of files in places of a host's own
         sockets = _listening_sockets()
         call("unshare", CLONE_NEWNS)
@@ -72,6 +76,12 @@ class HostFiles:
                 bind("/dev/null", folder + os.path.realpath(path))
         restrict(folder)
         _cover(folder)
+        if self._caller:
+            bind(self._caller, folder + _CALLER)
+            for path in sockets:
+                if path.startswith(f"{self._caller}/"):
+                    bind("/dev/null", folder + _CALLER + path.removeprefix(self._caller))
+            restrict(folder + _CALLER)
         _mount_empty_proc_and_sys(folder)
         os.chdir(folder)
         # The C library has no function for it.
@@ -90,6 +100,11 @@ class HostFiles:
             path = Path(_part(base, _RUN) + place.removeprefix(_RUN))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
+        for place in _OWN:
+            if self._caller.startswith(f"{place}/"):
+                caller = _part(base, place) + self._caller.removeprefix(place)
+                os.makedirs(caller)
+                bind(_CALLER, caller, recursive=True)
         _bind_parts(base, _OWN)
         mount("sysfs", "/sys", NO_SUID | NO_DEVICES | NO_PROGRAMS)
         mount("devpts", TERMINALS, NO_SUID | NO_PROGRAMS, _TERMINAL_OPTIONS)
@@ -121,6 +136,7 @@ def _cover(folder: str) -> None:
         os.symlink(target, f"{devices}/{name}")
     for name in ("pts", "shm"):
         os.mkdir(f"{devices}/{name}")
+    os.mkdir(f"{_part(base, os.path.dirname(_CALLER))}/{os.path.basename(_CALLER)}")
     make_read_only(base)
     _bind_parts(base, places, folder)
     for name in _NODES:
@@ -135,7 +151,7 @@ def _part(base: str, place: str) -> str:
 def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
     for place in places:
         with contextlib.suppress(FileNotFoundError):  # the machine has no such place
-            bind(_part(base, place), folder + place)
+            bind(_part(base, place), folder + place, recursive=True)
 
 
 def _mount_empty_proc_and_sys(folder: str) -> None:

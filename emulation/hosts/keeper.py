@@ -36,7 +36,7 @@ from emulation.kernel.system_calls import (
 FAILED = "failed"  # the first word of a line on standard output that has an error
 _FIRST_PROGRAM = ("sleep", "infinity")
 _DONE = b"done"
-_END_TIMEOUT_S = 5.0
+_END_TIMEOUT_S = 2.0
 _UMASK = 0o022
 
 
@@ -49,6 +49,7 @@ class Description:
         identity: user and group on the machine that are root on hosts.
         folder: an empty folder.
         files: place in the file system of hosts -> file that appears there.
+        caller: folder in which the command was started.
         environment: environment of the first processes.
     """
 
@@ -56,6 +57,7 @@ class Description:
     identity: Identity
     folder: str
     files: dict[str, str]
+    caller: str
     environment: dict[str, str]
 
     def line(self) -> str:
@@ -79,7 +81,8 @@ class Keeper:
         leave_keys()
         os.umask(_UMASK)
         self._proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
-        self._files = HostFiles(description.folder, description.files)
+        caller = description.caller if _may_read(description.identity, description.caller) else ""
+        self._files = HostFiles(description.folder, description.files, caller)
         self._first: list[int] = []
 
     def make_all(self) -> None:
@@ -166,6 +169,21 @@ class Keeper:
             os.dup2(nothing, descriptor)
         os.write(answering, _DONE)
         os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
+
+
+def _may_read(identity: Identity, folder: str) -> bool:
+    """Returns whether somebody may read a folder."""
+    child = os.fork()
+    if child == 0:
+        allowed = False
+        try:
+            os.setgroups([])
+            os.setresgid(*[identity.group] * 3)
+            os.setresuid(*[identity.user] * 3)
+            allowed = os.access(folder, os.R_OK | os.X_OK)
+        finally:
+            os._exit(0 if allowed else 1)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def main() -> None:

@@ -30,6 +30,7 @@ CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which
 FOLDER = "hosts"  # of the working folders, in a folder of results
 _RIGHTS = "+sys_admin,+sys_chroot,+sys_ptrace"
 _TIMEOUT_S = 10.0
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 
 
 class HostSpaces:
@@ -50,7 +51,7 @@ class HostSpaces:
         self._spaces: dict[str, HostSpace] = {}
         folder = run_dir / "root"
         folder.mkdir()
-        environment = host_environment()
+        self.caller = os.getcwd()
         described = {str(place): str(file) for place, file in files.items()}
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "emulation.hosts.keeper"],
@@ -60,10 +61,19 @@ class HostSpaces:
             text=True,
             start_new_session=True,
         )
-        description = Description(dict(names), self.identity, str(folder), described, environment)
+        description = Description(
+            dict(names), self.identity, str(folder), described, self.caller, self.environment()
+        )
         assert self._process.stdin
         self._process.stdin.write(description.line())
         self._process.stdin.flush()
+
+    def environment(self) -> dict[str, str]:
+        """Returns the environment of programs on hosts, which have nothing else of this program's."""
+        marked = marked_environment()
+        kept = {name: marked[name] for name in _KEPT_VARIABLES if name in marked}
+        own = {"HOME": HOME, "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash"}
+        return {**kept, **own, CALLER_FOLDER: self.caller}
 
     def space(self, name: str) -> HostSpace:
         """Returns the space of a host, when it is there.
@@ -158,7 +168,7 @@ class HostSpace:
             *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}", "--no-new-privs"),
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
-        options["env"] = {**host_environment(), **(options.get("env") or {})}
+        options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
         try:
             self._open_folder()
             # The program has its number in the host's namespace of processes from the beginning.
@@ -207,11 +217,3 @@ def _replace_home(tree: int, *, present: bool) -> None:
         with contextlib.suppress(OSError):  # a program has removed it
             detach(HOME)
     attach(tree, HOME)
-
-
-def host_environment() -> dict[str, str]:
-    """Returns the environment of programs on hosts, which have nothing else of this program's."""
-    kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "TERM", "TZ") if name in os.environ}
-    own = {"HOME": HOME, "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash"}
-    marked = marked_environment({"PATH": os.environ.get("PATH", os.defpath), CALLER_FOLDER: os.getcwd()})
-    return {**kept, **own, **{name: marked[name] for name in ("PATH", CALLER_FOLDER, MARK_VARIABLE)}}

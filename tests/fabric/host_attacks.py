@@ -1,7 +1,8 @@
 """Attacks on the machine by the root of a host: each line that is printed is one that got through.
 
 It runs on a host, by the machine's interpreter. Its argument is a JSON object: `pids` of the machine, `tcp`
-addresses and `unix` paths at which programs of the machine listen, and `writable` paths that anybody may write.
+addresses and `unix` paths at which programs of the machine listen, `writable` paths that anybody may write,
+and perhaps `attacks`, the only ones to be made.
 """
 
 import ctypes
@@ -18,16 +19,10 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PTRACE_ATTACH, PTRACE_SEIZE = 16, 0x4206
 # Settings of a host's own namespaces: names, messages between processes, numbers of processes.
 OWN_SETTINGS = {"hostname", "domainname", "sem", "ns_last_pid", "pid_max", "auto_msgmni", "sem_next_id"}
-SECRETS = (
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/proc/kcore",
-    "/proc/kmsg",
-    "/dev/mem",
-    "/dev/kmsg",
-    "/root/.bashrc",
-)
-SWITCHES = ("/proc/sysrq-trigger", "/sys/power/state", "/sys/kernel/mm/ksm/run", "/proc/1/oom_score_adj")
+SECRETS = ("/etc/shadow", "/etc/gshadow", "/proc/kcore", "/proc/kmsg", "/dev/mem", "/dev/kmsg")
+SWITCHES = ("/proc/sysrq-trigger", "/sys/power/state", "/sys/kernel/mm/ksm/run", "/sys/kernel/uevent_helper")
+# Folders of which a host makes places of its own.
+EMPTY = {"caller", "dev", "dev-shm", "root", "run", "tmp", "var-tmp"}
 FILE_SYSTEMS = ("ext4", "xfs", "debugfs", "tracefs", "securityfs", "cgroup", "cgroup2", "devtmpfs", "bpf")
 
 
@@ -121,7 +116,7 @@ def secrets(_given):
         except OSError:
             continue
         yield f"reading {path}"
-    for path in SWITCHES[:-1]:
+    for path in SWITCHES:
         try:
             os.close(os.open(path, os.O_WRONLY))
         except OSError:
@@ -170,49 +165,31 @@ def terminals(_given):
 
 
 def mounts(_given):
-    """No mount of the machine can be removed or made writable, and nothing of the machine appears below one."""
+    """No mount of the machine can be made writable, and nothing of the machine appears below one."""
     for place in ("/etc/hosts", "/dev", "/root", "/tmp", "/run", "/proc", "/sys", "/dev/shm", "/var/tmp"):
         while LIBC.umount2(place.encode(), 2) == 0:
             pass
     if any(name.isdecimal() for name in os.listdir("/proc")):
         yield "the machine's processes"
     for place in ("/run", "/tmp", "/root", "/dev/shm"):
-        if os.path.isdir(place) and set(os.listdir(place)) - {
-            "dev",
-            "dev-shm",
-            "root",
-            "run",
-            "tmp",
-            "var-tmp",
-        }:
+        if os.path.isdir(place) and set(os.listdir(place)) - EMPTY:
             yield f"the machine's {place}"
     for place in (b"/", b"/etc/hosts", b"/dev", b"/tmp"):
         if LIBC.mount(None, place, None, 0x20 | 0x1000, None) == 0:
             yield f"{place.decode()} made writable"
 
 
-ATTACKS = (
-    signals,
-    traces,
-    connections,
-    writes,
-    devices,
-    settings,
-    secrets,
-    kernel,
-    rights,
-    terminals,
-    mounts,
-)
+ATTACKS = (signals, traces, connections, writes, devices, settings, secrets, kernel, rights, terminals)
 
 
 def main():
-    """Runs all attacks; that on mounts is the last."""
+    """Makes the attacks; that on mounts is the last."""
     given = json.loads(sys.argv[1])
-    for attack in ATTACKS:
+    chosen = [one for one in (*ATTACKS, mounts) if one.__name__ in given.get("attacks", [one.__name__])]
+    for attack in chosen:
         for through in attack(given):
             print(f"{attack.__name__}: {through}")
-    print(len(ATTACKS), "attacks done")
+    print(len(chosen), "attacks done")
 
 
 if __name__ == "__main__":
