@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,10 +20,13 @@ from emulation.kernel.system_calls import (
     NO_DEVICES,
     NO_PROGRAMS,
     NO_SUID,
+    attach,
     bind,
     call,
+    copy_mounts,
     detach,
     keep_mounts_private,
+    know_owners,
     make_read_only,
     mount,
     restrict,
@@ -48,13 +52,15 @@ _LISTENS = 0x10000  # __SO_ACCEPTCON, among the flags in /proc/net/unix
 class HostFiles:
     """The file system of a fabric's hosts, made by a process that has no other thread."""
 
-    def __init__(self, folder: str, files: Mapping[str, str], caller: str) -> None:
+    def __init__(self, folder: str, files: Mapping[str, str], caller: str, owners: int) -> None:
         """Makes it, in place of the machine's for this process and for those that it starts.
 
         Args:
             folder: an empty folder.
             files: place -> file that appears there.
             caller: a folder that hosts may read although it is in a place of their own; empty for none.
+            owners: user namespace of the only owner whose files may be opened to be written, as a socket or a
+                FIFO, where the file system of the machine can tell owners apart so.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
@@ -64,7 +70,7 @@ class HostFiles:
         sockets = _listening_sockets()
         call("unshare", CLONE_NEWNS)
         keep_mounts_private()
-        bind("/", folder, recursive=True)
+        _show("/", folder, owners)
         for place in (*_HIDDEN, *_OWN):
             with contextlib.suppress(OSError):  # it is no mount, or none any more
                 while True:
@@ -77,7 +83,7 @@ class HostFiles:
         restrict(folder)
         _cover(folder)
         if self._caller:
-            bind(self._caller, folder + _CALLER)
+            _show(self._caller, folder + _CALLER, owners)
             for path in sockets:
                 if path.startswith(f"{self._caller}/"):
                     bind("/dev/null", folder + _CALLER + path.removeprefix(self._caller))
@@ -119,6 +125,27 @@ class HostFiles:
             self._late[place] = Path(file).read_text()
         else:
             bind(file, folder + place)
+
+
+def _show(source: str, place: str, owners: int) -> None:
+    """Has files of the machine appear at a place, those of all owners but a few as nobody's.
+
+    The kernel lets nobody connect to a nobody's socket, or write into such a FIFO, whatever its mode.
+
+    Args:
+        source: a folder, shown with the mounts in it.
+        place: the place.
+        owners: user namespace of those few.
+    """
+    tree = copy_mounts(source)
+    mounts = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
+    places = (re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in mounts)
+    inside = {source, *(one for one in places if one.startswith(source.rstrip("/") + "/"))}
+    for one in inside:
+        with contextlib.suppress(OSError):  # the kind of file system cannot, or another mount covers it
+            know_owners(tree, one.removeprefix(source).strip("/"), owners)
+    attach(tree, place)
+    os.close(tree)
 
 
 def _cover(folder: str) -> None:

@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from emulation.hosts.file_system import HostFiles
@@ -28,14 +29,13 @@ from emulation.kernel.system_calls import (
     CLONE_NEWUTS,
     adopt_orphans,
     call,
-    keep_mounts_private,
     leave_keys,
     refuse_new_rights,
 )
 
 FAILED = "failed"  # the first word of a line on standard output that has an error
 _FIRST_PROGRAM = ("sleep", "infinity")
-_DONE = b"done"
+_READY, _DONE = b"\n", b"done"
 _END_TIMEOUT_S = 2.0
 _UMASK = 0o022
 
@@ -82,7 +82,9 @@ class Keeper:
         os.umask(_UMASK)
         self._proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         caller = description.caller if _may_read(description.identity, description.caller) else ""
-        self._files = HostFiles(description.folder, description.files, caller)
+        owners = self._owners()
+        self._files = HostFiles(description.folder, description.files, caller, owners)
+        os.close(owners)
         self._first: list[int] = []
 
     def make_all(self) -> None:
@@ -107,58 +109,77 @@ class Keeper:
             waiting = [pid for pid in waiting if os.waitpid(pid, os.WNOHANG) == (0, 0)]
             time.sleep(0.002 if waiting else 0)
 
+    def _owners(self) -> int:
+        """Returns a user namespace, as an open file, in which who is root on hosts has the same number."""
+        user, group = (f"{own} {own} 1\n" for own in self._description.identity)
+        child, answers = self._fork((user, group), lambda _answering: signal.pause())
+        os.close(answers)
+        try:
+            return os.open(f"{child}/ns/user", os.O_RDONLY, dir_fd=self._proc)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
     def _make(self, place: int, machine: str) -> int:
         """Returns the first process of a new host."""
-        answers, answering = os.pipe()
-        allowed, allowing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            self._become_host(machine, allowed, answering)
-        os.close(answering)
-        os.read(answers, 1)  # it has a user namespace, and waits for the numbers of its users there
-        for file, content in zip(("uid_map", "gid_map"), self._description.identity.maps(place), strict=True):
-            self._write_map(f"{child}/{file}", content)
-        os.write(allowing, b"\n")
+        maps = self._description.identity.maps(place)
+        child, answers = self._fork(maps, lambda answering: self._become_host(machine, answering))
         with open(answers, "rb") as answer:
             words = answer.read().replace(_DONE, b" done ").split()
         os.waitpid(child, 0)
-        os.close(allowed)
-        os.close(allowing)
         if _DONE not in words or len(words) != 2:
             raise OSError(b" ".join(words).decode(errors="replace"))
         words.remove(_DONE)  # it may come before the number
         return int(words[0])
 
-    def _write_map(self, path: str, content: str) -> None:
-        descriptor = os.open(path, os.O_WRONLY, dir_fd=self._proc)
-        os.write(descriptor, content.encode())
-        os.close(descriptor)
+    def _fork(self, maps: tuple[str, str], action: Callable[[int], object]) -> tuple[int, int]:
+        """Starts an action in a process with a user namespace of its own.
 
-    def _become_host(self, machine: str, allowed: int, answering: int) -> None:
-        """Makes the namespaces of a host in this process, starts its first one, and ends."""
-        try:
-            call("unshare", CLONE_NEWUSER)
-            os.write(answering, b"\n")
-            os.read(allowed, 1)
-            os.setgroups([])
-            os.setresgid(0, 0, 0)
-            os.setresuid(0, 0, 0)
-            call("unshare", CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID)
-            keep_mounts_private()
-            call("sethostname", machine.encode(), len(machine.encode()))
-            self._files.mount_own()
-            signal.signal(
-                signal.SIGCHLD, signal.SIG_IGN
-            )  # which programs inherit: the kernel buries for them
-            first = os.fork()
-            if first:
-                os.write(answering, b"%d " % first)
-            else:
-                self._begin(answering)
-        except BaseException as error:
-            os.write(answering, str(error).encode())
-        finally:
-            os._exit(0)
+        Args:
+            maps: contents of its uid_map and gid_map.
+            action: gets an open file to answer to, as errors are.
+
+        Returns:
+            The process, and its answers.
+        """
+        answers, answering = os.pipe()
+        allowed, allowing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                call("unshare", CLONE_NEWUSER)
+                os.write(answering, _READY)
+                os.read(allowed, 1)
+                action(answering)
+            except BaseException as error:
+                os.write(answering, f" {error}".encode())
+            finally:
+                os._exit(0)
+        os.close(answering)
+        os.close(allowed)
+        if os.read(answers, 1) == _READY:
+            for file, content in zip(("uid_map", "gid_map"), maps, strict=True):
+                descriptor = os.open(f"{child}/{file}", os.O_WRONLY, dir_fd=self._proc)
+                os.write(descriptor, content.encode())
+                os.close(descriptor)
+            os.write(allowing, _READY)
+        os.close(allowing)
+        return child, answers
+
+    def _become_host(self, machine: str, answering: int) -> None:
+        """Makes the other namespaces of a host in this process, and starts its first one."""
+        os.setgroups([])
+        os.setresgid(0, 0, 0)
+        os.setresuid(0, 0, 0)
+        call("unshare", CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID)
+        call("sethostname", machine.encode(), len(machine.encode()))
+        self._files.mount_own()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # also of the program that follows
+        first = os.fork()
+        if first:
+            os.write(answering, b"%d " % first)
+        else:
+            self._begin(answering)
 
     def _begin(self, answering: int) -> None:
         """Becomes the first process of the host."""

@@ -15,6 +15,7 @@ NO_SUID, NO_DEVICES, NO_PROGRAMS = 0x2, 0x4, 0x8  # MS_ and MOUNT_ATTR_: NOSUID,
 _READ_ONLY = 0x1  # MS_RDONLY, MOUNT_ATTR_RDONLY
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 0x2
+_KNOW_OWNERS = 0x100000  # MOUNT_ATTR_IDMAP
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 # Numbers of calls without a function in the C library; these three are the same on all architectures.
@@ -77,6 +78,28 @@ def restrict(place: str) -> None:
 def make_read_only(place: str) -> None:
     """Keeps the file system that is mounted at a place from being written to; OSError if it is in use so."""
     call("mount", None, place.encode(), None, ctypes.c_ulong(_MS_REMOUNT | _READ_ONLY), None)
+
+
+def copy_mounts(place: str) -> int:
+    """Returns a copy of the mounts at and below a place that is at no place yet, as an open file."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
+    return call("syscall", _OPEN_TREE, _AT_FDCWD, place.encode(), flags)
+
+
+def know_owners(tree: int, place: str, owners: int) -> None:
+    """Has files of a mount in a tree of `copy_mounts` belong to nobody unless a user namespace has the owner.
+
+    Args:
+        tree: the tree.
+        place: the place of the mount in it; empty for its root.
+        owners: the user namespace.
+
+    Raises:
+        OSError: the kind of file system cannot do that.
+    """
+    attributes = struct.pack("QQQQ", _KNOW_OWNERS, 0, 0, owners)
+    size = ctypes.c_size_t(len(attributes))
+    call("syscall", _MOUNT_SETATTR, tree, place.encode(), _AT_EMPTY_PATH, attributes, size)
 
 
 def folder_to_attach(folder: int) -> int:

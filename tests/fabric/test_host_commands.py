@@ -9,23 +9,25 @@ from pathlib import Path
 
 from conftest import POLARLAB, completed, one_line, polarlab
 
+from polarlab import Fabric
+
 ATTACKS = Path(__file__).with_name("host_attacks.py")
 UP = ("up", "polarfly", "--q", "2")
 
 
-def test_the_caller_of_sudo_reads_files_beside_the_command_and_owns_what_programs_write(tmp_path):
-    out, caller = tmp_path / "session", {"SUDO_UID": "12345", "SUDO_GID": "12346"}
-    lines = (
-        "h1_1 cat /proc/self/uid_map /proc/self/gid_map > maps; cat $POLARLAB_CALLER_DIR/mine",
-        "h2_1 true",
-    )
-    words = [word for line in lines for word in ("--exec", line)]
-    with tempfile.TemporaryDirectory() as beside:
+def test_the_caller_of_sudo_reads_files_beside_the_command_and_owns_what_programs_write(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SUDO_UID", "12345")
+    monkeypatch.setenv("SUDO_GID", "12346")
+    out = tmp_path / "session"
+    with tempfile.TemporaryDirectory() as beside, monkeypatch.context() as patch:
         Path(beside, "mine").write_text("the caller's")
         os.chown(beside, 12345, 12346)
-        done = polarlab(*UP, *words, "--out", str(out), cwd=beside, env={**os.environ, **caller})
-    assert done.returncode == 0, done.stderr
-    assert "the caller's" in done.stdout
+        patch.chdir(beside)
+        with Fabric("polarfly", q=2, out=out) as fabric:
+            fabric.host("h1_1").run("cat /proc/self/uid_map /proc/self/gid_map > maps")
+            assert fabric.host("h2_1").run("cat $POLARLAB_CALLER_DIR/mine").output == "the caller's"
     assert [entry.name for entry in (out / "hosts").iterdir()] == ["h1_1"]  # no other has files
     maps = out / "hosts" / "h1_1" / "maps"
     assert (maps.stat().st_uid, maps.stat().st_gid) == (12345, 12346)

@@ -77,16 +77,42 @@ def writable_paths(folder):
     return [path for path in found if not path.startswith(("/var/tmp", "/dev/", "/proc"))]
 
 
+def attack(given, *names):
+    """Returns the command line that makes the attacks of some names, or all."""
+    chosen = {"attacks": names} if names else {}
+    return f"{PYTHON} -c {shlex.quote(ATTACKS.read_text())} {shlex.quote(json.dumps({**given, **chosen}))}"
+
+
 def test_the_root_of_a_host_gets_nothing_of_the_machine(fabric, listening, victim, open_folder):
     tcp, unix = listening
     writable = writable_paths(open_folder)
     assert str(open_folder / "file") in writable
     pids = [os.getpid(), victim.pid, *range(2, 3000)]
-    given = json.dumps({"pids": pids, "tcp": tcp, "unix": unix, "writable": writable})
-    script = f"{PYTHON} -c {shlex.quote(ATTACKS.read_text())} {shlex.quote(given)}"
-    result = fabric.host("h3_1").run(script)
+    result = fabric.host("h3_1").run(attack({"pids": pids, "tcp": tcp, "unix": unix, "writable": writable}))
     assert result.ok, result
     assert result.output.splitlines() == ["11 attacks done"]
+
+
+def test_sockets_that_come_later_are_nobodys_too(fabric, open_folder):
+    kind = completed(["findmnt", "-no", "FSTYPE", "-T", str(open_folder)]).stdout.strip()
+    if kind not in ("ext4", "xfs", "btrfs"):
+        pytest.skip(f"{kind} does not tell owners apart")
+    os.mkfifo(open_folder / "fifo")
+    (open_folder / "fifo").chmod(0o666)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(open_folder / "later"))
+        (open_folder / "later").chmod(0o777)
+        listener.listen()
+        given = {
+            "pids": [],
+            "tcp": [],
+            "unix": [str(open_folder / "later")],
+            "writable": [str(open_folder / "fifo")],
+        }
+        reader = os.open(open_folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+        result = fabric.host("h3_1").run(attack({"tcp": [], **paths}, "connections", "writes"))
+        os.close(reader)
+    assert result.output.splitlines() == ["2 attacks done"], result
 
 
 def test_a_signal_to_all_processes_of_a_host_reaches_none_of_the_machine(fabric, victim):
