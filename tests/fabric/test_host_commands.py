@@ -15,9 +15,7 @@ ATTACKS = Path(__file__).with_name("host_attacks.py")
 UP = ("up", "polarfly", "--q", "2")
 
 
-def test_the_caller_of_sudo_reads_files_beside_the_command_and_owns_what_programs_write(
-    tmp_path, monkeypatch
-):
+def test_the_caller_of_sudo_is_root_on_hosts_and_owns_what_programs_write(tmp_path, monkeypatch):
     monkeypatch.setenv("SUDO_UID", "12345")
     monkeypatch.setenv("SUDO_GID", "12346")
     out = tmp_path / "session"

@@ -103,9 +103,7 @@ def test_sockets_that_come_later_are_nobodys_too(fabric, open_folder):
         listener.bind(str(open_folder / "later"))
         (open_folder / "later").chmod(0o777)
         listener.listen()
-        given = {
-            "pids": [],
-            "tcp": [],
+        paths = {
             "unix": [str(open_folder / "later")],
             "writable": [str(open_folder / "fifo")],
         }

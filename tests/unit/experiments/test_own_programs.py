@@ -165,6 +165,15 @@ def test_a_session_is_drawn_with_its_lines(run):
     assert {path.stem for path in plot_results(run)} == {"throughput"}
 
 
+def test_a_file_of_the_caller_is_named_by_its_place_on_hosts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = replace(RECORD, command="python3 server.py", status=2, errors="errors")
+    (tmp_path / "errors").write_text("python3: can't open file '/root/server.py'\n")
+    assert "POLARLAB_CALLER_DIR" not in failure_text(record, tmp_path, 300)
+    (tmp_path / "server.py").touch()
+    assert "$POLARLAB_CALLER_DIR/server.py" in failure_text(record, tmp_path, 300)
+
+
 class OneNamespace:
     """A fabric, and its network, all of whose nodes are in this process's namespaces."""
 
