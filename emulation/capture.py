@@ -13,8 +13,6 @@ from typing import Any
 
 from emulation.subprocesses import (
     CommandError,
-    in_namespaces_of,
-    marked_environment,
     require_programs,
 )
 
@@ -46,17 +44,17 @@ class Capture:
 
     def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
         """Starts a capture, which `wait_until_listening` waits for."""
-        file = folder / point.file
-        argv = ["tcpdump", "-i", point.interface, "-U", "-w", str(file.resolve()), "-Z", "root"]
-        self._processes[point] = subprocess.Popen(
-            in_namespaces_of(network[point.node].pid, argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=marked_environment(),
-            start_new_session=True,
-        )
+        # Hosts cannot write into the folder.
+        argv = ["tcpdump", "-i", point.interface, "-U", "-w", "-", "-Z", "root"]
+        with (folder / point.file).open("wb") as file:
+            self._processes[point] = network[point.node].start_program(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
 
     def wait_until_listening(self) -> None:
         """Returns when all captures see packets.

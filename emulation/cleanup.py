@@ -4,7 +4,8 @@ Every process of a fabric carries a mark in its environment, which names the pro
 (`emulation.subprocesses`). Where that one has ended, and nobody holds the lock, they are those of a crashed
 fabric; only they and the run directory are ever removed, and the kernel's search for equal pages of memory is
 set as the fabric found it. Processes of containers (other namespaces of processes) belong to fabrics with a
-lock of their own. Namespaces and interfaces have no names outside their processes and vanish with them.
+lock of their own; those on hosts have marks that name ours. Namespaces and interfaces have no names outside
+their processes and vanish with them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.subprocesses import MARK_VARIABLE, process_mark
+from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
 
@@ -182,15 +183,12 @@ def _is_removable(pid: int) -> bool:
 
 
 def _is_ours(pid: int) -> bool:
-    """Returns whether a process is marked and has our namespace of processes."""
-    return _mark(pid) is not None and _process_namespace(pid) == _process_namespace(os.getpid())
-
-
-def _process_namespace(pid: int) -> str | None:
+    """Returns whether a process is marked, in our namespace of processes or on a host of a fabric in it."""
+    own, mark = process_namespace(os.getpid()), _mark(pid)
     try:
-        return os.readlink(f"/proc/{pid}/ns/pid")
+        return mark is not None and (mark.endswith(f":{own}") or process_namespace(pid) == own)
     except OSError:  # it has ended
-        return None
+        return False
 
 
 def _mark(pid: int) -> str | None:

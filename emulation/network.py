@@ -14,6 +14,8 @@ from pathlib import Path
 
 from emulation import requirements
 from emulation.cleanup import MERGING_NOTE, exclusive_run_dir, signals_deferred
+from emulation.hosts.identity import OWN_ROOT
+from emulation.hosts.spaces import HostSpaces
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
 from emulation.name_resolution import write_name_files
@@ -55,12 +57,14 @@ class FabricSettings:
         concentration: p, the number of hosts at each router that has any.
         link_spec: properties of its links.
         datapath: `kernel` or `user`.
+        host_root: root of hosts, OWN_ROOT or REAL_ROOT.
     """
 
     topology: Topology
     concentration: int
     link_spec: LinkSpec
     datapath: str
+    host_root: str = OWN_ROOT
 
     @property
     def size(self) -> tuple[int, int, int]:
@@ -93,6 +97,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
+        self.spaces: HostSpaces | None = None  # of hosts that are apart from the machine
         merges = requirements.merging_pays(*settings.size) and merging_available()
         self._merging = PageMerging(MERGING_NOTE) if merges else None
         initialize_mininet()
@@ -116,6 +121,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def build(self) -> None:
         """Creates all nodes, links and interfaces and configures them."""
         self._progress(f"starting shells of {self.settings.topology.routers} switches and their hosts")
+        names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
+        if self.settings.host_root == OWN_ROOT:
+            self.spaces = HostSpaces(self._machine_names(), self.run_dir, names)
+            self.host = partial(FabricHost, spaces=self.spaces)
         with shells_side_by_side():
             super().build()
         self._progress(f"creating {len(self.links)} links")
@@ -126,7 +135,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         with offered() if self._merging else contextlib.nullcontext():
             FabricSwitch.start_databases(self.switches)
         finish(creation)
-        self._configure_nodes()
+        configure(self._nodes, self.settings.link_spec, names)
 
     def start(self) -> None:
         """Starts all switches, which then connect to their controller by themselves."""
@@ -153,7 +162,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
         """Sets interfaces of a router's switch `up` or `down`."""
         batch = "\n".join(f"link set {name} {state}" for name in names)
-        run(["ip", "-batch", "-"], stdin=batch, node=self[switch_name(router)].pid)
+        run(["ip", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
 
     def remove_controller_socket(self) -> None:
         """Removes the socket of an ended controller, so that another can listen on it."""
@@ -226,12 +235,15 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             shell.kill()
         for node in nodes:
             node.terminate()
+        if self.spaces:
+            self.spaces.close()
         self.switches, self.hosts, self.links = [], [], []
 
     def ended_processes(self) -> list[str]:
-        """Returns the switches' programs and the nodes' shells that have ended, each described."""
+        """Returns the switches' programs, the nodes' shells and the hosts that have ended, each described."""
         shells = [f"the shell of {node.name}" for node in self.nodes_without_shell()]
-        return self.ended_programs() + shells
+        hosts = [f"the first process of {host.name}" for host in self.hosts if host.ended]
+        return self.ended_programs() + shells + hosts
 
     def ended_programs(self) -> list[str]:
         """Returns the switches' programs that have ended by themselves, each described."""
@@ -250,13 +262,24 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def _nodes(self) -> list[LastingNode]:
         return [*self.switches, *self.hosts]
 
+    @contextlib.contextmanager
+    def working_folders_in(self, results: Path) -> Iterator[None]:
+        """Keeps the working folders of hosts in a folder of results during the block."""
+        before = self.spaces.keep_in(results) if self.spaces else None
+        try:
+            yield
+        finally:
+            if self.spaces:
+                self.spaces.keep_in(before)
+
     def namespace_pids(self) -> dict[str, int]:
         """Returns the id of a process in each host's network namespace, by host name."""
         return {host.name: host.pid for host in self.hosts}
 
-    def _configure_nodes(self) -> None:
-        names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
-        configure(self._nodes, self.settings.link_spec, names)
+    def _machine_names(self) -> dict[str, str]:
+        """Returns host -> name of its machine."""
+        hosts = hosts_of(self.settings.topology, self.settings.concentration)
+        return {host.name: host.name.replace("_", "-") for host in hosts}
 
 
 def _lines(dump: str) -> tuple[str, ...]:

@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from emulation.kernel.disciplines import Shaping, read_shaping
 from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
-from emulation.kernel.namespaces import bind_file, in_namespaces
+from emulation.kernel.namespaces import MOUNTS, NETWORK, in_namespaces
 from emulation.kernel.rtnetlink import RouteSocket, add_address
+from emulation.kernel.system_calls import bind
 from emulation.nodes import FabricHost, FabricSwitch
 from emulation.shaping import check_impairment, check_shaping, shape
 from emulation.subprocesses import CommandError
@@ -36,7 +37,9 @@ def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) 
         CommandError: a node cannot be configured.
     """
     for node in nodes:
-        _inside(node, lambda: _mount_names_and_turn_ipv6_off(names))
+        if not _has_space(node):  # whose file system has them already
+            _inside(node, lambda: _mount(names), NETWORK | MOUNTS)
+        _inside(node, _turn_ipv6_off)
         # Before the interfaces are up: then, the kernel waits for all processors at each change of a queue.
         set_queues([node], spec, shape)
         _inside(node, partial(_set_up, node, spec))
@@ -75,10 +78,14 @@ def check_queues(nodes: Sequence[Any], spec: LinkSpec) -> None:
         check_impairment(_interfaces_to_routers(node), spec, reported)
 
 
-def _inside(node: Any, action: Callable[[], _Result]) -> _Result:
+def _has_space(node: Any) -> bool:
+    return isinstance(node, FabricHost) and node.space is not None
+
+
+def _inside(node: Any, action: Callable[[], _Result], kinds: int = NETWORK) -> _Result:
     """Returns the result of an action in a node's namespaces; CommandError if it fails."""
     try:
-        return in_namespaces(node.pid, action)
+        return in_namespaces(node.pid, action, kinds)
     except OSError as error:
         raise CommandError(f"{node.name} cannot be configured: {error.strerror}") from error
 
@@ -97,10 +104,13 @@ def _interfaces_to_routers(node: Any) -> list[str]:
     ]
 
 
-def _mount_names_and_turn_ipv6_off(names: Mapping[Path, Path]) -> None:
-    """Mounts files; IPv6 is off, as its router solicitations would be foreign packets on the fabric."""
+def _mount(names: Mapping[Path, Path]) -> None:
     for place, file in names.items():
-        bind_file(str(file), str(place))
+        bind(str(file), str(place))
+
+
+def _turn_ipv6_off() -> None:
+    """Turns IPv6 off, as its router solicitations would be foreign packets on the fabric."""
     for setting in _IPV6_SETTINGS:
         if setting.exists():
             setting.write_text("1")

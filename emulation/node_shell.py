@@ -19,6 +19,7 @@ import os
 import re
 import select
 import shlex
+import subprocess
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ import psutil
 from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
 from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
+from emulation.subprocesses import start_in_namespaces
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
@@ -182,7 +184,7 @@ class LastingNode(Node):  # type: ignore[misc]
     def end_shell(self) -> None:
         """Kills the shell and the programs that it started; its node stays."""
         try:
-            shell = psutil.Process(self.pid)
+            shell = psutil.Process(self.shell.pid)
             family = [*shell.children(recursive=True), shell]
         except psutil.NoSuchProcess:
             return
@@ -216,7 +218,7 @@ class LastingNode(Node):  # type: ignore[misc]
             return False
         if self._place is None or self._rests():
             return True
-        place = waiting_place(self.pid)
+        place = waiting_place(self.shell.pid)
         if place and place.reads_terminal and time.monotonic() > (self._prompt_s or 0.0) + _PROMPT_S:
             self._place = place  # that of readline, after `set -o emacs`
             return True
@@ -230,9 +232,9 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.check_shell()
         now_s = time.monotonic()
-        started = children(self.pid) - self._earlier_children
+        started = children(self.shell.pid) - self._earlier_children
         waits = bool(started) and all(map(is_stopped, started))  # nothing typed can reach them
-        self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self.pid) else None
+        self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self.shell.pid) else None
         if self._stopped_s is not None and now_s > self._stopped_s + _SETTLED_S:
             self._give_up("waited for a program that was stopped" if waits else "was stopped")
         self._resting_s = (self._resting_s or now_s) if self._rests() else None
@@ -249,7 +251,7 @@ class LastingNode(Node):  # type: ignore[misc]
         self._reset_terminal()
         self._note_line()
         values = f'{self._question} "$?" "${{!-}}"'
-        question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{os.ttyname(self.slave)}"
+        question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{self.terminal_name}"
         self.write(f"\\builtin eval {shlex.quote(question)}\n")
 
     def read_status(self, *, ready: bool) -> int | None:
@@ -325,21 +327,36 @@ class LastingNode(Node):  # type: ignore[misc]
         if not self._unanswered:
             return super()._popen(cmd, **params)
         variable, *shell = cmd[cmd.index("env") + 1 :]
-        params |= {
-            "env": {**os.environ, **dict([variable.split("=", 1)])},
-            "close_fds": True,
-            "start_new_session": True,
-        }
-        start = partial(super()._popen, shell, **params)
+        params |= {"close_fds": True, "start_new_session": True}
+        return self.start_shell_program(shell, dict([variable.split("=", 1)]), params)
+
+    def start_shell_program(
+        self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]
+    ) -> Any:
+        """Starts the program of the shell as `subprocess.Popen`, with variables added to its environment."""
+        start = partial(super()._popen, shell, env={**os.environ, **environment}, **options)
         if self._renewing:
             return in_namespaces_of_files(self._namespaces.values(), start)
         return in_new_namespaces(start)
 
+    def start_program(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Starts a program in the node's namespaces, beside the shell; see `subprocess.Popen`."""
+        return start_in_namespaces(self.pid, argv, **options)
+
+    def open_process(self, number: int) -> int:
+        """Opens a process that the shell started, by its number there; ProcessLookupError if it has ended."""
+        return os.pidfd_open(number)
+
+    @property
+    def terminal_name(self) -> str:
+        """The name of the shell's terminal in the node."""
+        return os.ttyname(self.slave)
+
     def _rests(self) -> bool:
         """Returns whether the shell waits for a line, and has run since it was last written to."""
-        if self._place is None or waiting_place(self.pid) != self._place:
+        if self._place is None or waiting_place(self.shell.pid) != self._place:
             return False
-        return switch_count(self.pid) > self._written_switches
+        return switch_count(self.shell.pid) > self._written_switches
 
     def _rested(self, seconds: float) -> bool:
         """Returns whether the last looks, over so long a time, have found the shell waiting for a line."""
@@ -347,15 +364,15 @@ class LastingNode(Node):  # type: ignore[misc]
 
     def _note_line(self) -> None:
         """Notes that a line is about to be sent: the shell must run before it waits for another one."""
-        self._written_switches = switch_count(self.pid)
-        self._earlier_children = children(self.pid)
+        self._written_switches = switch_count(self.shell.pid)
+        self._earlier_children = children(self.shell.pid)
         self._resting_s = self._stopped_s = None
 
     def _find_place(self) -> Waiting | None:
         """Returns the place where the shell waits for a line, which it does at once."""
         end_s = time.monotonic() + _CALIBRATION_S
         while time.monotonic() < end_s:
-            place = waiting_place(self.pid)
+            place = waiting_place(self.shell.pid)
             if place and place.reads_terminal:
                 return place
             time.sleep(_CALIBRATION_STEP_S)

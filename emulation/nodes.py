@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from emulation.hosts.node import SpacedNode
+from emulation.hosts.spaces import HostSpaces
 from emulation.mininet_library import Host, Intf, Link, Switch
 from emulation.node_shell import LastingNode
 from emulation.open_vswitch import VSwitch, start_daemons, start_databases
-from emulation.subprocesses import answer, in_namespaces_of
+from emulation.subprocesses import answer
 from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
 
@@ -75,8 +77,13 @@ def _mac(interface: Intf) -> str:
     return ""
 
 
-class FabricHost(LastingNode, Host):  # type: ignore[misc]
+class FabricHost(SpacedNode, Host):  # type: ignore[misc]
     """A host; the network configures its interface with the host's addresses."""
+
+    def __init__(self, name: str, spaces: HostSpaces | None = None, **params: Any) -> None:
+        """Takes the host's space among those of all hosts; None makes its root the machine's."""
+        self.space = spaces.space(name) if spaces else None
+        super().__init__(name, **params)
 
     def configDefault(self, **_params: Any) -> dict[str, str]:
         """Notes the addresses, which Mininet's own commands read; the network configures them."""
@@ -176,7 +183,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         limit = f"--timeout={_QUERY_TIMEOUT_S}"
         # Names of ports, as on a terminal.
         words = ["ovs-ofctl", limit, "-OOpenFlow13", "--names", command, self.vswitch.management, *rest]
-        return answer(in_namespaces_of(self.pid, ["bash", "-c", " ".join(words)]))
+        return answer(["bash", "-c", " ".join(words)], begin=self.start_program)
 
     def connected(self) -> bool:
         """Returns whether the switch is connected to its controller."""

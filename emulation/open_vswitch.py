@@ -13,6 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from emulation.kernel.socket_buffers import enlarge_buffers
@@ -84,7 +85,8 @@ class VSwitch:
         daemon.wait()
         self._file("mgmt").unlink(missing_ok=True)
         if self._datapath == "kernel":
-            run(["ovs-dpctl", "del-dp", "ovs-system"], node=self.settings.namespace_pid)
+            begin = partial(start_in_namespaces, self.settings.namespace_pid)
+            run(["ovs-dpctl", "del-dp", "ovs-system"], begin=begin)
 
     @property
     def daemon_killed(self) -> bool:

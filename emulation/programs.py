@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from emulation.listening import listening_sessions
-from emulation.subprocesses import in_namespaces_of, marked_environment
+from emulation.subprocesses import Starter
 from topology.files.writing import open_folder
 
 # Bytes of a program's standard output, and of its standard error, that are kept.
@@ -120,11 +120,11 @@ class NodeProgram:
         output, errors: files of its standard output and standard error.
     """
 
-    def __init__(self, node_pid: int, command: str, output: Path, errors: Path) -> None:
-        """Starts a command line of the shell, with an empty standard input, in the working directory.
+    def __init__(self, begin: Starter, command: str, output: Path, errors: Path) -> None:
+        """Starts a command line of the shell, with an empty standard input.
 
         Args:
-            node_pid: process in the node's namespaces.
+            begin: starts a program on the node.
             command: the command line.
             output: file for its standard output.
             errors: file for its standard error.
@@ -132,12 +132,11 @@ class NodeProgram:
         self.started_s = time.monotonic()
         self.ended_s: float | None = None
         self.status: int | None = None
-        self._process = subprocess.Popen(
-            in_namespaces_of(node_pid, [_SHELL, "-c", command]),
+        self._process = begin(
+            [_SHELL, "-c", command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=marked_environment(),
             start_new_session=True,
         )
         assert self._process.stdout
@@ -205,9 +204,9 @@ class ProgramSupervisor:
             program.close()
         self._selector.close()
 
-    def start(self, node_pid: int, command: str, output: Path, errors: Path) -> NodeProgram:
+    def start(self, begin: Starter, command: str, output: Path, errors: Path) -> NodeProgram:
         """Starts a program; see NodeProgram."""
-        program = NodeProgram(node_pid, command, output, errors)
+        program = NodeProgram(begin, command, output, errors)
         with self._changing:
             self._programs.append(program)
             for file in (program.output, program.errors):

@@ -24,6 +24,9 @@ PROGRAMS = {
     "ovsdb-server": "openvswitch-switch",
     "ovs-vsctl": "openvswitch-switch",
     "mnexec": "mininet",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "pivot_root": "util-linux",
     "ip": "iproute2",
     "tc": "iproute2",
 }
@@ -90,6 +93,15 @@ def namespaces_problem() -> str | None:
     link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
     try:
         run(["mnexec", "-n", *link])
+    except CommandError as error:
+        return error.reason
+    return None
+
+
+def host_root_problem() -> str | None:
+    """Tries to give a process namespaces as hosts have them; returns the error, or None if it succeeds."""
+    try:
+        run(["unshare", "--user", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "true"])
     except CommandError as error:
         return error.reason
     return None

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ from emulation.kernel.namespaces import in_namespaces
 from topology.errors import MachineError, PolarLabError
 
 DEFAULT_TIMEOUT_S = 60.0
+# A function that starts a program: its arguments, and options of `subprocess.Popen`.
+Starter = Callable[..., subprocess.Popen[Any]]
 
 # Every process of a fabric inherits this variable, so that clean-up can tell them from all others. Its value
 # names the process that started them.
@@ -38,22 +39,24 @@ def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]
 
 
 def process_mark(pid: int) -> str:
-    """Returns the mark of processes that a process starts: its number and its start, as `4711:123456`.
+    """Returns the mark of processes that a process starts, as `4711:123456:pid:[4026531836]`.
 
-    Another process may get the number later, but not with this start. Empty if it has ended.
+    It has the process's number, its start and its namespace of processes: another one may get the number
+    later, but not with this start. Empty if it has ended.
     """
     try:
         stat = Path("/proc", str(pid), "stat").read_bytes()
+        namespace = process_namespace(pid)
     except OSError:
         return ""
     # The state is the first field after the command, which may itself have blanks and brackets.
     state, *fields = stat.rpartition(b")")[2].split()
-    return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}"
+    return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}:{namespace}"
 
 
-def in_namespaces_of(pid: int, argv: Sequence[str]) -> list[str]:
-    """Returns the command line that runs `argv` in the namespaces of a Mininet node's shell."""
-    return ["mnexec", "-a", str(pid), *argv]
+def process_namespace(pid: int) -> str:
+    """Returns the namespace of processes in which a process is; OSError if it has ended."""
+    return os.readlink(f"/proc/{pid}/ns/pid")
 
 
 def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
@@ -62,12 +65,13 @@ def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subpro
     Args:
         pid: the shell's process.
         argv: the program and its arguments.
-        options: those of `subprocess.Popen`.
+        options: those of `subprocess.Popen`; left out, `env` is that of a fabric's processes.
 
     Raises:
         CommandError: the shell has ended.
         FileNotFoundError: the program is not installed.
     """
+    options.setdefault("env", marked_environment())
     try:
         return in_namespaces(pid, lambda: subprocess.Popen(argv, **options))
     except FileNotFoundError:
@@ -77,7 +81,11 @@ def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subpro
 
 
 def run(
-    argv: Sequence[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S, node: int | None = None
+    argv: Sequence[str],
+    *,
+    stdin: str = "",
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    begin: Starter | None = None,
 ) -> str:
     """Runs a program to its end and returns its standard output.
 
@@ -85,36 +93,34 @@ def run(
         argv: the program and its arguments.
         stdin: its standard input.
         timeout_s: its time limit.
-        node: process of the Mininet node in whose namespaces it runs; None for our own.
+        begin: starts it, as on a node; None starts it beside this process.
 
     Raises:
         CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
         MachineError: the program is not installed.
     """
-    process = start(argv, node=node)
+    process = start(argv, begin=begin)
     return finish(process, stdin=stdin, timeout_s=timeout_s)
 
 
-def start(argv: Sequence[str], *, node: int | None = None) -> subprocess.Popen[str]:
+def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Popen[str]:
     """Starts a program whose input and output are pipes, for `finish` to feed and to read.
 
     Args:
         argv: the program and its arguments.
-        node: process of the Mininet node in whose namespaces it runs; None for our own.
+        begin: starts it, as on a node; None starts it beside this process.
 
     Raises:
-        CommandError: the node's process has ended.
+        CommandError: the node has ended.
         MachineError: the program is not installed.
     """
-    begin = subprocess.Popen if node is None else partial(start_in_namespaces, node)
     try:
-        return begin(
+        return (begin or _start_here)(
             argv,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=marked_environment(),
             start_new_session=True,  # Ctrl-C ends this process alone, which then ends its children
         )
     except FileNotFoundError:
@@ -141,13 +147,17 @@ def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float 
     return output
 
 
-def answer(argv: Sequence[str]) -> str:
-    """Runs a program to its end and returns its output and errors, at any exit status.
+def _start_here(argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    return subprocess.Popen(argv, env=marked_environment(), **options)
+
+
+def answer(argv: Sequence[str], *, begin: Starter | None = None) -> str:
+    """Runs a program to its end and returns its output and errors, at any exit status; see `start`.
 
     Raises:
         MachineError: the program is not installed.
     """
-    process = start(argv)
+    process = start(argv, begin=begin)
     try:
         return "".join(process.communicate())
     finally:  # Ctrl-C

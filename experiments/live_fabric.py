@@ -134,7 +134,7 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
     """
     choose(options.framework)  # before anything is built for a controller that cannot run
     datapath = choose_datapath(options.datapath)
-    settings = FabricSettings(options.topology, options.hosts, options.links, datapath)
+    settings = FabricSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
     with launched(settings, lambda step: notify(EmulationStep(step))) as network:
         yield network
 

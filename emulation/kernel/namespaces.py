@@ -1,4 +1,4 @@
-"""Namespaces of nodes: networks and mounts of their own, entered by a thread that starts programs in them.
+"""Namespaces of nodes, entered by a thread that configures them or starts programs in them.
 
 A program that is started by such a thread is in its namespaces from the beginning. Started through `mnexec`,
 it would cost the start of a second program, which also closes 20,000 file descriptors one by one. One thread
@@ -8,16 +8,24 @@ enters all namespaces, one after the other: a new thread for each would wait for
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-_CLONE_NEWNS, _CLONE_FS, _CLONE_NEWNET = 0x20000, 0x200, 0x40000000
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
-_libc = ctypes.CDLL(None, use_errno=True)
+from emulation.kernel.system_calls import (
+    CLONE_FS,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    call,
+    keep_mounts_private,
+    leave_keys,
+    mount,
+)
+
+NETWORK, MOUNTS, PROCESSES = CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID
 _Result = TypeVar("_Result")
 _home: list[int] = []  # open files of the program's namespaces and its root
 
@@ -33,19 +41,20 @@ def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
     return _away(_create, action)
 
 
-def in_namespaces(process: int, action: Callable[[], _Result]) -> _Result:
+def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETWORK | MOUNTS) -> _Result:
     """Returns the result of an action in the namespaces of a process, in this one's working directory.
 
     Args:
         process: number of the process.
         action: what is done there.
+        kinds: kinds of namespaces; with PROCESSES, those that the action starts are in that one.
 
     Raises:
         OSError: the process has ended, the kernel refuses, or the action fails so.
     """
     descriptor = os.pidfd_open(process)
     try:
-        return _away(lambda: _call("setns", descriptor, _CLONE_NEWNET | _CLONE_NEWNS), action)
+        return _away(lambda: call("setns", descriptor, kinds), action)
     finally:
         os.close(descriptor)
 
@@ -59,12 +68,7 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
     return _away(lambda: _enter(descriptors), action)
 
 
-def bind_file(source: str, place: str) -> None:
-    """Has a file appear at another place, in the mounts of the thread that calls; OSError if it cannot."""
-    _call("mount", source.encode(), place.encode(), None, ctypes.c_ulong(_MS_BIND), None)
-
-
-def _away(enter: Callable[[], None], action: Callable[[], _Result]) -> _Result:
+def _away(enter: Callable[[], object], action: Callable[[], _Result]) -> _Result:
     """Returns the result of an action after another one that enters its namespaces."""
     return _thread().submit(_act, enter, action, os.getcwd()).result()
 
@@ -76,14 +80,13 @@ def _thread() -> ThreadPoolExecutor:
 
 
 def _prepare_thread() -> None:
-    _call("unshare", _CLONE_FS)  # threads share a working directory, with which no mounts can be entered
-    _home.extend(
-        os.open(name, os.O_RDONLY) for name in ("/proc/thread-self/ns/net", "/proc/thread-self/ns/mnt")
-    )
+    leave_keys()
+    call("unshare", CLONE_FS)  # threads share a working directory, with which no mounts can be entered
+    _home.extend(os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in ("net", "mnt", "pid"))
     _home.append(os.open("/", os.O_RDONLY | os.O_DIRECTORY))
 
 
-def _act(enter: Callable[[], None], action: Callable[[], _Result], folder: str) -> _Result:
+def _act(enter: Callable[[], object], action: Callable[[], _Result], folder: str) -> _Result:
     try:
         enter()
         with contextlib.suppress(OSError):  # the folder is hidden there
@@ -97,18 +100,11 @@ def _act(enter: Callable[[], None], action: Callable[[], _Result], folder: str) 
 
 
 def _create() -> None:
-    _call("unshare", _CLONE_NEWNET | _CLONE_NEWNS)
-    # The machine does not see the mounts of the new namespace.
-    _call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
-    _call("mount", b"sysfs", b"/sys", b"sysfs", ctypes.c_ulong(0), None)
+    call("unshare", NETWORK | MOUNTS)
+    keep_mounts_private()
+    mount("sysfs", "/sys")
 
 
 def _enter(descriptors: Iterable[int]) -> None:
     for descriptor in descriptors:
-        _call("setns", descriptor, 0)
-
-
-def _call(name: str, *arguments: object) -> None:
-    if getattr(_libc, name)(*arguments) < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        call("setns", descriptor, 0)

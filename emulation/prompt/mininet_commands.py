@@ -14,9 +14,10 @@ import mininet.cli
 from mininet.log import output
 
 from emulation.node_shell import LastingNode
+from emulation.nodes import FabricHost
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
-from emulation.subprocesses import answer, in_namespaces_of
+from emulation.subprocesses import answer
 from topology.errors import UsageError
 
 _WAIT_S = 30  # for switches to connect
@@ -119,6 +120,8 @@ class FabricCLI(NodeCLI):
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
         if line.partition(" ")[0] not in self.mn:
             raise UsageError(f"x needs the name of a node, got {line.strip() or 'none'}")
+        if isinstance(node := self.mn[line.partition(" ")[0]], FabricHost) and node.space:
+            raise UsageError("x of a host, whose programs cannot reach the display, needs --host-root real")
         super().do_x(line)
 
     def do_iperf(self, line: str) -> None:
@@ -159,8 +162,7 @@ class _Pinger:
 
     def cmd(self, command: str) -> str:
         """Runs a command in the namespaces of the host, and returns its output."""
-        self._host.check_shell()  # whose process keeps the namespaces
-        return answer(in_namespaces_of(self._host.pid, command.split()))
+        return answer(command.split(), begin=self._host.start_program)
 
     def __str__(self) -> str:
         return self.name

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from emulation.node_shell import LastingNode
-from emulation.subprocesses import CommandError, finish, in_namespaces_of, require_programs, start
+from emulation.subprocesses import CommandError, finish, require_programs, run, start
 
 _FIRST_PORT, _PORTS = 20_201, 20  # beside iperf3's own 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0
@@ -49,7 +49,7 @@ def measure_throughput(
     server, port = _start_server(destination)
     words = ["iperf3", "-J", "-c", destination.IP(), "-p", str(port), "-t", f"{seconds:g}"]
     words += [] if udp_rate is None else ["-u", "-b", udp_rate]
-    client = start(in_namespaces_of(source.pid, words))
+    client = start(words, begin=source.start_program)
     try:
         # The transfer's answers may wait in full queues.
         result = json.loads(finish(client, timeout_s=2 * seconds + 30))
@@ -65,10 +65,11 @@ def measure_throughput(
 def _start_server(host: LastingNode) -> tuple[subprocess.Popen[str], int]:
     """Starts a server for one transfer on a free port, and returns it with its port when it listens."""
     for port in range(_FIRST_PORT, _FIRST_PORT + _PORTS):
-        server = start(in_namespaces_of(host.pid, ["iperf3", "-s", "-1", "-p", str(port), "--forceflush"]))
+        words = ["iperf3", "-s", "-1", "-p", str(port), "--forceflush"]
+        server = start(words, begin=host.start_program)
         end_s = time.monotonic() + _LISTEN_TIMEOUT_S
         while server.poll() is None and time.monotonic() < end_s:
-            listening = finish(start(in_namespaces_of(host.pid, ["ss", "-Hltn", f"sport = :{port}"])))
+            listening = run(["ss", "-Hltn", f"sport = :{port}"], begin=host.start_program)
             if listening.strip() and server.poll() is None:
                 return server, port
             time.sleep(0.02)

@@ -14,6 +14,7 @@ from emulation.requirements import (
     KERNEL_WITH_ALL,
     PROGRAMS,
     available_memory_bytes,
+    host_root_problem,
     kernel_datapath_available,
     mininet_problem,
     mininet_version,
@@ -82,6 +83,7 @@ def examine() -> list[Finding]:
         root,
         *programs,
         namespaces,
+        _host_root(obstacle),
         _open_vswitch(),
         Finding(
             "datapath kernel",
@@ -115,6 +117,15 @@ def _namespaces(obstacle: Finding | None) -> Finding:
         return _untried(name, obstacle)
     problem = namespaces_problem()
     return Finding(name, problem is None, needed=True, remedy=f"{problem}; {CAPABILITIES}")
+
+
+def _host_root(obstacle: Finding | None) -> Finding:
+    name = "user namespaces"
+    if obstacle:
+        return _untried(name, obstacle, needed=False)
+    problem = host_root_problem()
+    remedy = f"{problem}; fabrics need --host-root real, which makes programs on hosts root on this machine"
+    return Finding(name, problem is None, needed=False, detail="--host-root own", remedy=remedy)
 
 
 def _untried(name: str, obstacle: Finding, *, needed: bool = True) -> Finding:

@@ -22,11 +22,21 @@ def failure_text(record: ProgramRecord, folder: Path, timeout_s: float) -> str:
     if record.timed_out:
         return f"{line} had not ended after {timeout_s:g} s and was ended; --exec-timeout gives it longer"
     last = last_line(folder / record.errors)
+    last += _remedy(record.command, last)
     if record.status in (_NOT_EXECUTABLE, _NOT_FOUND):
         return f"{line} could not be run (status {record.status}){last}"
     if record.status is not None and record.status < 0:
         return f"{line} was ended by signal {-record.status}{last}"
     return f"{line} ended with status {record.status}{last}"
+
+
+def _remedy(command: str, error: str) -> str:
+    """Returns a hint if an error is about a file of the caller, which a host has elsewhere; else nothing."""
+    words = (word.strip("'\"") for word in command.split())
+    named = next(
+        (word for word in words if word in error and word[:1] not in "/." and Path(word).is_file()), ""
+    )
+    return f"; on hosts it is $POLARLAB_CALLER_DIR/{named}" if named else ""
 
 
 def last_line(path: Path) -> str:

@@ -67,6 +67,7 @@ class RunningPrograms:
     def __enter__(self) -> RunningPrograms:
         if self._options.programs:
             make_folder(self._folder / FOLDER)
+            self._opened.enter_context(self._fabric.network.working_folders_in(self._folder))
             self._supervisor = self._opened.enter_context(ProgramSupervisor())
             try:
                 self._start_servers()
@@ -161,7 +162,7 @@ class RunningPrograms:
     def _start(self, place: int, program: Program) -> None:
         name = f"{place + 1}-{program.host}"
         self._running[place] = self._supervisor.start(
-            self._fabric.network[program.host].pid,
+            self._fabric.network[program.host].start_program,
             program.command,
             self._folder / FOLDER / f"{name}.out",
             self._folder / FOLDER / f"{name}.err",

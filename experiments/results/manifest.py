@@ -77,6 +77,7 @@ class _Manifest(Origin, FabricSettings):
         datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
         framework: framework of the controller, `ryu` or `os-ken`.
         framework_asked: framework that was asked for, `auto`, `ryu` or `os-ken`.
+        host_root: root of hosts, `own` or the machine's `real` one; None before there was a choice.
     """
 
     local_repair: bool = True
@@ -85,6 +86,7 @@ class _Manifest(Origin, FabricSettings):
     datapath_asked: str = "auto"
     framework: str = "ryu"
     framework_asked: str = "auto"
+    host_root: str | None = None
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,7 @@ def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
         "datapath_asked": fabric.options.datapath,
         "framework": fabric.framework,
         "framework_asked": fabric.options.framework,
+        "host_root": fabric.options.host_root,
     }
 
 

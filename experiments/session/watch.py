@@ -46,7 +46,7 @@ class Watch:
         """
         self._fabric, self._notify, self._busy = fabric, notify, busy
         self._known: set[str] = set()
-        self._programs: dict[int, Program] = {}
+        self._programs: dict[tuple[str, int], Program] = {}  # by node and number there
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -62,9 +62,10 @@ class Watch:
 
     def add_program(self, node: str, command: str, pid: int) -> None:
         """Adds a program that a node runs in the background; one that has ended already is told as well."""
-        if pid not in self._programs:
+        if (node, pid) not in self._programs:
             with contextlib.suppress(ProcessLookupError):
-                self._programs[pid] = Program(node, command, pid, os.pidfd_open(pid))
+                handle = self._fabric.network[node].open_process(pid)
+                self._programs[node, pid] = Program(node, command, pid, handle)
                 return
             self._notify(ProgramEnded(node, command, pid))
 
@@ -88,7 +89,7 @@ class Watch:
             self._notify(ProcessEnded(process, _remedy(process)))
         self._known = ended
         for program in [program for program in list(self._programs.values()) if program.ended]:
-            del self._programs[program.pid]
+            del self._programs[program.node, program.pid]
             os.close(program.handle)
             self._notify(ProgramEnded(program.node, program.command, program.pid))
         if self._busy.acquire(blocking=False):

@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.occupancy.source import NETLINK
 from controller.openflow.frameworks import AUTO
+from emulation.hosts.identity import OWN_ROOT
 from experiments.spec.options import AUTO_RATE, GIVEN_RATE
 from experiments.spec.settings import FabricSettings
 from routing.registry import routing
@@ -36,6 +37,7 @@ class FabricOptions:
         local_repair: whether switches hold fast-reroute rules around failed links.
         ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
+        host_root: root of hosts, `own` or the machine's `real` one.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
     """
 
@@ -52,6 +54,7 @@ class FabricOptions:
     local_repair: bool = True
     ordered_repair: bool = False
     framework: str = AUTO
+    host_root: str = OWN_ROOT
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -104,7 +104,6 @@ _CREDIT, _DROP = ("flow-control", "credit"), ("flow-control", "drop")
 _NAMED = "experiments.spec.files.named"
 _LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
 
-
 Options = tuple[Option, ...]
 
 
@@ -174,6 +173,8 @@ OPTIONS: tuple[Option, ...] = (
               setting="datapath_asked", varies=False),
         _text("framework", "controller framework", "auto", default_text="auto: ryu where it is installed",
               choices=at("controller.openflow.frameworks:CHOICES"), setting="framework_asked", varies=False),
+        _text("host-root", "root of hosts: own, not the machine's; real: programs on hosts are root here",
+              "own", choices=at("emulation.hosts.identity:HOST_ROOTS"), varies=False),
         _text("occupancy", "source of port occupancies for adaptive routings", "netlink", metavar="SOURCE",
               choices=at("controller.occupancy.source:SOURCES"), setting="occupancy_asked"),
     ),

@@ -138,6 +138,7 @@ class Fabric(SessionVerbs):
             session = opening.enter_context(FabricSession(live, self._notify))
         else:
             opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
+            opening.enter_context(live.network.working_folders_in(directory.path))
             self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
             session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
             opening.enter_context(session)
@@ -260,7 +261,8 @@ class Fabric(SessionVerbs):
             nearest = hint(name, (*self.hosts, *self.switches))
             raise ParameterError(f"host must be one of {names}, got {name!r}{nearest}")
         address = next((format_ip(host.ip) for host in self.session.fabric.hosts if host.name == name), "")
-        return Host(name, address, network[name].pid, network.run_dir, self._supervisor)
+        node = network[name]
+        return Host(name, address, node.pid, node.start_program, network.run_dir, self._supervisor)
 
     # ---- measurements ----
 

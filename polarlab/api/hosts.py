@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.programs import NodeProgram, ProgramSupervisor
+from emulation.subprocesses import Starter
 from experiments.spec.values import check_range
 
 _LOOK_EVERY_S = 0.005
@@ -73,7 +74,7 @@ class Program:
         self.host, self.command = host.name, command
         self._supervisor = host.supervisor
         files = [host.folder / f"program-{next(_numbers)}.{kind}" for kind in ("out", "err")]
-        self._program: NodeProgram = self._supervisor.start(host.pid, command, *files)
+        self._program: NodeProgram = self._supervisor.start(host.begin, command, *files)
         self._result: CommandResult | None = None
 
     @property
@@ -144,6 +145,7 @@ class Host:
         name: its name, as `h1_1` or `s1`.
         ip: its address; empty of a switch, which has none.
         pid: a process in its namespaces.
+        begin: starts a program on it.
         folder: folder for the output of its programs.
         supervisor: supervisor of its programs.
     """
@@ -151,6 +153,7 @@ class Host:
     name: str
     ip: str
     pid: int
+    begin: Starter
     folder: Path
     supervisor: ProgramSupervisor
 

@@ -4,7 +4,7 @@ import pytest
 from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_all_pairs
 
 from emulation.fault_injection import FaultInjector
-from emulation.subprocesses import in_namespaces_of, run
+from emulation.subprocesses import run
 from experiments.live_fabric import live_fabric
 from topology.faults import Element, ElementKind, link_element
 
@@ -22,7 +22,7 @@ def fabric(request):
 
 def datapath(network, switch, command):
     """Returns what `ovs-dpctl` says in a switch's namespace."""
-    return run(in_namespaces_of(network[switch].pid, ["ovs-dpctl", command, "ovs-system"]))
+    return run(["ovs-dpctl", command, "ovs-system"], begin=network[switch].start_program)
 
 
 def test_all_pairs_exchange_probes_over_the_graphs_distances(fabric):
@@ -56,7 +56,7 @@ def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
     faults, element = FaultInjector(fabric.network), Element(ElementKind.SWITCH, (2,))
     faults.fail(element)
     assert fabric.controller.wait_for_plan(lambda failed: failed == element.location, WAIT_S)
-    dumped = run(in_namespaces_of(fabric.network["s3"].pid, ["ovs-dpctl", "dump-dps"]))
+    dumped = run(["ovs-dpctl", "dump-dps"], begin=fabric.network["s3"].start_program)
     assert "ovs-system" not in dumped
     missing, _ = probe_all_pairs(fabric)
     assert {pair for pair in missing if not any(name.startswith("h3_") for name in pair)} == set()

@@ -26,6 +26,7 @@ h4_1 read line || echo end of file
 h1_1 time timeout 5 getent hosts h5_1
 h2_1 timeout 5 getent hosts h99_1 || echo unknown
 s5 cat /etc/hosts
+h6_1 echo written > file
 """
 
 
@@ -74,6 +75,12 @@ def test_programs_that_fail_are_told_in_a_line_each_and_the_rest_is_kept(finishe
         "links.csv",
         "manifest.json",
     }
+
+
+def test_a_hosts_working_folder_is_kept_if_it_has_files(finished):
+    _, out, _ = finished
+    assert (out / "hosts" / "h6_1" / "file").read_text() == "written\n"
+    assert [entry.name for entry in (out / "hosts").iterdir()] == ["h6_1"]
 
 
 def test_a_program_that_writes_without_end_is_cut_off(finished):

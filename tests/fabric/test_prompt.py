@@ -129,7 +129,8 @@ def test_a_shell_that_ends_leaves_its_host_on_the_fabric(prompt):
 
 
 def test_a_shell_that_is_killed_between_lines_is_started_again_at_once(prompt):
-    os.kill(prompt.fabric.network["h2_1"].pid, signal.SIGKILL)
+    prompt.printed("h2_1 true")
+    os.kill(prompt.fabric.network["h2_1"].shell.pid, signal.SIGKILL)
     prompt.eventually_told(ShellRenewed("h2_1"))
     assert "1 received" in prompt.printed("h2_1 ping -c 1 -W 2 h1_1")
 
@@ -137,7 +138,7 @@ def test_a_shell_that_is_killed_between_lines_is_started_again_at_once(prompt):
 def test_the_end_of_a_program_in_the_background_is_told(prompt):
     prompt.printed("h1_1 sleep 600 &")
     pid = prompt.fabric.network["h1_1"].background_pid
-    os.kill(pid, signal.SIGKILL)
+    prompt.printed(f"h1_1 kill -9 {pid}")
     prompt.eventually_told(ProgramEnded("h1_1", "sleep 600 &", pid))
 
 

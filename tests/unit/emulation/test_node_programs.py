@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 
@@ -16,12 +17,11 @@ from emulation.programs import ProgramSupervisor, wait_until_listening
 @pytest.fixture
 def started(monkeypatch, tmp_path):
     """Starts command lines in this very namespace; returns each program, and its files."""
-    monkeypatch.setattr(programs, "in_namespaces_of", lambda _pid, argv: argv)
     with ProgramSupervisor() as supervisor:
 
         def start(command):
             name = f"{len(list(tmp_path.iterdir()))}"
-            return supervisor.start(os.getpid(), command, tmp_path / f"{name}.out", tmp_path / f"{name}.err")
+            return supervisor.start(Popen, command, tmp_path / f"{name}.out", tmp_path / f"{name}.err")
 
         start.supervisor = supervisor
         yield start
@@ -37,11 +37,12 @@ def ended(program):
 
 
 def test_output_and_errors_are_kept_apart_with_the_status(monkeypatch, tmp_path):
-    monkeypatch.setattr(programs, "in_namespaces_of", lambda _pid, argv: argv)
     with ProgramSupervisor() as supervisor:
-        program = supervisor.start(0, "echo out; echo err >&2; exit 3", tmp_path / "out", tmp_path / "err")
+        program = supervisor.start(
+            Popen, "echo out; echo err >&2; exit 3", tmp_path / "out", tmp_path / "err"
+        )
         assert ended(program) == 3
-        killed = supervisor.start(0, "kill -SEGV $$", tmp_path / "out2", tmp_path / "err2")
+        killed = supervisor.start(Popen, "kill -SEGV $$", tmp_path / "out2", tmp_path / "err2")
         assert ended(killed) == -signal.SIGSEGV
     assert (tmp_path / "out").read_text() == "out\n"
     assert (tmp_path / "err").read_text() == "err\n"
@@ -49,11 +50,10 @@ def test_output_and_errors_are_kept_apart_with_the_status(monkeypatch, tmp_path)
 
 
 def test_a_program_that_writes_without_end_is_cut_off_and_goes_on(monkeypatch, tmp_path):
-    monkeypatch.setattr(programs, "in_namespaces_of", lambda _pid, argv: argv)
     monkeypatch.setattr(programs, "OUTPUT_BYTES", 100_000)
     with ProgramSupervisor() as supervisor:
         line = "head -c 1000000 /dev/zero; echo done >&2"
-        program = supervisor.start(0, line, tmp_path / "out", tmp_path / "err")
+        program = supervisor.start(Popen, line, tmp_path / "out", tmp_path / "err")
         assert ended(program) == 0  # it was not stopped
     content = (tmp_path / "out").read_bytes()
     assert content.startswith(b"\0" * 100_000 + b"\n[polarlab: 100000 bytes are kept")
@@ -101,12 +101,11 @@ def test_servers_that_do_not_listen_or_have_ended_hold_nobody_up(started, monkey
 
 
 def test_output_that_is_not_kept_is_not_read(monkeypatch, tmp_path):
-    monkeypatch.setattr(programs, "in_namespaces_of", lambda _pid, argv: argv)
     monkeypatch.setattr(programs, "OUTPUT_BYTES", 100_000)
     read, real = [], os.read
     monkeypatch.setattr(os, "read", lambda number, most: read.append(real(number, most)) or read[-1])
     with ProgramSupervisor() as supervisor:
-        program = supervisor.start(0, "head -c 5000000 /dev/zero", tmp_path / "out", tmp_path / "err")
+        program = supervisor.start(Popen, "head -c 5000000 /dev/zero", tmp_path / "out", tmp_path / "err")
         assert ended(program) == 0
     assert program.output.total_bytes == 5_000_000
     assert sum(map(len, read)) < 1_000_000

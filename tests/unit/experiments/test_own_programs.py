@@ -1,15 +1,14 @@
 """A user's programs: their specification, and runs whose traffic is theirs alone."""
 
-import os
 import time
-from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
+from subprocess import Popen
 from types import SimpleNamespace
 
 import pytest
 from records import run_manifest, summary, write
 
-from emulation import programs as node_programs
 from experiments.comparison.compare import compare
 from experiments.events.programs import ProgramsProgress
 from experiments.figures.plot import plot_results
@@ -166,23 +165,34 @@ def test_a_session_is_drawn_with_its_lines(run):
     assert {path.stem for path in plot_results(run)} == {"throughput"}
 
 
+def test_a_file_of_the_caller_is_named_by_its_place_on_hosts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = replace(RECORD, command="python3 server.py", status=2, errors="errors")
+    (tmp_path / "errors").write_text("python3: can't open file '/root/server.py'\n")
+    assert "POLARLAB_CALLER_DIR" not in failure_text(record, tmp_path, 300)
+    (tmp_path / "server.py").touch()
+    assert "$POLARLAB_CALLER_DIR/server.py" in failure_text(record, tmp_path, 300)
+
+
 class OneNamespace:
-    """A fabric all of whose nodes are in this process's namespaces."""
+    """A fabric, and its network, all of whose nodes are in this process's namespaces."""
 
-    def __init__(self):
-        self.network = defaultdict(lambda: SimpleNamespace(pid=os.getpid()))
+    network = property(lambda self: self)
+    working_folders_in = staticmethod(nullcontext)
+
+    def __getitem__(self, _node):
+        return SimpleNamespace(start_program=Popen)
 
 
-def running_programs(monkeypatch, folder, events, *lines, **options):
+def running_programs(folder, events, *lines, **options):
     """Returns programs that run here."""
-    monkeypatch.setattr(node_programs, "in_namespaces_of", lambda _pid, argv: argv)
     given = ProgramOptions(tuple(parse_program(line, ER2, 1) for line in lines), **options)
     return RunningPrograms(OneNamespace(), ProgramPlan(given, lambda _seed: folder), 1, events.append)
 
 
 def test_a_program_is_ended_at_its_time_while_traffic_goes_on(monkeypatch, tmp_path):
     events = []
-    with running_programs(monkeypatch, tmp_path, events, "h1_1 sleep 600", timeout_s=0.3) as running:
+    with running_programs(tmp_path, events, "h1_1 sleep 600", timeout_s=0.3) as running:
         running.start(Clock(time.monotonic_ns(), time.time_ns()))
         deadline = time.monotonic() + 20
         while running.records()[0].ended_s is None:  # nobody waits for it
@@ -196,7 +206,7 @@ def test_a_program_is_ended_at_its_time_while_traffic_goes_on(monkeypatch, tmp_p
 
 def test_a_server_that_ends_at_once_is_told_in_one_line(monkeypatch, tmp_path):
     events, lines = [], ("h5_1 echo in use >&2; exit 3 &", "h1_1 true")
-    with running_programs(monkeypatch, tmp_path, events, *lines) as running:
+    with running_programs(tmp_path, events, *lines) as running:
         running.start(Clock(time.monotonic_ns(), time.time_ns()))
         running.wait()
         running.end()

@@ -1,0 +1,49 @@
+"""Identity of hosts' users on the machine: root is who called sudo, all others are nobody else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+# Root of hosts: of its own there and nobody on the machine, or the machine's.
+OWN_ROOT, REAL_ROOT = "own", "real"
+HOST_ROOTS = (OWN_ROOT, REAL_ROOT)
+# The ids of a host, of which 0 is its root.
+IDS = 1 << 16
+# Numbers on the machine of the other ids: above those of people, services, containers (/etc/subuid) and
+# directory services, and below 2^31. So many hosts have numbers of their own; further ones share them.
+FIRST_NUMBER = 0x7800_0000
+_RANGES = (0x8000_0000 - FIRST_NUMBER) // IDS
+_NOBODY = 65534
+_HIGHEST = FIRST_NUMBER - 1
+
+
+class Identity(NamedTuple):
+    """User and group on the machine, which are root on hosts."""
+
+    user: int
+    group: int
+
+    def maps(self, place: int) -> tuple[str, str]:
+        """Returns the contents of uid_map and gid_map of a host (user_namespaces(7)).
+
+        Args:
+            place: the host's place among the hosts of its fabric.
+        """
+        first = FIRST_NUMBER + place % _RANGES * IDS
+        user, group = (f"0 {own} 1\n1 {first + 1} {IDS - 1}\n" for own in self)
+        return user, group
+
+
+def host_root(environment: Mapping[str, str] = os.environ) -> Identity:
+    """Returns who is root on hosts: the user who called sudo, else nobody; never the machine's root."""
+    user, group = (_number(environment.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
+    return Identity(_NOBODY, _NOBODY) if user is None else Identity(user, group or _NOBODY)
+
+
+def _number(text: str) -> int | None:
+    """Returns the number that a text names; None if it is none of a person's or a service's."""
+    if text.isascii() and text.isdecimal() and 0 < int(text) <= _HIGHEST:
+        return int(text)
+    return None

@@ -1,0 +1,136 @@
+"""Nodes apart from the machine: what starts on one, its shell as well, starts in all of its namespaces."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from emulation.hosts.spaces import HostSpace
+from emulation.node_shell import LastingNode
+from emulation.prompt.process_state import children, is_ending
+from emulation.subprocesses import CommandError
+
+
+class SpacedNode(LastingNode):
+    """A node that may have a space of its own; its shell then starts when it is first used.
+
+    Attributes:
+        space: the namespaces; None of a node whose root is the machine's.
+    """
+
+    space: HostSpace | None = None
+    pid: int
+    master: int
+    slave: int
+    _terminal_name = ""
+
+    def startShell(self, mnopts: str | None = None) -> None:
+        """Starts the shell; if the node has a space, it starts only when it is used."""
+        if self.space is None or self._renewing:
+            super().startShell(mnopts)
+            self.pid = self.space.pid if self.space else self.pid
+            return
+        self.pid, self.shell, self.stdin, self.stdout = self.space.pid, None, None, None
+        self.readbuf, self.waiting, self.execed = "", False, False
+        self.lastCmd, self.lastPid = None, None
+
+    def use_shell(self) -> None:
+        """Starts the shell if it has not been used yet."""
+        if self.space and self.shell is None:
+            self._renewing = True  # its namespaces are there
+            try:
+                self.startShell()
+            finally:
+                self._renewing = False
+
+    def guard_shell(self) -> None:
+        """Keeps commands from changing the shell's prompt, as LastingNode's."""
+        self.use_shell()
+        super().guard_shell()
+
+    def check_shell(self) -> None:
+        """Raises ShellEnded if the shell has ended, and CommandError if the node has."""
+        if self.ended:
+            self.waiting = False
+            raise CommandError(f"{self.name} has ended, as its first process was killed")
+        super().check_shell()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the node's space has ended, with all that ran there."""
+        return self.space is not None and is_ending(self.space.pid)
+
+    @property
+    def shell_ended(self) -> bool:
+        """Whether the shell has ended and can be started again."""
+        return super().shell_ended and not self.ended
+
+    def cmd(self, *words: Any, **options: Any) -> Any:
+        """Runs a command to its end, as LastingNode's."""
+        self.use_shell()
+        return super().cmd(*words, **options)
+
+    def sendCmd(self, *words: Any, **options: Any) -> None:
+        """Sends a command to the shell, as Mininet's."""
+        self.use_shell()
+        super().sendCmd(*words, **options)
+
+    def popen(self, *words: Any, **options: Any) -> Any:
+        """Starts a program on the node, as Mininet's."""
+        if self.space:
+            options.setdefault("mncmd", [])  # no program that enters namespaces comes before
+        return super().popen(*words, **options)
+
+    def start_program(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Starts a program on the node, beside the shell; see `subprocess.Popen`."""
+        begin = self.space.start if self.space else super().start_program
+        return begin(argv, **options)
+
+    def start_shell_program(
+        self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]
+    ) -> Any:
+        """Starts the program of the shell, on a terminal that is the node's own."""
+        if self.space is None:
+            return super().start_shell_program(shell, environment, options)
+        master, slave, self._terminal_name = self.space.open_terminal()
+        for descriptor in (self.master, self.slave):  # of the machine's terminals
+            os.close(descriptor)
+        self.master, self.slave = master, slave
+        ends = dict.fromkeys(("stdin", "stdout", "stderr"), slave)
+        return self.space.start(shell, **{**options, **ends, "env": environment})
+
+    @property
+    def terminal_name(self) -> str:
+        """The name of the shell's terminal on the node."""
+        return self._terminal_name if self.space else super().terminal_name
+
+    def open_process(self, number: int) -> int:
+        """Opens a process that the shell started, by its number on the node.
+
+        Raises:
+            ProcessLookupError: it has ended.
+        """
+        if self.space:
+            started = {_number_inside(pid): pid for pid in children(self.shell.pid)}
+            number = started.get(number, 0)
+        if not number:
+            raise ProcessLookupError
+        return super().open_process(number)
+
+    def _popen(self, cmd: Sequence[str], **params: Any) -> Any:
+        if self.space and not self._unanswered:
+            return self.space.start(cmd, **params)
+        return super()._popen(cmd, **params)
+
+
+def _number_inside(pid: int) -> int:
+    """Returns the number of a process in its own namespace of processes; 0 if it has ended."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return 0
+    return int(re.findall(r"^NSpid:.*?(\d+)$", status, re.MULTILINE)[-1])

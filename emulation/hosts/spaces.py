@@ -1,0 +1,219 @@
+"""Spaces of hosts: namespaces that a keeper made, and the one way by which programs start in them.
+
+What starts on a host enters all of its namespaces, with no rights on the machine from the moment in which a
+program on the host can touch it: `setpriv` makes it the user who is root there, and leaves it the rights that
+`nsenter` needs to enter; these are of the host alone once it has entered. Both are programs of the machine,
+and run before the host's file system is there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from emulation.hosts.file_system import HOME
+from emulation.hosts.identity import Identity, host_root
+from emulation.hosts.keeper import FAILED, Description
+from emulation.hosts.terminal import Terminal, open_terminal
+from emulation.hosts.working_folder import make_working_folder
+from emulation.kernel.namespaces import MOUNTS, PROCESSES, in_namespaces
+from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
+from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
+from topology.errors import MachineError
+
+CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
+FOLDER = "hosts"  # of the working folders, in a folder of results
+_RIGHTS = "+sys_admin,+sys_chroot,+sys_ptrace"
+_TIMEOUT_S = 10.0
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
+
+
+class HostSpaces:
+    """The spaces of a fabric's hosts."""
+
+    def __init__(self, names: Mapping[str, str], run_dir: Path, files: Mapping[Path, Path]) -> None:
+        """Starts to make them; `space` waits until one is there.
+
+        Args:
+            names: host -> name of its machine, in the order in which `space` is called.
+            run_dir: folder of the fabric's files.
+            files: place in the file system of hosts -> file that appears there.
+        """
+        self.identity = host_root()
+        self._temporary = run_dir / "work"  # for working folders that are not kept
+        self._temporary.mkdir()
+        self._kept: Path | None = None
+        self._spaces: dict[str, HostSpace] = {}
+        folder = run_dir / "root"
+        folder.mkdir()
+        self.caller = os.getcwd()
+        described = {str(place): str(file) for place, file in files.items()}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "emulation.hosts.keeper"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=marked_environment(),
+            text=True,
+            start_new_session=True,
+        )
+        description = Description(
+            dict(names), self.identity, str(folder), described, self.caller, self.environment()
+        )
+        assert self._process.stdin
+        self._process.stdin.write(description.line())
+        self._process.stdin.flush()
+
+    def environment(self) -> dict[str, str]:
+        """Returns the environment of programs on hosts, which have nothing else of this program's."""
+        marked = marked_environment()
+        kept = {name: marked[name] for name in _KEPT_VARIABLES if name in marked}
+        own = {"HOME": HOME, "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash"}
+        return {**kept, **own, CALLER_FOLDER: self.caller}
+
+    def space(self, name: str) -> HostSpace:
+        """Returns the space of a host, when it is there.
+
+        Raises:
+            MachineError: the kernel does not let hosts have one.
+        """
+        while name not in self._spaces:
+            assert self._process.stdout
+            first, _, rest = self._process.stdout.readline().strip().partition(" ")
+            if not rest or first == FAILED:
+                raise MachineError(
+                    f"hosts cannot have namespaces of their own here ({rest or 'their keeper has ended'}); "
+                    "--host-root real does without, and makes programs on hosts root on this machine"
+                )
+            self._spaces[first] = HostSpace(self, first, int(rest))
+        return self._spaces[name]
+
+    def keep_in(self, folder: Path | None) -> Path | None:
+        """Sets the folder of results in which working folders of hosts are kept from now on.
+
+        Empty ones of the folder before are removed.
+
+        Args:
+            folder: the folder; None to keep none.
+
+        Returns:
+            The folder before.
+        """
+        kept, self._kept = self._kept, folder
+        if kept is not None:
+            for name in self._spaces:
+                with contextlib.suppress(OSError):  # it has files, or was not needed
+                    (kept / FOLDER / name).rmdir()
+            with contextlib.suppress(OSError):
+                (kept / FOLDER).rmdir()
+        return kept
+
+    def open_working_folder(self, name: str) -> int:
+        """Opens the working folder of a host, which it makes if need be.
+
+        Raises:
+            CommandError: it cannot be made, or is somebody else's.
+        """
+        results = self._kept or self._temporary
+        try:
+            return make_working_folder(results, (FOLDER, name), self.identity)
+        except OSError as error:
+            place = results / FOLDER / name
+            raise CommandError(f"the working folder {place} cannot be used ({error.strerror})") from error
+
+    def close(self) -> None:
+        """Ends all programs of all hosts, and removes empty working folders; can be called again."""
+        self.keep_in(None)
+        assert self._process.stdin
+        assert self._process.stdout
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+
+class HostSpace:
+    """The namespaces of a host.
+
+    Attributes:
+        pid: its first process, which lives as long as they do.
+    """
+
+    def __init__(self, spaces: HostSpaces, name: str, pid: int) -> None:
+        self._spaces, self._name, self.pid = spaces, name, pid
+        self._home: tuple[int, int] | None = None  # device and number of the folder that is its home
+
+    def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+        """Starts a program as root of the host, in its working folder, with an environment of its own.
+
+        Args:
+            argv: the program and its arguments.
+            options: those of `subprocess.Popen`; `env` adds to the environment.
+
+        Raises:
+            CommandError: the host has ended, or its working folder cannot be made.
+        """
+        identity = self._spaces.identity
+        entered = ["--user", "--mount", "--net", "--ipc", "--uts", f"--wdns={HOME}"]
+        command = [
+            *("setpriv", f"--reuid={identity.user}", f"--regid={identity.group}", "--clear-groups"),
+            *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}", "--no-new-privs"),
+            *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
+        ]
+        options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
+        try:
+            self._open_folder()
+            # The program has its number in the host's namespace of processes from the beginning.
+            return in_namespaces(self.pid, lambda: _start(command, identity, options), PROCESSES)
+        except OSError as error:
+            raise CommandError(
+                f"`{' '.join(argv)}` cannot be started on {self._name}: {error.strerror}"
+            ) from error
+
+    def open_terminal(self) -> Terminal:
+        """Opens a new terminal of the host.
+
+        Raises:
+            CommandError: the host has ended, or has removed its terminals.
+        """
+        try:
+            return in_namespaces(self.pid, open_terminal, MOUNTS)
+        except OSError as error:
+            raise CommandError(f"{self._name} has no terminal: {error.strerror}") from error
+
+    def _open_folder(self) -> None:
+        """Has the working folder be the home of the host's root."""
+        descriptor = self._spaces.open_working_folder(self._name)
+        try:
+            status = os.fstat(descriptor)
+            if (status.st_dev, status.st_ino) == self._home:
+                return
+            before, self._home = self._home, (status.st_dev, status.st_ino)
+            tree = folder_to_attach(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            in_namespaces(self.pid, lambda: _replace_home(tree, present=before is not None), MOUNTS)
+        finally:
+            os.close(tree)
+
+
+def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) -> subprocess.Popen[Any]:
+    """Starts a program, whose pipes have an owner who may open them, as /dev/stdout."""
+    with making_files_as(*owner):
+        return subprocess.Popen(command, **options)
+
+
+def _replace_home(tree: int, *, present: bool) -> None:
+    if present:
+        with contextlib.suppress(OSError):  # a program has removed it
+            detach(HOME)
+    attach(tree, HOME)

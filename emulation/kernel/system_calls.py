@@ -1,0 +1,145 @@
+"""System calls that Python's library does not have, by the C library: mounts, namespaces, rights."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import platform
+import struct
+from collections.abc import Iterator
+
+CLONE_FS, CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x200, 0x20000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+NO_SUID, NO_DEVICES, NO_PROGRAMS = 0x2, 0x4, 0x8  # MS_ and MOUNT_ATTR_: NOSUID, NODEV, NOEXEC
+_READ_ONLY = 0x1  # MS_RDONLY, MOUNT_ATTR_RDONLY
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
+_MNT_DETACH = 0x2
+_KNOW_OWNERS = 0x100000  # MOUNT_ATTR_IDMAP
+_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
+_OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
+# Numbers of calls without a function in the C library; these three are the same on all architectures.
+_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
+_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
+_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def call(name: str, *arguments: object) -> int:
+    """Returns the result of a function of the C library.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    result = int(getattr(_libc, name)(*arguments))
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def mount(kind: str, place: str, flags: int = 0, options: str = "") -> None:
+    """Mounts a new file system of a kind at a place; OSError if the kernel refuses."""
+    flags_word = ctypes.c_ulong(flags)
+    call("mount", kind.encode(), place.encode(), kind.encode(), flags_word, options.encode() or None)
+
+
+def bind(source: str, place: str, *, recursive: bool = False) -> None:
+    """Has a file or a folder, with the mounts in it if recursive, appear at a place; OSError if it cannot."""
+    flags = ctypes.c_ulong(_MS_BIND | (_MS_REC if recursive else 0))
+    call("mount", source.encode(), place.encode(), None, flags, None)
+
+
+def keep_mounts_private() -> None:
+    """Keeps the machine from seeing the mounts of this namespace, and the other way around."""
+    call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
+
+
+def detach(place: str) -> None:
+    """Removes the mount at a place, with those in it, for all that do not use it already."""
+    call("umount2", place.encode(), _MNT_DETACH)
+
+
+def restrict(place: str) -> None:
+    """Keeps the mounts at a place from being written to, and their devices and setuid programs from working.
+
+    Args:
+        place: the place, with all mounts in it.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    attributes = struct.pack("QQQQ", _READ_ONLY | NO_SUID | NO_DEVICES, 0, 0, 0)
+    size = ctypes.c_size_t(len(attributes))
+    call("syscall", _MOUNT_SETATTR, _AT_FDCWD, place.encode(), _AT_RECURSIVE, attributes, size)
+
+
+def make_read_only(place: str) -> None:
+    """Keeps the file system that is mounted at a place from being written to; OSError if it is in use so."""
+    call("mount", None, place.encode(), None, ctypes.c_ulong(_MS_REMOUNT | _READ_ONLY), None)
+
+
+def copy_mounts(place: str) -> int:
+    """Returns a copy of the mounts at and below a place that is at no place yet, as an open file."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
+    return call("syscall", _OPEN_TREE, _AT_FDCWD, place.encode(), flags)
+
+
+def know_owners(tree: int, place: str, owners: int) -> None:
+    """Has files of a mount in a tree of `copy_mounts` belong to nobody unless a user namespace has the owner.
+
+    Args:
+        tree: the tree.
+        place: the place of the mount in it; empty for its root.
+        owners: the user namespace.
+
+    Raises:
+        OSError: the kind of file system cannot do that.
+    """
+    attributes = struct.pack("QQQQ", _KNOW_OWNERS, 0, 0, owners)
+    size = ctypes.c_size_t(len(attributes))
+    call("syscall", _MOUNT_SETATTR, tree, place.encode(), _AT_EMPTY_PATH, attributes, size)
+
+
+def folder_to_attach(folder: int) -> int:
+    """Returns a mount of an open folder that is at no place yet, as an open file; OSError if it cannot."""
+    tree = call("syscall", _OPEN_TREE, folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
+    attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
+    size = ctypes.c_size_t(len(attributes))
+    call("syscall", _MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, attributes, size)
+    return tree
+
+
+def attach(tree: int, place: str) -> None:
+    """Attaches a mount of `folder_to_attach` at a place of the present namespace."""
+    call("syscall", _MOVE_MOUNT, tree, b"", _AT_FDCWD, place.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
+
+
+def refuse_new_rights() -> None:
+    """Keeps this thread, and all that it starts, from gaining rights by setuid programs, for good."""
+    call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+@contextlib.contextmanager
+def making_files_as(user: int, group: int) -> Iterator[None]:
+    """Gives the files and pipes that this thread makes during the block to somebody else."""
+    before = _libc.setfsgid(group), _libc.setfsuid(user)
+    try:
+        yield
+    finally:
+        _libc.setfsuid(before[1])
+        _libc.setfsgid(before[0])
+
+
+def leave_keys() -> None:
+    """Gives this thread, and all that it starts, a session keyring in which no key can be put or found."""
+    if number := _KEYCTL.get(platform.machine()):
+        with contextlib.suppress(OSError):  # the kernel has no keys
+            call("syscall", number, _KEYCTL_JOIN_SESSION_KEYRING, None)
+            call("syscall", number, _KEYCTL_SETPERM, _SESSION_KEYRING, 0)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of all descendants whose own parents end."""
+    call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -1,0 +1,89 @@
+"""Who is root on hosts, and whose their working folders become."""
+
+import os
+import stat
+from itertools import pairwise
+
+import pytest
+
+from emulation.hosts.identity import FIRST_NUMBER, IDS, Identity, host_root
+from emulation.hosts.keeper import Description
+from emulation.hosts.working_folder import make_working_folder
+
+NOBODY = 65534
+OWNER = Identity(12345, 12346)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+
+
+@pytest.mark.parametrize(
+    ("user", "group", "root"),
+    [
+        ("1000", "1001", (1000, 1001)),
+        ("1000", "0", (1000, NOBODY)),
+        ("1000", "", (1000, NOBODY)),
+        ("0", "0", (NOBODY, NOBODY)),  # root called sudo
+        ("", "1001", (NOBODY, NOBODY)),
+        ("-1", "1001", (NOBODY, NOBODY)),
+        ("1000 0", "1001", (NOBODY, NOBODY)),
+        ("٣", "1001", (NOBODY, NOBODY)),
+        (str(FIRST_NUMBER), "1001", (NOBODY, NOBODY)),  # another host's
+        (str(2**32), "1001", (NOBODY, NOBODY)),
+    ],
+)
+def test_the_root_of_hosts_is_never_the_machines(user, group, root):
+    assert host_root({"SUDO_UID": user, "SUDO_GID": group}) == root
+
+
+def test_without_sudo_it_is_nobody():
+    assert host_root({}) == (NOBODY, NOBODY)
+
+
+def test_all_other_numbers_of_2048_hosts_are_nobody_elses():
+    owned = []
+    for place in range(2048):
+        for text in OWNER.maps(place):
+            own, others = (list(map(int, line.split())) for line in text.splitlines())
+            assert own in ([0, 12345, 1], [0, 12346, 1])
+            assert (others[0], others[2]) == (1, IDS - 1)
+        owned.append(range(others[1], others[1] + others[2]))
+    assert all(before.stop <= after.start for before, after in pairwise(owned))
+    assert owned[0].start > 2_000_200_000  # of directory services
+    assert owned[-1].stop <= 2**31
+    assert OWNER.maps(2048) == OWNER.maps(0)
+
+
+def test_a_description_comes_through_a_line_whole():
+    one = Description({"h1_1": "h1-1"}, OWNER, "/a\nfolder", {"/etc/hosts": "/b"}, "/c", {"PATH": "/bin"})
+    assert one.line().count("\n") == 1
+    assert Description.parse(one.line()) == one
+
+
+@needs_root
+def test_a_working_folder_is_the_hosts_own_and_is_found_again(tmp_path):
+    for _ in range(2):
+        os.close(make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER))
+    status = (tmp_path / "hosts" / "h1_1").stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (*OWNER, 0o755)
+    assert (tmp_path / "hosts").stat().st_uid == 0
+
+
+@needs_root
+@pytest.mark.parametrize("swapped", ["hosts", "hosts/h1_1"])
+def test_no_link_leads_a_working_folder_elsewhere(tmp_path, swapped):
+    results, elsewhere = tmp_path / "results", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (results / swapped).parent.mkdir(parents=True)
+    (results / swapped).symlink_to(elsewhere)
+    with pytest.raises(NotADirectoryError):
+        make_working_folder(results, ("hosts", "h1_1"), OWNER)
+    assert list(elsewhere.iterdir()) == []
+    assert elsewhere.stat().st_uid == 0
+
+
+@needs_root
+def test_a_folder_of_somebody_else_does_not_change_hands(tmp_path):
+    taken = tmp_path / "hosts" / "h1_1"
+    taken.mkdir(parents=True)
+    with pytest.raises(PermissionError):
+        make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER)
+    assert taken.stat().st_uid == 0
