@@ -226,6 +226,11 @@ def _evidence(record: RunRecord) -> Evidence:
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
+        coverages=[
+            observer.coverage((begin_s, end_s))
+            for observer in (record.held, record.cpu, record.links)
+            if observer is not None
+        ],
     )
 
 
