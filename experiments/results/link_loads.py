@@ -256,6 +256,12 @@ def load_rows(links: Sequence[DirectedLink], observed: Sequence[LinkLoads]) -> l
     ]
 
 
+def loads_of_rows(rows: Sequence[LinkLoadRow]) -> LinkLoads:
+    """Returns the loads that a table of one replication has, without losses as asked for."""
+    loads, dropped = ([getattr(row, name) for row in rows] for name in ("load", "dropped_packets"))
+    return LinkLoads(np.array(loads, float), np.array(dropped, float), np.zeros(len(rows)))
+
+
 def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
     """Returns the rows of a table of link loads.
 
