@@ -10,7 +10,8 @@ from typing import Any
 
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
-from experiments.spec.files.experiment_file import experiment_of
+from experiments.spec.files.experiment_file import experiment_of, given_by
+from experiments.spec.files.foreign import Foreign, foreign_file
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
@@ -40,7 +41,7 @@ def experiment_again(folder: Path) -> Experiment:
         UsageError: the folder does not hold the results of an experiment.
     """
     path = folder / MANIFEST
-    content = _read(path)
+    content, foreign = _read(path)
     if "experiment" in content:
         experiment = experiment_of(content["experiment"], str(path), folder)
     else:
@@ -54,7 +55,8 @@ def experiment_again(folder: Path) -> Experiment:
             values["warmup"] = begun_s
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
-    return _with_graph(experiment.overridden(values), folder)
+    complete = _with_graph(experiment.overridden(values), folder)
+    return complete if foreign is None else given_by(foreign, complete)
 
 
 def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
@@ -68,16 +70,18 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
     return replace(experiment, graph=read_graph(path))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
+    """Returns the content of a manifest, and its file as another user's if it is one."""
     try:
-        content = json.loads(path.read_text())
+        with path.open("rb") as file:
+            content, foreign = json.loads(file.read().decode()), foreign_file(path, file.fileno())
     except OSError as error:
         raise ParameterError(f"{path.parent} does not hold results: {path.name}: {error.strerror}") from None
     except ValueError:  # of JSON and of UTF-8
         raise ParameterError(f"{path} is damaged or not of PolarLab") from None
     if not isinstance(content, dict) or "name" not in content:
         raise ParameterError(f"{path} is damaged or not of PolarLab")
-    return content
+    return content, foreign
 
 
 def _rate_text(rate_bps: int) -> str:

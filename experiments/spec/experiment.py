@@ -197,15 +197,17 @@ class Experiment:
         except UsageError as error:
             if self.source is None:
                 raise
-            raise self.source.located(error, given, self._files(), whole=whole) from None
+            raise self.source.located(error, given, self.input_files, whole=whole) from None
 
-    def _files(self) -> dict[str, str]:
-        """Returns the options that name a file to read -> that file."""
-        values = {name: value for name, value in self.values.items() if isinstance(value, str)}
+    @property
+    def input_files(self) -> dict[str, str]:
+        """The options that name a file to read -> that file."""
         found = {
-            option.name: option.path(values[option.name]) if option.path else values[option.name]
-            for option in options_of(self.declared_kind, values.get(TOPOLOGY))
-            if option.name in values and option.name != "out" and (option.path or option.file)
+            option.name: option.path(value) if option.path else value
+            for option in options_of(self.declared_kind, self.family)
+            if isinstance(value := self.values.get(option.name), str)
+            and option.name != "out"
+            and (option.path or option.file)
         }
         return {name: path for name, path in found.items() if path}
 

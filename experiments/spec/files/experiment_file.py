@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.foreign import Foreign, foreign_file
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
@@ -32,7 +34,9 @@ def read_experiment(path: Path) -> Experiment:
         UsageError: the file cannot be read, is not TOML, or does not describe an experiment.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")  # some editors write a mark of the order of bytes
+        with path.open("rb") as file:
+            text = file.read().decode("utf-8-sig")  # some editors write a mark of the order of bytes
+            foreign = foreign_file(path, file.fileno())
         content = tomllib.loads(text)
     except OSError as error:
         raise ParameterError(
@@ -42,7 +46,14 @@ def read_experiment(path: Path) -> Experiment:
         raise ParameterError(f"{path} must be a text in UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{path} must be TOML: {error}") from None
-    return experiment_of(content, str(path), path.parent, key_lines(text))
+    experiment = experiment_of(content, str(path), path.parent, key_lines(text))
+    return experiment if foreign is None else given_by(foreign, experiment)
+
+
+def given_by(foreign: Foreign, experiment: Experiment) -> Experiment:
+    """Returns an experiment whose values are those of another user's file."""
+    source = experiment.source or Source(str(foreign.path), named=False)
+    return replace(experiment, source=replace(source, foreign=foreign.of(experiment.values)))
 
 
 def experiment_of(
