@@ -202,13 +202,10 @@ class Experiment:
     @property
     def input_files(self) -> dict[str, str]:
         """The options that name a file to read -> that file."""
-        found = {
-            option.name: option.path(value) if option.path else value
-            for option in options_of(self.declared_kind, self.family)
-            if isinstance(value := self.values.get(option.name), str)
-            and option.name != "out"
-            and (option.path or option.file)
-        }
+        declared = options_of(self.declared_kind, self.values.get(TOPOLOGY))
+        named = [option for option in declared if option.name != "out" and (option.path or option.file)]
+        given = [(one, value) for one in named if isinstance(value := self.values.get(one.name), str)]
+        found = {option.name: option.path(value) if option.path else value for option, value in given}
         return {name: path for name, path in found.items() if path}
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
