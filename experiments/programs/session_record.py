@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 
+from emulation.cleanup import signals_deferred
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultInvalid, ResultsWritten
 from experiments.fault_injector import replan_record
@@ -76,8 +77,9 @@ class SessionRecorder:
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt | Terminated)
         seconds = self._now_s
-        self._opened.close()
-        self._write(seconds, interrupted=interrupted)
+        with signals_deferred():
+            self._opened.close()
+            self._write(seconds, interrupted=interrupted)
 
     @contextmanager
     def line(self, text: str, standing: Callable[[], Iterable[Element]]) -> Iterator[list[int]]:
