@@ -125,6 +125,7 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
     options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
     with CpuMonitor() as cpu, HeldMonitor(fabric.network, packet_s) as held:
+        held.wait_until_looking()
         result = run_measured_traffic(fabric, options, lambda _live: None)
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     span = (begin_s, begin_s + _DURATION_S)
@@ -136,7 +137,7 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
         return max(busy / (1 - _LEAST_IDLE), strain(Evidence(packet_s * 1e3, lag_ms_p99=lag_ms)))
     seconds = held.samples.between(*span)
     worst, mean = worst_held(seconds, packet_s), mean_held(seconds, packet_s)
-    if worst is None:
+    if worst is None or held.samples.coverage(span).lacking:
         return math.inf
     rms = worst_held(seconds, packet_s, measure=HeldSecond.held_rms_s)
     return strain(Evidence(packet_s * 1e3, worst, mean, rms, lag_ms_p99=lag_ms))

@@ -6,7 +6,7 @@ Readers pass over keys that they do not know, so that newer files can be read by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,12 +50,13 @@ def plain(value: Any) -> Any:
     return value
 
 
-def read_record(path: Path, kind: type[Record]) -> Record:
+def read_record(path: Path, kind: type[Record], *, opened: Callable[[int], object] | None = None) -> Record:
     """Returns the record that a JSON file holds.
 
     Args:
         path: the file.
         kind: the dataclass of the record.
+        opened: called with the descriptor of the open file whose content is returned.
 
     Raises:
         ParameterError: the file is missing, it is not JSON, its content does not fit the dataclass, or it
@@ -64,7 +65,7 @@ def read_record(path: Path, kind: type[Record]) -> Record:
     import msgspec  # only where results are read
 
     try:
-        record = msgspec.json.decode(read_bytes(path, RESULT_BYTES), type=kind)
+        record = msgspec.json.decode(read_bytes(path, RESULT_BYTES, opened=opened), type=kind)
     except FileError as error:
         if error.missing:
             raise ParameterError(

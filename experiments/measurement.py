@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from emulation.cleanup import signals_deferred
 from experiments.events.base import Event, Notify
 from experiments.events.traffic import (
     CollectiveProgress,
@@ -51,10 +53,18 @@ from traffic.metrics.measurements import Clock, TrafficResult
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run of traffic on a live fabric: its record and its summary."""
+    """One run of traffic on a live fabric.
+
+    Attributes:
+        record: all that was observed.
+    """
 
     record: RunRecord
-    summary: Summary
+
+    @cached_property
+    def summary(self) -> Summary:
+        """Its result."""
+        return summarise(self.record)
 
     def raise_if_negative(self) -> None:
         """Raises an error if the run did not end as it should.
@@ -82,13 +92,30 @@ def _check_paths(summary: Summary) -> None:
         raise NegativeResult(f"packets took other paths than planned: hops {dict(summary.hops)}")
 
 
+@dataclass(frozen=True)
+class Companions:
+    """Companions of the traffic.
+
+    Attributes:
+        plan: programs of the user that run beside the traffic.
+        others_ended: returns the names of further processes that should run and do not.
+        keep: keeps a measurement as soon as it is complete, before anything else may fail or be interrupted.
+    """
+
+    plan: ProgramPlan = NO_PROGRAMS
+    others_ended: Callable[[], list[str]] = list
+    keep: Callable[[Measurement], None] = lambda _measured: None
+
+
+ALONE = Companions()
+
+
 def measure(
     fabric: LiveFabric,
     options: RunTraffic,
     check: PairCheck,
     notify: Notify,
-    others_ended: Callable[[], list[str]] = list,
-    plan: ProgramPlan = NO_PROGRAMS,
+    companions: Companions = ALONE,
 ) -> Measurement:
     """Runs traffic on a fabric whose pairs were checked.
 
@@ -97,49 +124,81 @@ def measure(
         options: specification of the traffic.
         check: check of all pairs of hosts.
         notify: takes the events.
-        others_ended: returns the names of further processes that should run and do not.
-        plan: programs of the user that run beside the traffic.
+        companions: what runs beside the traffic, and keeps what was measured.
     """
-    options = _with_limit(fabric, options)
-    controller, folder = _ControllerWork(fabric), plan.kept_in(options.seed)
+    options, plan = _with_limit(fabric, options), companions.plan
+    controller = _ControllerWork(fabric)
     base_ms = _base_times_ms(fabric, options)
     with (
         FaultSchedule(fabric, options.faults, notify) as faults,
         RunningPrograms(fabric, plan, options.seed, notify) as programs,
     ):
-        with Monitors(fabric, options.frame_bytes, folder) as monitors:
-            with deaths_named(fabric):
-                result = _traffic(fabric, options, _told_with(monitors, notify), faults, programs)
-            faults.end()
-            if len(faults.done) < len(options.faults):
-                notify(FaultsNotReached(len(options.faults) - len(faults.done), len(options.faults)))
-            ended = fabric.ended_processes() + others_ended()
-        programs.end()
-        troubles = [f"{process} ended while the traffic ran" for process in ended]
-        troubles += [result.failed] if result.failed and not result.outcome else []
+        monitors = Monitors(fabric, options.frame_bytes, plan.kept_in(options.seed))
+        result, troubles = _observed(fabric, options, notify, monitors, faults, programs, companions)
         try:
             troubles += faults.mended()
             with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
                 fabric.controller.catch_up()
         except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
             result = replace(result, interrupted=True)
+        with signals_deferred():
+            record = RunRecord(
+                fabric=fabric.record(),
+                traffic=options,
+                check=check,
+                result=result,
+                **monitors.observed(),
+                adaptation=controller.adaptation(notify),
+                faults=_fault_record(fabric, options, faults.record(result.clock)),
+                troubles=_all_troubles(options, result, troubles),
+                flow_base_ms=base_ms,
+                programs=programs.records(),
+            )
+            measured = Measurement(record)
+            companions.keep(measured)
+    return measured
+
+
+def _observed(
+    fabric: LiveFabric,
+    options: RunTraffic,
+    notify: Notify,
+    monitors: Monitors,
+    faults: FaultSchedule,
+    programs: RunningPrograms,
+    companions: Companions,
+) -> tuple[TrafficResult, list[str]]:
+    """Runs the traffic with everything beside it to the end; returns its result, and troubles of processes.
+
+    Ctrl-C after the end of the traffic makes the result an interrupted one.
+    """
+    result, ended = None, []
+    try:
+        with contextlib.ExitStack() as undisturbed:
+            with monitors:
+                with deaths_named(fabric):
+                    result = _traffic(fabric, options, _told_with(monitors, notify), faults, programs)
+                undisturbed.enter_context(signals_deferred())
+                faults.end()
+                if len(faults.done) < len(options.faults):
+                    notify(FaultsNotReached(len(options.faults) - len(faults.done), len(options.faults)))
+                ended = fabric.ended_processes() + companions.others_ended()
+            programs.end()
+    except (KeyboardInterrupt, Terminated):
+        if result is None:
+            raise
+        result = replace(result, interrupted=True)
+    troubles = [f"{process} ended while the traffic ran" for process in ended]
+    return result, troubles + ([result.failed] if result.failed and not result.outcome else [])
+
+
+def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[str]) -> tuple[str, ...]:
+    """Returns the reasons why a run did not end as it should, those of its traffic among others."""
     if result.outcome:  # a rank that died says more than the end of its shell
-        troubles = collective_troubles(result.outcome) + troubles
+        return (*collective_troubles(result.outcome), *others)
     if result.flows and not options.faults:
-        troubles += flow_troubles(result.flows)
-    record = RunRecord(
-        fabric=fabric.record(),
-        traffic=options,
-        check=check,
-        result=result,
-        **monitors.observed(),
-        adaptation=controller.adaptation(notify),
-        faults=_fault_record(fabric, options, faults.record(result.clock)),
-        troubles=tuple(troubles),
-        flow_base_ms=base_ms,
-        programs=programs.records(),
-    )
-    return Measurement(record, summarise(record))
+        return (*others, *flow_troubles(result.flows))
+    return tuple(others)
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
@@ -280,8 +339,8 @@ def replications(
     repeat: int,
     check: PairCheck,
     notify: Notify,
-    others_ended: Callable[[], list[str]] = list,
-    plan: ProgramPlan = NO_PROGRAMS,
+    companions: Companions = ALONE,
+    measured_before: Collection[int] = (),
 ) -> Iterator[Measurement]:
     """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should.
 
@@ -291,15 +350,17 @@ def replications(
         repeat: number of runs.
         check: check of all pairs of hosts.
         notify: takes the events.
-        others_ended: returns the names of further processes that should run and do not.
-        plan: programs of the user that run beside the traffic of each.
+        companions: what runs beside the traffic of each, and keeps what was measured.
+        measured_before: seeds of runs that are left out.
     """
     for seed in range(options.seed, options.seed + repeat):
+        if seed in measured_before:
+            continue
         if seed > options.seed:
             fabric.begin_anew()
         if repeat > 1:
             notify(ReplicationStarted(seed, seed - options.seed + 1, repeat))
-        measured = measure(fabric, replace(options, seed=seed), check, notify, others_ended, plan)
+        measured = measure(fabric, replace(options, seed=seed), check, notify, companions)
         yield measured
         if measured.record.ended_early or measured.record.troubles:
             return

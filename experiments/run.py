@@ -23,7 +23,7 @@ from experiments.live_fabric import (
     report_ingress_drops,
     unwatched,
 )
-from experiments.measurement import Measurement, replications
+from experiments.measurement import Companions, Measurement, replications
 from experiments.pair_check import check_all_pairs
 from experiments.programs.running import ProgramPlan
 from experiments.results.manifest import run_manifest, write_manifest
@@ -124,20 +124,27 @@ def _measure(
         directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
     write_schedule(directory, traffic, notify)
     runs: list[Measurement] = []
-    plan = ProgramPlan(run.programs, folder_of)
+
+    def summarised() -> Summary:
+        return runs[0].summary if repeat == 1 else combine([one.summary for one in runs], repeat)
+
+    def keep(one: Measurement) -> None:
+        directory.keep()
+        runs.append(one)
+        seed = one.record.traffic.seed
+        if repeat == 1:
+            _write(directory, one, notify)
+            return
+        own = RunDirectory(folder_of(seed), go_on=True)  # programs may have written there
+        write_manifest(own, run_manifest(fabric, settings, seed, one_of_many=True), fabric)
+        _write(own, one, notify)
+        directory.write_record(SUMMARY, summarised())
+
     with capture(fabric.network, run.captures, directory.path) as captured:
-        for one in replications(fabric, traffic, repeat, check, notify, captured.ended_processes, plan):
-            runs.append(one)
-            directory.keep()
-            summary = one.summary
-            if repeat == 1:
-                _write(directory, one, notify)
-                continue
-            own = RunDirectory(folder_of(summary.seed), go_on=True)  # programs may have written there
-            write_manifest(own, run_manifest(fabric, settings, summary.seed, one_of_many=True), fabric)
-            _write(own, one, notify)
-            summary = combine([one.summary for one in runs], repeat)
-            directory.write_record(SUMMARY, summary)
+        beside = Companions(ProgramPlan(run.programs, folder_of), captured.ended_processes, keep)
+        for _ in replications(fabric, traffic, repeat, check, notify, beside):
+            pass
+    summary = summarised()
     summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
     directory.write_record(SUMMARY, summary)
     return summary, runs
@@ -145,11 +152,16 @@ def _measure(
 
 def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
     try:
+        summary = run.summary
+    except Exception:  # an error of ours, or too little memory: what was observed is worth keeping
+        write_series(directory, run.record)
+        raise
+    try:
         with directory.keeping_what_fits():
-            directory.write_record(SUMMARY, run.summary)
+            directory.write_record(SUMMARY, summary)
             write_series(directory, run.record)
     except (OSError, MachineError):
-        notify(ResultsNotWritten(json.dumps(plain(run.summary))))
+        notify(ResultsNotWritten(json.dumps(plain(summary))))
         raise
 
 

@@ -6,7 +6,7 @@ However a sweep ends, its measured points are on the disk, and the same command 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 
@@ -20,22 +20,16 @@ from experiments.events.bringup import FabricDown
 from experiments.events.outcomes import PointStarted, RoutingStarted, SweepInterrupted, SweepResumed
 from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
-from experiments.measurement import replications
+from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links, load_rows
+from experiments.replicated_point import ReplicatedPoint
+from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
 from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
 from experiments.results.parts.swept_values import widened
-from experiments.results.replications import combine
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
-from experiments.results.sweep_points import (
-    columns_of,
-    held_settings,
-    measured_points,
-    point_links,
-    row_of,
-)
+from experiments.results.sweep_points import held_settings, measured_points
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import PacketSettings
 from experiments.spec.sweep import PointOptions, SweepOptions
@@ -170,22 +164,13 @@ def _measure_point(
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
-    """Measures one point and writes its summary and its row."""
+    """Measures what is missing of one point, keeps each replication, and writes its summary and its row."""
     fabric.begin_anew()
-    point, repeat = one.point, settings.repeat
-    summaries, observed = [], []
-    for run in replications(fabric, one.traffic, repeat, check, notify):
-        run.raise_if_negative()
-        summaries.append(run.summary)
-        observed.append(run.record.link_loads())
-    summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
-    directory.write_record(f"{POINTS_FOLDER}/{point.name}.json", summary)
-    loads = [entry for entry in observed if entry is not None]
-    if loads:
-        rows = load_rows(directed_links(fabric.options.topology), loads)
-        directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, map(astuple, rows))
-    row = row_of(point, summary, settings.varied)
-    directory.append_row(POINTS, columns_of(settings.varied), row.cells())
+    replicated = ReplicatedPoint(one.point, settings, directory, directed_links(fabric.options.topology))
+    companions = Companions(keep=replicated.keep)
+    before = replicated.read(one.traffic.seed)
+    for _ in replications(fabric, one.traffic, settings.repeat, check, notify, companions, before):
+        pass
 
 
 def _with_settled_rate(

@@ -8,12 +8,14 @@ are known probe by probe.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from emulation.cleanup import signals_deferred
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
 from experiments.codec import plain
@@ -36,10 +38,11 @@ from experiments.validity.cpu_monitor import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
 from topology.errors import MachineError, NegativeResult
+from topology.exit_status import Terminated
 from topology.failures import Failure, failure_of, link_failures
 from topology.faults import Element, link_element
 from topology.shortest_paths import connected_components
-from traffic.engine.engine import TrafficInterrupted, run_traffic
+from traffic.engine.engine import TrafficBroken, TrafficInterrupted, run_traffic
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
 from traffic.wire.layout import HEADER_BYTES
@@ -93,8 +96,11 @@ def run_failover(
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
         check_all_pairs(fabric, notify)
         write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)
-        observed = observe_failure(fabric, options, notify)
-        write_observation(directory, observed, notify)
+
+        def keep(observed: Observation) -> None:
+            write_observation(directory, observed, notify)
+
+        observed = observe_failure(fabric, options, notify, keep=keep)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
         raise KeyboardInterrupt
@@ -102,7 +108,12 @@ def run_failover(
 
 
 def observe_failure(
-    fabric: LiveFabric, options: FailoverOptions, notify: Notify, *, check: bool = True
+    fabric: LiveFabric,
+    options: FailoverOptions,
+    notify: Notify,
+    *,
+    check: bool = True,
+    keep: Callable[[Observation], None] = lambda _observed: None,
 ) -> Observation:
     """Injects a failure on a fabric, and its repair, under probes.
 
@@ -111,6 +122,7 @@ def observe_failure(
         options: specification of the demonstration.
         notify: takes the events.
         check: whether all pairs are checked at the end, by the paths that they had before.
+        keep: keeps the observation as soon as it is complete, whatever signal comes.
     """
     topology = fabric.options.topology
     elements = options.elements
@@ -124,23 +136,38 @@ def observe_failure(
     with FaultSchedule(fabric, options.schedule(elements), notify) as faults:
         result = _send_probes(fabric, schedule, faults, notify)
         stolen_s = cpu_stolen_s() - stolen_s
-        faults.end()
-        troubles = faults.mended()
+        try:
+            troubles = _troubles_after(fabric, faults, result, notify, check=check)
+            restored = not troubles if check else None
+        except (KeyboardInterrupt, Terminated):  # what was observed is kept
+            result, troubles, restored = replace(result, interrupted=True), [], None
+    with signals_deferred():
+        course = Course(options, Probes(schedule, result), faults, result.clock)
+        summary = replace(
+            course.summary(fabric.record(), affected),
+            cpu_stolen_ms=round(1e3 * stolen_s),
+            generator_lag_ms_p99=result.sent.lag.quantile_ms(0.99),
+            interrupted=result.interrupted,
+            restored=restored,
+        )
+        summary = replace(summary, negative=summary.reason(tuple(troubles)))
+        observed = Observation(summary, tuple(course.probes.series(options.end_s)), course.events())
+        keep(observed)
+    return observed
+
+
+def _troubles_after(
+    fabric: LiveFabric, faults: FaultSchedule, result: TrafficResult, notify: Notify, *, check: bool
+) -> list[str]:
+    """Restores the fabric, and returns the reasons why it, or the traffic, is not as it should be."""
+    faults.end()
+    troubles = ([result.failed] if result.failed else []) + faults.mended()
     if check and not troubles:
         try:
             check_all_pairs(fabric, notify)
         except NegativeResult as error:
             troubles.append(str(error))
-    course = Course(options, Probes(schedule, result), faults, result.clock)
-    summary = replace(
-        course.summary(fabric.record(), affected),
-        cpu_stolen_ms=round(1e3 * stolen_s),
-        generator_lag_ms_p99=result.sent.lag.quantile_ms(0.99),
-        interrupted=result.interrupted,
-        restored=not troubles if check else None,
-    )
-    summary = replace(summary, negative=summary.reason(tuple(troubles)))
-    return Observation(summary, tuple(course.probes.series(options.end_s)), course.events())
+    return troubles
 
 
 def _failing(elements: tuple[Element, ...], options: FailoverOptions) -> str:
@@ -166,6 +193,8 @@ def _send_probes(
     except TrafficInterrupted as interruption:
         notify(Interrupted())
         return interruption.result
+    except TrafficBroken as broken:
+        return broken.result
 
 
 def busiest_link(topology: Topology) -> Element:

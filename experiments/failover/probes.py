@@ -49,7 +49,7 @@ class Probes:
         self.hops = np.zeros(len(wanted), log["hops"].dtype)
         self.hops[self.arrived] = log["hops"][index]
         self.end_s = schedule.end_ns / 1e9
-        if result.interrupted:
+        if result.interrupted or result.failed:
             self.end_s = min(result.sent.seconds, _observed_until_s(log))
             self._forget_later()
 

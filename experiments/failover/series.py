@@ -75,16 +75,17 @@ def _measure(
 ) -> FailoverSeries:
     """Runs the failovers and writes each, and the result so far, as it ends; returns the last result."""
     measured: list[tuple[int, FailoverSummary]] = []
+
+    def keep(observed: Observation) -> None:
+        directory.keep()
+        measured.append((repetition.seed, observed.summary))
+        series = combine_failovers(fabric.options, options, measured)
+        _write(fabric, repetition, observed, series, directory, notify)
+
     try:
         for number, repetition in enumerate(options.repetitions, start=1):
             notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
-            observed = observe_failure(fabric, repetition, _only_progress(notify))
-            directory.keep()
-            summary = observed.summary
-            entry = (repetition.seed, summary)
-            series = combine_failovers(fabric.options, options, [*measured, entry])
-            _write(fabric, repetition, observed, series, directory, notify)
-            measured.append(entry)
+            summary = observe_failure(fabric, repetition, _only_progress(notify), keep=keep).summary
             notify(failover_ended(repetition, summary))
             if summary.interrupted or summary.restored is False:
                 break
@@ -94,7 +95,8 @@ def _measure(
         notify(Interrupted())
         series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
         directory.write_record(SUMMARY, series)
-    return series
+        return series
+    return combine_failovers(fabric.options, options, measured)
 
 
 def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> FailoverEnded:

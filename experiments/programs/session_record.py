@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from threading import Lock
 
+from emulation.cleanup import signals_deferred
 from experiments.events.base import Notify
 from experiments.events.outcomes import ResultInvalid, ResultsWritten
 from experiments.fault_injector import replan_record
@@ -70,13 +71,15 @@ class SessionRecorder:
         self._monitors = self._opened.enter_context(
             Monitors(self._fabric, self._traffic.frame_bytes, self._directory.path)
         )
+        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # the session is what is observed
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         interrupted = kind is not None and issubclass(kind, KeyboardInterrupt | Terminated)
         seconds = self._now_s
-        self._opened.close()
-        self._write(seconds, interrupted=interrupted)
+        with signals_deferred():
+            self._opened.close()
+            self._write(seconds, interrupted=interrupted)
 
     @contextmanager
     def line(self, text: str, standing: Callable[[], Iterable[Element]]) -> Iterator[list[int]]:

@@ -12,7 +12,8 @@ from experiments.doctor.default_rate import MOST_BPS
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.results.sweep_points import read_sweep_manifest
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
-from experiments.spec.files.experiment_file import experiment_of
+from experiments.spec.files.experiment_file import experiment_of, given_by
+from experiments.spec.files.foreign import Foreign, foreign_file
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
@@ -44,7 +45,7 @@ def experiment_again(folder: Path) -> Experiment:
         UsageError: the folder does not hold the results of an experiment.
     """
     path = folder / MANIFEST
-    content = _read(path)
+    content, foreign = _read(path)
     if "experiment" in content:
         experiment = experiment_of(content["experiment"], str(path), folder)
     else:
@@ -58,7 +59,8 @@ def experiment_again(folder: Path) -> Experiment:
             values["warmup"] = begun_s
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
-    return _with_graph(experiment.overridden(values), folder)
+    complete = _with_graph(experiment.overridden(values), folder)
+    return complete if foreign is None else given_by(foreign, complete)
 
 
 def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
@@ -92,11 +94,15 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
     return replace(experiment, graph=read_graph(path))
 
 
-def _read(path: Path) -> dict[str, Any]:
-    content = read_record(path, dict[str, Any])
+def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
+    """Returns the content of a manifest, and its file as another user's if it is one."""
+    judged: list[Foreign | None] = []
+    content = read_record(
+        path, dict[str, Any], opened=lambda descriptor: judged.append(foreign_file(path, descriptor))
+    )
     if "name" not in content:
         raise ParameterError(f"{path} is damaged or not of PolarLab")
-    return content
+    return content, foreign
 
 
 def _settled_s(folder: Path) -> float | None:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from controller.occupancy.queues import QueueState
 from experiments.results.tables import read_csv
+from experiments.validity.coverage import Coverage, Span, covered_s, note_time
 from experiments.validity.link_loss import LinkLoss
 from topology.addressing import switch_name
 from topology.base import Topology
@@ -20,6 +21,7 @@ from topology.errors import ParameterError
 
 _STEP_S = 0.25
 _MOST_READINGS = 480
+_SPARE_S = 1.0  # between two readings, beside the pause that was meant
 
 # The rate of a link is known if it was saturated for the time of so many frames, and a second at least.
 _LEAST_FRAMES, _LEAST_S = 50, 1.0
@@ -103,6 +105,7 @@ class LinkLog:
         observable: whether queues drain slowly enough to be seen full twice.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.
+        read_s: spans of time in which the queues were read again and again, on the monotonic clock in s.
     """
 
     busy_s: dict[Link, float] = field(default_factory=dict)
@@ -113,6 +116,16 @@ class LinkLog:
     observable: bool = True
     history: LinkHistory = field(default_factory=LinkHistory)
     host_queues: dict[str, tuple[int, int]] = field(default_factory=dict)
+    read_s: list[Span] = field(default_factory=list)
+
+    def note_reading(self, time_s: float, pause_s: float) -> None:
+        """Notes that the queues were read at a time, `pause_s` after the reading before if all goes well."""
+        note_time(self.read_s, time_s, 2 * pause_s + _SPARE_S)
+
+    def coverage(self, window: Span) -> Coverage:
+        """Returns the time of a window in which the queues were read."""
+        seconds = covered_s(self.read_s, window, _SPARE_S / 2)
+        return Coverage("queues of links", seconds, window[1] - window[0])
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
         """Takes two readings of a link's queue, `seconds` apart."""
@@ -241,6 +254,12 @@ def load_rows(links: Sequence[DirectedLink], observed: Sequence[LinkLoads]) -> l
         LinkLoadRow(link.name, link.port, round(load, 6), round(packets))
         for link, load, packets in zip(links, loads, dropped, strict=True)
     ]
+
+
+def loads_of_rows(rows: Sequence[LinkLoadRow]) -> LinkLoads:
+    """Returns the loads that a table of one replication has, without losses as asked for."""
+    loads, dropped = ([getattr(row, name) for row in rows] for name in ("load", "dropped_packets"))
+    return LinkLoads(np.array(loads, float), np.array(dropped, float), np.zeros(len(rows)))
 
 
 def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:

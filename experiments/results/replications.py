@@ -183,6 +183,7 @@ def _fidelity(summaries: Sequence[Summary]) -> Fidelity:
     return Fidelity(
         valid=not reasons,
         reasons=reasons,
+        observed=worst("observed", min),
         held_frame_times_max=longest.held_frame_times_max,
         held_frame_times_rms=worst("held_frame_times_rms", max),
         held_frame_times_mean=worst("held_frame_times_mean", max),

@@ -227,6 +227,11 @@ def _evidence(record: RunRecord) -> Evidence:
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
         link_rate_bps=record.fabric.options.links.rate_bps,
+        coverages=[
+            observer.coverage((begin_s, end_s))
+            for observer in (record.held, record.cpu, record.links)
+            if observer is not None
+        ],
     )
 
 

@@ -20,16 +20,30 @@ from experiments.results.parts.sweep_rows import (
     read_rows,
     varied_at,
 )
-from experiments.results.run_directory import MANIFEST
+from experiments.results.run_directory import MANIFEST, seed_folder
 from experiments.spec.options import SWEEP
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 from topology.parameters import Value
 
 
-def point_links(point: Point) -> str:
-    """Returns the name of the table of a point's link loads, in the folder of its sweep."""
-    return f"{POINTS_FOLDER}/{point.name}-{LINK_LOADS}"
+def point_links(point: Point, seed: int | None = None) -> str:
+    """Returns the name of the table of a point's link loads, in the folder of its sweep.
+
+    Args:
+        point: the point.
+        seed: seed of one of its replications; None for all of them.
+    """
+    return f"{_stem(point, seed)}-{LINK_LOADS}"
+
+
+def point_summary(point: Point, seed: int | None = None) -> str:
+    """Returns the name of the summary of a point, as of `point_links`."""
+    return f"{_stem(point, seed)}.json"
+
+
+def _stem(point: Point, seed: int | None) -> str:
+    return f"{POINTS_FOLDER}/{point.name}" + ("" if seed is None else f"-{seed_folder(seed)}")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, op
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import deaths_named, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
-from traffic.engine.engine import TrafficInterrupted
+from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
 from traffic.metrics.silence import Silence
@@ -132,21 +132,29 @@ class BackgroundTraffic:
     def _run(self) -> None:
         try:
             with deaths_named(self._fabric):
-                self._result = run_measured_traffic(
-                    self._fabric,
-                    self._options,
-                    self._look,
-                    lambda _clock: self._started.set(),
-                    self._stopping.is_set,
-                )
-        except TrafficInterrupted as interruption:
-            self._result = interruption.result
+                self._result = self._flowed()
         except PolarLabError as error:
             self._error = error
             if self._started.is_set() and not self._stopping.is_set():
                 self._notify(TrafficEnded(str(error)))
         finally:
             self._started.set()
+
+    def _flowed(self) -> TrafficResult:
+        """Returns the measurements when the traffic has ended; what is left of one that failed is kept."""
+        try:
+            return run_measured_traffic(
+                self._fabric,
+                self._options,
+                self._look,
+                lambda _clock: self._started.set(),
+                self._stopping.is_set,
+            )
+        except TrafficInterrupted as interruption:
+            return interruption.result
+        except TrafficBroken as broken:
+            self._result = broken.result
+            raise
 
     def _look(self, snapshot: TrafficSnapshot) -> None:
         self._snapshot = snapshot
@@ -171,4 +179,5 @@ class BackgroundTraffic:
             latency_mean_ms=latency.mean_ms(),
             latency_p99_ms=latency.quantile_ms(0.99),
             hops={number: int(hops[number]) for number in hops.nonzero()[0].tolist()},
+            failed=result.failed or None,
         )

@@ -83,9 +83,7 @@ class FabricSession(AdaptationVerbs):
         finally:
             # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
             try:
-                outcome = self._traffic.kill() if self._traffic else None
-                if outcome:
-                    self._keep(outcome)
+                self._end_traffic()
             finally:
                 self._watch.__exit__()
 
@@ -314,6 +312,7 @@ class FabricSession(AdaptationVerbs):
         background_options(self.fabric, pattern, load, seed)  # a wrong pattern is told before all else
         if self._traffic and self._traffic.running:
             raise UsageError("background traffic flows already; stop it first")
+        self._end_traffic()  # of which something is kept even if it failed
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
 
     @one_at_a_time
@@ -324,12 +323,19 @@ class FabricSession(AdaptationVerbs):
             UsageError: none flows.
             PolarLabError: it had failed.
         """
-        traffic, self._traffic = self._traffic, None
-        if traffic is None:
+        if self._traffic is None:
             raise UsageError("no background traffic flows; start some first")
-        outcome = traffic.stop()
-        self._keep(outcome)
-        return outcome
+        try:
+            return self._traffic.stop()
+        finally:
+            self._end_traffic()
+
+    def _end_traffic(self) -> None:
+        """Ends the background traffic at once if it flows, and keeps its outcome, or what is left of it."""
+        traffic, self._traffic = self._traffic, None
+        outcome = traffic.kill() if traffic else None
+        if outcome:
+            self._keep(outcome)
 
     def traffic_status(self) -> TrafficStatus | None:
         """Returns the present rates of the background traffic; None if none flows."""

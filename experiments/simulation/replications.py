@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links
+from experiments.codec import read_record
+from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import experiment_of_seed
 from experiments.results.run_directory import SUMMARY, RunDirectory, seed_folder
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.replications import combine_simulations
+from experiments.results.simulation.series import link_load_rows
 from experiments.spec.simulation.resolve import Simulation
 
 
@@ -59,11 +63,51 @@ def write_means(
         summaries: their results.
         asked: number of replications that were asked for.
     """
-    loads = np.mean([record.link_loads() for record in records], axis=0).tolist()
-    drops = np.sum([record.result.link_drops for record in records], axis=0).tolist()
-    links = zip(directed_links(records[0].fabric.options.topology), loads, drops, strict=True)
-    rows = ((link.name, link.port, round(load, 6), dropped) for link, load, dropped in links)
+    kept = [
+        KeptReplication(summary, link_load_rows(record))
+        for record, summary in zip(records, summaries, strict=True)
+    ]
+    return write_means_of_kept(directory, kept, asked)
+
+
+class KeptReplication(NamedTuple):
+    """A replication as its folder has it.
+
+    Attributes:
+        summary: its result.
+        loads: its loads of links.
+    """
+
+    summary: SimulationSummary
+    loads: tuple[LinkLoadRow, ...]
+
+
+def kept_replication(folder: Path, seed: int) -> KeptReplication | None:
+    """Returns the replication that a folder of all of them holds; None if it is not complete.
+
+    Args:
+        folder: folder of all replications.
+        seed: seed of the replication.
+
+    Raises:
+        ParameterError: a file is damaged.
+    """
+    own = folder / seed_folder(seed)
+    if not (own / SUMMARY).exists():  # which is written last
+        return None
+    return KeptReplication(read_record(own / SUMMARY, SimulationSummary), read_link_loads(own / LINK_LOADS))
+
+
+def write_means_of_kept(
+    directory: RunDirectory, kept: Sequence[KeptReplication], asked: int
+) -> SimulationSummary:
+    """Writes the loads of links and the summary of kept replications, as `write_means`."""
+    means = np.mean([[row.load for row in one.loads] for one in kept], axis=0).tolist()
+    rows = (
+        (rows[0].link, rows[0].port, round(mean, 6), sum(row.dropped_packets for row in rows))
+        for mean, rows in zip(means, zip(*(one.loads for one in kept), strict=True), strict=True)
+    )
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
-    summary = combine_simulations(summaries, asked)
+    summary = combine_simulations([one.summary for one in kept], asked)
     directory.write_record(SUMMARY, summary)
     return summary

@@ -7,7 +7,7 @@ done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
     SimulatedSweepManifest,
@@ -42,7 +43,13 @@ from experiments.simulation.fabric import (
 )
 from experiments.simulation.files import write_faults, write_origin, write_simulation
 from experiments.simulation.memory import require_memory
-from experiments.simulation.replications import replications_of, seed_directory, write_means
+from experiments.simulation.replications import (
+    KeptReplication,
+    kept_replication,
+    replications_of,
+    seed_directory,
+    write_means_of_kept,
+)
 from experiments.simulation.task import PlannedFabric, task_of
 from experiments.simulation.tasks import Runner, task_runner
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
@@ -210,34 +217,53 @@ def _warn(fabric: SimulatedFabricRecord, group: Points, notify: Notify) -> None:
 def _summaries(
     fabric: SimulatedFabricRecord, group: Points, directory: RunDirectory, run: Runner
 ) -> Iterator[tuple[Point, SimulationSummary]]:
-    """Yields points and their summaries as they are done, with their folders written."""
-    parts = [(point, one, part) for point, one in group for part in replications_of(one)]
-    records: dict[Point, list[SimulationRecord]] = {}
+    """Yields points and their summaries as they are done, with their folders written.
+
+    Each of several replications is kept as it is done; an interrupted sweep's are not done again.
+    """
+    kept = {point: _kept(point_folder(directory.path, point), one) for point, one in group}
+    parts = [
+        (point, one, part)
+        for point, one in group
+        for part in replications_of(one)
+        if part.traffic.seed not in kept[point]
+    ]
+    for point, one in group:
+        if len(kept[point]) == one.repeat:  # its process was ended before it wrote the row
+            yield point, _write_point(point_folder(directory.path, point), one, kept[point])
     tasks = [task_of(part.fabric, part.packets) for _, _, part in parts]
-    for number, outcome in run(PlannedFabric(fabric), tasks):
+    for number, outcome in run(PlannedFabric(fabric), tasks) if tasks else ():
         (point, one, part), pattern = parts[number], tasks[number].workload.pattern
         own_fabric = replace(fabric, options=part.fabric)
         record = SimulationRecord(own_fabric, part.traffic, pattern, outcome.result, outcome.faults)
-        own = records.setdefault(point, [])
-        own.append(record)
-        if len(own) == one.repeat:
-            del records[point]
-            directory.keep()
-            own.sort(key=lambda record: record.traffic.seed)
-            yield point, _write_point(point_folder(directory.path, point), one, own)
+        directory.keep()
+        folder, summary = point_folder(directory.path, point), summarise(record)
+        if one.repeat == 1:
+            write_simulation(RunDirectory(folder, go_on=True), record, summary)
+            yield point, summary
+            continue
+        write_simulation(seed_directory(RunDirectory(folder, go_on=True), part.traffic.seed), record, summary)
+        kept[point][part.traffic.seed] = KeptReplication(summary, link_load_rows(record))
+        if len(kept[point]) == one.repeat:
+            yield point, _write_point(folder, one, kept[point])
 
 
-def _write_point(folder: Path, one: Simulation, records: Sequence[SimulationRecord]) -> SimulationSummary:
-    """Writes the folder of a point, and returns its summary; replications have folders of their own in it."""
-    directory = RunDirectory(folder, go_on=True)
-    summaries = [summarise(record) for record in records]
+def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
+    """Returns the replications of a point that its folder holds, by their seeds."""
     if one.repeat == 1:
-        write_simulation(directory, records[0], summaries[0])
-        return summaries[0]
-    for record, summary in zip(records, summaries, strict=True):
-        write_simulation(seed_directory(directory, record.traffic.seed), record, summary)
+        return {}
+    seeds = [part.traffic.seed for part in replications_of(one)]
+    found = {seed: kept_replication(folder, seed) for seed in seeds}
+    return {seed: kept for seed, kept in found.items() if kept is not None}
+
+
+def _write_point(
+    folder: Path, one: Simulation, replications: Mapping[int, KeptReplication]
+) -> SimulationSummary:
+    """Writes the means of a point's replications into its folder, and returns its summary."""
+    directory = RunDirectory(folder, go_on=True)
     write_origin(directory, one.fabric, one.traffic)
-    return write_means(directory, records, summaries, one.repeat)
+    return write_means_of_kept(directory, [kept for _, kept in sorted(replications.items())], one.repeat)
 
 
 def _write_origin(

@@ -199,15 +199,15 @@ class Experiment:
         except UsageError as error:
             if self.source is None:
                 raise
-            raise self.source.located(error, given, self._files(), whole=whole) from None
+            raise self.source.located(error, given, self.input_files, whole=whole) from None
 
-    def _files(self) -> dict[str, str]:
-        """Returns the options that name a file to read -> that file."""
-        values = {name: value for name, value in self.values.items() if isinstance(value, str)}
+    @property
+    def input_files(self) -> dict[str, str]:
+        """The options that name a file to read -> that file."""
         found = {
-            option.name: option.file_named(values[option.name])
-            for option in options_of(self.declared_kind, values.get(TOPOLOGY))
-            if option.name in values and option.name != "out"
+            option.name: option.file_named(self.values.get(option.name))
+            for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
+            if option.name != "out"
         }
         return {name: path for name, path in found.items() if path}
 

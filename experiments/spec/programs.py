@@ -152,17 +152,21 @@ def read_programs(path: Path, topology: Topology, concentration: int) -> list[Pr
     Raises:
         ParameterError: the file cannot be read, a line is not a program, or there is none.
     """
-    lines = read_text(path, "--exec-file needs a file of programs").splitlines()
     programs = []
-    for number, line in enumerate(lines, 1):
-        if line.strip() and not line.lstrip().startswith("#"):
-            try:
-                programs.append(parse_program(line, topology, concentration))
-            except ParameterError as error:
-                raise ParameterError(f"{path}, line {number}: {error}") from None
+    for number, line in lines_of_programs(read_text(path, "--exec-file needs a file of programs")):
+        try:
+            programs.append(parse_program(line, topology, concentration))
+        except ParameterError as error:
+            raise ParameterError(f"{path}, line {number}: {error}") from None
     if not programs:
         raise ParameterError(f"{path} must hold a program, as `h1_1 hostname`, got none")
     return programs
+
+
+def lines_of_programs(text: str) -> list[tuple[int, str]]:
+    """Returns the lines of a file of programs that are neither empty nor comments, with their numbers."""
+    lines = enumerate(text.splitlines(), 1)
+    return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def check_programs(programs: Sequence[Program]) -> None:

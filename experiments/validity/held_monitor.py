@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import threading
+import time
 
 from emulation.network import FabricNetwork
 from emulation.subprocesses import marked_environment
 from experiments.validity.samples import HeldLately, HeldSamples, HeldSecond, SwitchSample
-from traffic.engine.child_process import start_python
+from traffic.engine.child_process import end_text, start_python
 
 _READER = ("-S", "-m", "experiments.validity.held_reader")
-_END_S = 10.0
+_END_S = 3.0
+_READY_S = 5.0  # from its start to its first look
 
 
 class HeldMonitor:
@@ -33,6 +36,7 @@ class HeldMonitor:
         self._namespaces = {switch.name: switch.pid for switch in network.switches}
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
+        self._ready, self._ending = threading.Event(), False
         user = network.settings.datapath == "user"
         self.samples: HeldSamples | None = HeldSamples() if user else None
 
@@ -40,31 +44,47 @@ class HeldMonitor:
         if self.samples is not None:
             self._process = start_python(_READER, marked_environment(), stderr=subprocess.DEVNULL)
             assert self._process.stdin
-            self._process.stdin.write(json.dumps(self._namespaces) + "\n")
-            self._process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # it has ended; the samples say so
+                self._process.stdin.write(json.dumps(self._namespaces) + "\n")
+                self._process.stdin.flush()
             self._thread = threading.Thread(target=self._collect, args=(self.samples,), daemon=True)
             self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        if self._process and self._thread:
+        if self._process and self._thread and self.samples:
             assert self._process.stdin
-            self._process.stdin.close()  # it tells the last second, and ends
+            self._ending = True
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()  # it tells the last second, and ends
             self._thread.join(_END_S)
+            if self._thread.is_alive():
+                self.samples.ended = "the process that looks did not answer"
             self._process.kill()
             self._process.wait()
+            self._thread.join()
             if self._process.stdout:
                 self._process.stdout.close()
+
+    def wait_until_looking(self) -> None:
+        """Returns when the first look is due, or when none will come."""
+        if self._thread:
+            self._ready.wait(_READY_S)
 
     @property
     def latest(self) -> HeldLately | None:
         """The longest times for which switches held frames in the last second; None if nothing was seen."""
-        return self.samples.lately(self._packet_s) if self.samples else None
+        return self.samples.lately(self._packet_s, time.monotonic()) if self.samples else None
 
     def _collect(self, samples: HeldSamples) -> None:
         assert self._process
         assert self._process.stdout
         for line in self._process.stdout:
-            begin_s, end_s, still_s, still_square, seen = json.loads(line)
-            switches = {name: SwitchSample(*sample) for name, sample in seen.items()}
-            samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s, still_square))
+            if line[:1] == "[" and line[-1:] == "\n":  # neither `ready` nor torn off by the reader's end
+                begin_s, end_s, still_s, still_square, seen = json.loads(line)
+                switches = {name: SwitchSample(*sample) for name, sample in seen.items()}
+                samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s, still_square))
+            self._ready.set()
+        if not self._ending:
+            samples.ended = f"the process that looks {end_text(self._process.wait())}"
+        self._ready.set()

@@ -13,8 +13,9 @@ lock delay its looks; a look that is late all the same says that the whole machi
     python -m experiments.validity.held_reader < switches
 
 Standard input has one line, the JSON of switch name -> id of a process in its namespace, and then stays open
-for as long as looks are wanted. Standard output gets a line of JSON for every second: [begin, end, stood
-still, its square, {switch: [frames, waiting, pairs waiting]}], times in s on time.monotonic's clock.
+for as long as looks are wanted. Standard output gets the line `ready` before the first look, and a line of
+JSON for every second: [begin, end, stood still, its square, {switch: [frames, waiting, pairs waiting]}],
+times in s on time.monotonic's clock.
 """
 
 from __future__ import annotations
@@ -153,6 +154,7 @@ def _main() -> None:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     switches = {name: SwitchFiles(pid) for name, pid in json.loads(sys.stdin.readline()).items()}
     pace, pause_s, ends = Pace(), 1 / _LOOKS_PER_S, False
+    print("ready", flush=True)
     while not ends:
         second, due_s = _Second(switches), time.monotonic()
         end_s = due_s + _SECOND_S

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from experiments.results.model import Fidelity
+from experiments.validity.coverage import Coverage
 from experiments.validity.samples import Held
 from topology.links import MIN_RATE_BPS, even_rate_bps
 
@@ -45,6 +46,7 @@ class Evidence:
         link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
         scheduled: whether packets had times at which to be sent.
         link_rate_bps: rate of the links; None if no other rate is to be suggested.
+        coverages: time of the measured window that each observer saw.
     """
 
     packet_ms: float
@@ -61,6 +63,7 @@ class Evidence:
     link_loss_doubt: str | None = None
     scheduled: bool = True
     link_rate_bps: int | None = None
+    coverages: Sequence[Coverage] = ()
 
     @property
     def worst_rate_error(self) -> float | None:
@@ -92,7 +95,9 @@ def judge(evidence: Evidence) -> Fidelity:
     """
     held = evidence.held
     reasons = [measure.reason for measure in _measures(evidence) if measure.value > measure.most]
-    if evidence.holds_observed and held is None:
+    missed = [coverage.reason for coverage in evidence.coverages if coverage.lacking]
+    reasons += missed
+    if evidence.holds_observed and held is None and not missed:
         reasons.append("how long switches held frames was not observed")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
@@ -101,6 +106,7 @@ def judge(evidence: Evidence) -> Fidelity:
     return Fidelity(
         valid=not reasons,
         reasons=tuple(reasons),
+        observed=_rounded(min((one.share for one in evidence.coverages), default=None), 3),
         held_frame_times_max=_rounded(held and held.frame_times, 4),
         held_frame_times_rms=_rounded(evidence.held_rms and evidence.held_rms.frame_times, 4),
         held_frame_times_mean=_rounded(evidence.held_mean, 4),

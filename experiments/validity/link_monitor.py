@@ -41,7 +41,7 @@ class LinkMonitor:
         self._network, spec = fabric.network, fabric.options.links
         self._drain_s = spec.queue_packets * spec.packet_s(frame_bytes)
         self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
-        self._rate_bps = spec.rate_bps
+        self._rate_bps, self._paused_s = spec.rate_bps, 0.0
         self._readers: dict[int, QueueReader] = {}
         with contextlib.suppress(OSError, MachineError):
             self._readers = open_queue_readers(fabric.network)
@@ -85,6 +85,7 @@ class LinkMonitor:
         interval_s = max(self._interval_s, seconds / _MOST_SHARE)
         if self.log and interval_s > self._drain_s:
             self.log.observable = False
+        self._paused_s = interval_s
         return interval_s - seconds
 
     @staticmethod
@@ -95,6 +96,8 @@ class LinkMonitor:
         return time.thread_time() - started
 
     def _read(self) -> None:
+        if self.log:
+            self.log.note_reading(time.monotonic(), self._paused_s)
         for number, reader in self._readers.items():
             try:
                 queues = reader.read()

@@ -32,6 +32,7 @@ class Monitors:
     def __enter__(self) -> Monitors:
         for monitor in (self._cpu, self._held, self._links):
             self._opened.enter_context(monitor)
+        self._held.wait_until_looking()
         return self
 
     def __exit__(self, *error: Any) -> None:

@@ -7,9 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from experiments.validity.coverage import Coverage, Span, covered_s, note_time
+
 # A switch that few frames reached is judged as if so many had: one that is looked at just when a frame waits
 # would seem to hold all of them.
 LEAST_FRAMES = 30
+# Between two seconds the counters of all ports are read, which takes a while with very many.
+_BETWEEN_SECONDS_S = 0.25
 
 
 @dataclass
@@ -35,6 +39,16 @@ class CpuSamples:
     def stolen_between(self, begin_s: float, end_s: float) -> list[float]:
         """Returns the stolen shares of the samples that lie wholly within a span of time."""
         return [self.stolen[place] for place in self._within(begin_s, end_s)]
+
+    def coverage(self, window: Span) -> Coverage:
+        """Returns the time of a window for which the samples stand."""
+        spans: list[Span] = []
+        for time_s in self.times_s:
+            if not spans or time_s - spans[-1][1] > 2 * self.span_s:
+                spans.append((time_s - self.span_s, time_s))
+            note_time(spans, time_s, 2 * self.span_s)
+        seconds = covered_s(spans, window, self.span_s)
+        return Coverage("processors", seconds, window[1] - window[0])
 
     def _within(self, begin_s: float, end_s: float) -> list[int]:
         return [
@@ -127,20 +141,33 @@ class HeldLately(NamedTuple):
 
 @dataclass
 class HeldSamples:
-    """Frames that switches held, second by second."""
+    """Frames that switches held, second by second.
+
+    Attributes:
+        seconds: the seconds that were observed.
+        ended: how the process that looks ended before its time, a clause; empty if it did not.
+    """
 
     seconds: list[HeldSecond] = field(default_factory=list)
+    ended: str = ""
 
-    def lately(self, packet_s: float) -> HeldLately | None:
+    def lately(self, packet_s: float, now_s: float = -math.inf) -> HeldLately | None:
         """Returns the longest times for which switches held frames in the last second; None without one.
 
         Args:
             packet_s: time of a frame on a link, in s.
+            now_s: the present time on the clock of the seconds; one that ended long before is not the last.
         """
-        last = self.seconds[-1:]
+        last = [one for one in self.seconds[-1:] if now_s < one.end_s + 2 * (one.end_s - one.begin_s) + 1]
         mean = worst_held(last, packet_s)
         rms = worst_held(last, packet_s, measure=HeldSecond.held_rms_s)
         return HeldLately(mean, rms) if mean and rms else None
+
+    def coverage(self, window: Span) -> Coverage:
+        """Returns the time of a window in which switches were looked at."""
+        spans = [(second.begin_s, second.end_s) for second in self.seconds]
+        seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
+        return Coverage("held frames", seconds, window[1] - window[0], self.ended)
 
     def between(self, begin_s: float, end_s: float) -> list[HeldSecond]:
         """Returns the seconds that a span of time touches."""

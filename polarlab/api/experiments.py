@@ -45,6 +45,7 @@ def run(
         web_open: whether all users of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
             `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
+            `run_programs=True` runs programs that a file or results of another user name.
 
     Raises:
         UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.

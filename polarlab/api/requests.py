@@ -11,12 +11,13 @@ from typing import Any
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep
 from experiments.spec.experiment import Experiment, by_option
+from experiments.spec.files.approval import approved
 from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from topology.base import Topology
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 
@@ -24,7 +25,7 @@ Folder = str | os.PathLike[str]
 Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
 Subject = Folder | Topology | Experiment | Results
 
-_FILE = ".toml"
+_FILE, _RUN_PROGRAMS = ".toml", "run_programs"
 
 
 def request_of(
@@ -41,13 +42,32 @@ def request_of(
         kind: kind of the experiment, or another command with a topology, as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
             folder. None where the kind has a default, or with `again`.
-        options: options by their names, with underscores or hyphens.
+        options: options by their names, with underscores or hyphens. `run_programs` says whether root may run
+            programs, read files and write folders that files of other users name.
         again: results that are measured again, or their folder, in the place of `subject`.
         out: folder of the results; None for a new one.
 
     Raises:
-        UsageError: an option does not exist or is outside its domain, or an experiment is of another kind.
+        UsageError: an option does not exist or is outside its domain, an experiment is of another kind, or
+            another user's file names programs, without `run_programs`.
     """
+    if kind not in KINDS:
+        return _request(kind, subject, options, again, out)
+    others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
+    run_programs = options.get(_RUN_PROGRAMS, False)
+    if not isinstance(run_programs, bool):
+        raise ParameterError(f"{_RUN_PROGRAMS} must be True or False, got {run_programs!r}")
+    return approved(_request(kind, subject, others, again, out), lambda _demands: run_programs)
+
+
+def _request(
+    kind: str,
+    subject: Subject | None,
+    options: Mapping[str, Any],
+    again: Folder | Results | None,
+    out: Folder | None,
+) -> Experiment:
+    """Returns the experiment that is asked for, approved or not."""
     if again is not None:
         if subject is not None:
             raise UsageError(f"again has a topology, that of its results; leave {subject!r} out")

@@ -36,6 +36,7 @@ from polarlab.api.command_line.declarations import (
     reused,
 )
 from polarlab.api.command_line.papers import LIST, SEEDS
+from polarlab.cli.approval import approved_at_terminal
 from polarlab.cli.error_stream import print_line
 
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
@@ -116,6 +117,8 @@ OWN: tuple[Option, ...] = (
     _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
          file=True, metavar="DIR"),
+    _own("run-programs", KINDS, "programs, input files and an output directory that a file or results of "
+         "another user name are used without a question", type=bool),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
     _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
@@ -357,6 +360,20 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if request.note:
         print_line(f"polarlab: {request.note}")
     arguments.experiment = request.experiment
+
+
+def approve(arguments: argparse.Namespace) -> None:
+    """Asks whether root may do what files of other users name, where something is measured by them.
+
+    Args:
+        arguments: options that were read; their experiment becomes the approved one.
+
+    Raises:
+        UsageError: it is not approved, or nobody can be asked.
+    """
+    if arguments.kind in KINDS:
+        allowed, asks = arguments.run_programs, not arguments.json
+        arguments.experiment = approved_at_terminal(arguments.experiment, allowed=allowed, asks=asks)
 
 
 def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> str:

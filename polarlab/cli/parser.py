@@ -127,6 +127,9 @@ def run(arguments: Sequence[str]) -> Status:
         experiment = parsed.experiment.complete
         print(json.dumps(experiment.to_dict()) if parsed.json else experiment.to_toml().rstrip("\n"))
         return Status.DONE
+    from polarlab.cli.options import approve
+
+    approve(parsed)
     command: Callable[[argparse.Namespace], Status] = parsed.command
     experiment = getattr(parsed, "experiment", None)
     with experiment.errors_located() if experiment else contextlib.nullcontext():

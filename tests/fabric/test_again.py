@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import pwd
 from collections import Counter
 
 import pytest
@@ -150,6 +151,10 @@ def test_programs(tmp_path):
     assert [[program["command"] for program in programs] for programs in told] == [
         ["ping -c 2 -i 0.2 h5_1"]
     ] * 2
+    os.chown(first, pwd.getpwnam("nobody").pw_uid, -1)
+    words = ["run", "--again", str(first), "--out", str(tmp_path / "third"), "--json"]
+    assert polarlab(*words).returncode == 2
+    assert polarlab(*words, "--run-programs").returncode == 0
 
 
 @pytest.mark.slow

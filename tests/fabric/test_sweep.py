@@ -2,6 +2,7 @@
 
 import csv
 import json
+import signal
 from collections import Counter
 from dataclasses import replace
 
@@ -29,13 +30,16 @@ def rows(folder):
 
 def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     out = tmp_path / "sweep"
-    words = (*SWEEP, "--loads", "0.5", "--out", str(out))
+    words = (*SWEEP, "--loads", "0.5", "--repeat", "2", "--out", str(out))
     process = start_polarlab(*words)
     wait_for_line(process, "point 2 of 2")
+    wait_for_line(process, "seed 2")
     process.kill()
     process.communicate(timeout=TIMEOUT_S)
     measured = rows(out)
     assert len(measured) == 1
+    replication = out / "points" / "ugal-pf-tornado-0.5-seed-1.json"
+    kept = replication.read_bytes()
     with open(out / "points.csv", "a") as file:
         file.write("min,tornado,0.5,0.49")  # torn off in the middle of a row
 
@@ -43,6 +47,8 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["measured"] == 1
+    assert "seed 1," not in done.stderr
+    assert replication.read_bytes() == kept
     assert rows(out)[: len(measured)] == measured
     points = Counter((row["routing"], row["pattern"], row["load"]) for row in rows(out))
     assert len(points) == 2
@@ -62,6 +68,37 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     assert other.returncode == 2
     assert "holds a sweep with seed 1, not 7" in one_line(other.stderr)
     assert len(rows(out)) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.slow
+def test_replications_of_an_interrupted_point_are_kept_and_the_sweep_goes_on_with_the_next(tmp_path, number):
+    out = tmp_path / "sweep"
+    words = [*SWEEP, "--loads", "0.5", "--out", str(out), "--repeat", "3"]
+    words[words.index("min,ugal-pf")] = "min"
+    process = start_polarlab(*words)
+    wait_for_line(process, "seed 3")
+    process.send_signal(number)
+    process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 130
+    points = out / "points"
+    assert sorted(path.name for path in points.glob("*.json")) == [
+        "min-tornado-0.5-seed-1.json",
+        "min-tornado-0.5-seed-2.json",
+    ]
+    kept = [path.read_bytes() for path in sorted(points.glob("*.json"))]
+
+    done = polarlab(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    assert "seed 3, run 3 of 3" in done.stderr
+    assert "seed 2" not in done.stderr
+    assert [path.read_bytes() for path in sorted(points.glob("*-seed-[12].json"))] == kept
+    (row,) = rows(out)
+    assert float(row["accepted_ci95"]) > 0
+    (point,) = open_results(out).points
+    combined = json.loads((points / "min-tornado-0.5.json").read_text())
+    assert combined["repeat"]["seeds"] == [1, 2, 3]
+    assert max(link.load for link in open_results(out).link_loads(point)) > 0
 
 
 def test_a_sweep_does_not_touch_the_folder_of_a_run(tmp_path):

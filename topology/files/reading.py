@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from topology.errors import ParameterError
@@ -43,7 +43,14 @@ class FileError(ParameterError):
     missing = False
 
 
-def read_bytes(path: Path | str, most: int, *, what: str = "", need: str = "") -> bytes:
+def read_bytes(
+    path: Path | str,
+    most: int,
+    *,
+    what: str = "",
+    need: str = "",
+    opened: Callable[[int], object] | None = None,
+) -> bytes:
     """Returns the content of a regular file.
 
     Args:
@@ -51,6 +58,7 @@ def read_bytes(path: Path | str, most: int, *, what: str = "", need: str = "") -
         most: its longest permitted size in bytes.
         what: a noun for the file, for errors.
         need: end of the error, about the file that is needed.
+        opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
         All of its bytes.
@@ -61,13 +69,20 @@ def read_bytes(path: Path | str, most: int, *, what: str = "", need: str = "") -
     path = Path(path)
     try:
         with walked(path) as reached:
-            return _content(reached, most)
+            return _content(reached, most, opened)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise _error(path, reason, what, need, missing=isinstance(error, FileNotFoundError)) from None
 
 
-def read_text(path: Path | str, most: int, *, what: str = "", need: str = "") -> str:
+def read_text(
+    path: Path | str,
+    most: int,
+    *,
+    what: str = "",
+    need: str = "",
+    opened: Callable[[int], object] | None = None,
+) -> str:
     """Returns the text of a regular file in UTF-8, without a byte order mark; lines end with a newline.
 
     Args:
@@ -75,6 +90,7 @@ def read_text(path: Path | str, most: int, *, what: str = "", need: str = "") ->
         most: its longest permitted size in bytes.
         what: a noun for the file, for errors.
         need: end of the error, about the file that is needed.
+        opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
         The text.
@@ -82,7 +98,7 @@ def read_text(path: Path | str, most: int, *, what: str = "", need: str = "") ->
     Raises:
         FileError: it cannot be read, or is no text in UTF-8; the error names the line.
     """
-    content = read_bytes(path, most, what=what, need=need)
+    content = read_bytes(path, most, what=what, need=need, opened=opened)
     if content.startswith(_UTF16):
         raise _error(path, "it must be a text in UTF-8, got UTF-16", what, need)
     try:
@@ -114,7 +130,7 @@ def read_lines(path: Path | str, most: int, *, what: str = "") -> Iterator[str]:
     return (match[0] for match in _LINE.finditer(text))
 
 
-def _content(reached: Reached, most: int) -> bytes:
+def _content(reached: Reached, most: int, opened: Callable[[int], object] | None) -> bytes:
     """Returns the content of a file; raises ValueError, with the reason, if it is none to be read."""
     with reached.rights():
         # A device may act when it is opened: it is looked at before.
@@ -125,6 +141,8 @@ def _content(reached: Reached, most: int) -> bytes:
         _check_regular(status)
         if status.st_size > most:
             raise ValueError(_too_long(most))
+        if opened:
+            opened(descriptor)
         content = file.read(most + 1)
     if len(content) > most:  # it grew meanwhile, or is one of /proc
         raise ValueError(_too_long(most))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -46,6 +47,11 @@ def start_python(
         start_new_session=True,
         pass_fds=tuple(pass_fds),
     )
+
+
+def end_text(status: int) -> str:
+    """Returns how a process ended, a clause, by the status that subprocess has of it."""
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
 
 
 def prefer(pid: int, niceness: int) -> None:

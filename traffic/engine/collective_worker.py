@@ -11,6 +11,7 @@ import select
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -91,39 +92,57 @@ class CollectiveWorker:
         self._completed = self._weight = 0
         self._base = 0  # the number on the wire of the first message of this iteration
         self._checked_ns = 0
+        self._records: list[tuple[int, ...]] = []
+        self._finished: list[npt.NDArray[np.int64]] = []
 
-    def run(self, clock: Clock, stopped: Callable[[], bool]) -> CollectiveOutcome:
-        """Runs all sizes and iterations; ends early when `stopped` returns True or a rank dies."""
+    def run(
+        self,
+        clock: Clock,
+        stopped: Callable[[], bool],
+        checkpoint: Callable[[Callable[[], CollectiveOutcome]], None] = lambda _measured: None,
+    ) -> CollectiveOutcome:
+        """Runs all sizes and iterations; ends early when `stopped` returns True or a rank dies.
+
+        Args:
+            clock: the instant of the start.
+            stopped: returns whether to end early.
+            checkpoint: called between iterations with a function that returns the measurement so far.
+        """
         sockets.sleep_precisely()
         sockets.run_first()
         self._clock, self._stopped = clock, stopped
         self._to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
-        records, finished, failed = [], [], ""
+        failed = ""
         time.sleep(max(0.0, (clock.monotonic_ns - time.monotonic_ns()) / 1e9))
         try:
             for record, finished_ns in self._iterations():
-                records.append(record)
-                finished.append(finished_ns)
+                self._records.append(record)
+                self._finished.append(finished_ns)
+                checkpoint(self._outcome)
         except _EndedEarly as reason:
             failed = str(reason)
         for sender in self._senders:
             sender.close()
         self._receivers.close()
-        seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
+        return replace(self._outcome(), failed=failed)
+
+    def _outcome(self) -> CollectiveOutcome:
+        """Returns the outcome of the iterations so far."""
+        seconds = (time.monotonic_ns() - self._clock.monotonic_ns) / 1e9
         resent = sum(connection.resent for connection in self._outgoing.values())
         self._count_sent()
         self._count_received()
-        shape = (len(finished), len(self._ips))
+        shape = (len(self._finished), len(self._ips))
         return CollectiveOutcome(
             self._sent.result(seconds),
             self._received.result(),
             self._host_of,
-            np.array(records, ITERATION),
-            np.array(finished, np.int64).reshape(shape),
+            np.array(self._records, ITERATION),
+            np.array(self._finished, np.int64).reshape(shape),
             resent,
             self._acknowledgements_sent,
             self._acknowledgements_received,
-            failed,
+            failed="",
         )
 
     def _iterations(self) -> Iterator[tuple[tuple[int, ...], npt.NDArray[np.int64]]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from topology.errors import MachineError
 from traffic.engine.collector import MAX_DRAIN_NS
 from traffic.engine.jobs import CollectiveJob, FlowJob, TrafficJob
 from traffic.engine.measurement_files import (
@@ -21,6 +23,7 @@ from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import (
     Clock,
     TrafficResult,
+    no_flows,
     no_outcome,
     no_packets_received,
     no_packets_sent,
@@ -41,7 +44,7 @@ class TrafficInterrupted(KeyboardInterrupt):
         self.result = result
 
 
-class TrafficBroken(TrafficError):
+class TrafficBroken(TrafficError, MachineError):
     """Failure of a traffic process while traffic ran; `result` has the measurements that are left."""
 
     def __init__(self, result: TrafficResult) -> None:
@@ -140,6 +143,7 @@ def run_collective(
             course = run_until_done(processes, math.inf, starts, look)
         nothing = no_outcome(len(job.hosts), job.ranks, course.seconds, course.failed)
         outcome = loaded_or(nothing if course.failed else None, load_outcome, path)
+        outcome = replace(outcome, failed=outcome.failed or course.failed)
     result = TrafficResult(
         outcome.sent,
         outcome.received,
@@ -184,6 +188,7 @@ def run_flows(
 
     Raises:
         TrafficError: the process failed.
+        TrafficBroken: it failed while traffic ran; it carries flows of which nothing is known.
         TrafficInterrupted: Ctrl-C; it carries the measurements until then.
     """
     with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:
@@ -195,9 +200,8 @@ def run_flows(
                 progress(seconds, process.counts)
 
             course = run_until_done(processes, job.end_ns / _NS, starts, look)
-        if course.failed:  # nothing is left
-            raise TrafficError(course.failed)
-        outcome = load_flows(path)
+        nothing = no_flows(job.records(), len(job.hosts), course.seconds) if course.failed else None
+        outcome = loaded_or(nothing, load_flows, path)
     result = TrafficResult(
         outcome.sent(),
         outcome.received(),
@@ -206,6 +210,7 @@ def run_flows(
         window_ns=job.window_ns,
         interrupted=course.interrupted,
         flows=outcome,
+        failed=course.failed,
     )
     return _complete(result)
 

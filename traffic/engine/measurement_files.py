@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,11 +34,15 @@ class Checkpoints:
         self._path = path
         self._next_s = time.monotonic() + _CHECKPOINT_EVERY_S if pairs <= _MOST_PAIRS else float("inf")
 
-    def keep(self, measured: Callable[[], Received]) -> None:
+    def keep(self, measured: Callable[[], Received | FlowOutcome | CollectiveOutcome]) -> None:
         """Stores the measurement so far if the next checkpoint is due."""
         started_s = time.monotonic()
         if started_s >= self._next_s:
-            store(measured(), self._path)
+            outcome = measured()
+            if isinstance(outcome, CollectiveOutcome):
+                store_outcome(outcome, self._path)
+            else:
+                store(outcome, self._path)
             ended_s = time.monotonic()
             self._next_s = ended_s + max(_CHECKPOINT_EVERY_S, (ended_s - started_s) / _MOST_SHARE)
 
@@ -61,9 +65,7 @@ def loaded_or(instead: Measurement | None, load: Callable[[Path], Measurement], 
 
 def store(measurement: Sent | Received | FlowOutcome, path: Path) -> None:
     """Writes the measurement of a sender, of a collector or of TCP flows to `path`, all of it or nothing."""
-    partial = path.with_name(f"partial-{path.name}")
-    np.savez(partial, **_arrays_of(measurement))
-    partial.replace(path)
+    _write(_arrays_of(measurement), path)
 
 
 def load_sent(path: Path) -> Sent:
@@ -82,14 +84,14 @@ def load_flows(path: Path) -> FlowOutcome:
 
 
 def store_outcome(outcome: CollectiveOutcome, path: Path) -> None:
-    """Writes a collective's outcome to `path`."""
+    """Writes a collective's outcome to `path`, all of it or nothing."""
     arrays: dict[str, Any] = {}
     for name, value in vars(outcome).items():
         if name in _NESTED:
             arrays |= {f"{name}/{key}": array for key, array in _arrays_of(value).items()}
         else:
             arrays[name] = value
-    np.savez(path, **arrays)
+    _write(arrays, path)
 
 
 def load_outcome(path: Path) -> CollectiveOutcome:
@@ -101,6 +103,12 @@ def load_outcome(path: Path) -> CollectiveOutcome:
         values[name] = kind(**_values_of(nested))
     flat = {key: array for key, array in arrays.items() if "/" not in key}
     return CollectiveOutcome(**values, **_values_of(flat))
+
+
+def _write(arrays: Mapping[str, Any], path: Path) -> None:
+    partial = path.with_name(f"partial-{path.name}")
+    np.savez(partial, **arrays)
+    partial.replace(path)
 
 
 def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:

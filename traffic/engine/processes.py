@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
-from traffic.engine.child_process import start_python
+from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
 from traffic.metrics.measurements import Clock
 
 _LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
-_GRACE_S = 30.0
+_READY_S = 60.0  # from the start of a process to its readiness; sockets of many hosts take a while
+_GRACE_S = 10.0
 _LOOK_EVERY_S = 0.05
+# A process that reports nothing for so long, and this share of the time so far, has been stopped.
+_SILENT_S, _SILENT_SHARE, _MOST_SILENT_S = 5.0, 0.1, 30.0
+# A longer time between two looks is that of a machine that stood still, or of a stopped parent.
+_MOST_BETWEEN_LOOKS_S = 0.5
 
 
 class TrafficError(PolarLabError):
@@ -62,6 +67,9 @@ class TrafficProcess:
         """
         self.counts = LiveCounts()
         self._role, self._job = role, job
+        self._late = False
+        self._reports = 0
+        self._reports_seen, self._silent_s = 0, 0.0
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._process = start_python(["-m", "traffic.engine.worker", role, str(path)], environment)
 
@@ -89,6 +97,18 @@ class TrafficProcess:
         """Sends it its job."""
         self.send(self._job)
 
+    def silent_s(self, elapsed_s: float) -> float:
+        """Returns the time for which it has reported nothing; `elapsed_s` passed since the last call."""
+        silent = self._process.returncode is None and self._reports == self._reports_seen
+        self._reports_seen = self._reports
+        self._silent_s = self._silent_s + elapsed_s if silent else 0.0
+        return self._silent_s
+
+    @property
+    def role(self) -> str:
+        """Its role."""
+        return self._role
+
     def wait_until_ready(self) -> None:
         """Returns when its sockets are open."""
         assert self._process.stdout
@@ -97,28 +117,28 @@ class TrafficProcess:
         self._listener.start()
 
     def request_end(self) -> None:
-        """Asks it to end early and to store its measurement so far."""
+        """Asks it to end early and to store its measurement so far, even if it was stopped."""
         self._process.terminate()
+        self._process.send_signal(signal.SIGCONT)
 
-    def wait(self) -> None:
-        """Returns when it has ended.
+    def wait_or_kill(self) -> str:
+        """Returns when it has ended; one that does not end is killed.
 
-        Raises:
-            TrafficError: it failed, or does not end.
+        Returns:
+            The reason for which its measurement may be lost, a sentence; empty if it ended as it should.
         """
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
-            raise TrafficError(f"the process to {self._role} has not ended after {_GRACE_S:g} s") from None
-        if self._process.returncode:
-            raise self._failure()
-
-    def wait_or_kill(self) -> None:
-        """Returns when it has ended, however that came; one that does not end is killed."""
-        try:
-            self._process.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
             self._process.kill()
+            self._process.wait()
+            return f"the process to {self._role} had not ended after {_GRACE_S:g} s and was killed"
+        return str(self._failure()) if self._process.returncode else ""
+
+    def give_up(self) -> None:
+        """Kills it, as it is not ready in time."""
+        self._late = True
+        self._process.kill()
 
     def kill(self) -> None:
         """Ends it at once."""
@@ -133,14 +153,17 @@ class TrafficProcess:
     def _listen(self) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
-            self.counts.read(line)
+            self._reports += 1
+            if line[-1:] == "\n":  # else torn off by its end
+                self.counts.read(line)
 
     def _failure(self) -> TrafficError:
         assert self._process.stderr
+        if self._late:
+            return TrafficError(f"the process to {self._role} was not ready after {_READY_S:g} s")
         status = self._process.poll()
         if status is not None and status < 0:
-            name = signal.Signals(-status).name
-            return TrafficError(f"the process to {self._role} was ended by {name}")
+            return TrafficError(f"the process to {self._role} {end_text(status)}")
         self._process.kill()
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
         return TrafficError(f"the process to {self._role} failed: {lines[-1] if lines else 'no output'}")
@@ -157,14 +180,32 @@ def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess
     try:
         for process in processes:
             begun.append(process)
-        for process in begun:
-            process.send_job()
-        for process in begun:
-            process.wait_until_ready()
+        with _ended_in_time(begun):
+            for process in begun:
+                process.send_job()
+            for process in begun:
+                process.wait_until_ready()
         yield begun
     finally:
         for process in begun:
             process.kill()
+
+
+@contextmanager
+def _ended_in_time(processes: list[TrafficProcess]) -> Iterator[None]:
+    """Kills processes that are not ready in time, whether they take their jobs or not."""
+
+    def end() -> None:
+        for process in processes:
+            process.give_up()
+
+    timer = threading.Timer(_READY_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def run_until_done(
@@ -187,23 +228,46 @@ def run_until_done(
     clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
     for process in processes:
         process.send(asdict(clock))
-    interrupted, failed = False, ""
     starts(clock)
+    interrupted, failed = False, ""
     try:
-        while sum(process.running for process in processes):  # every one is polled
-            seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
-            if seconds > latest_s + _GRACE_S:
-                raise TrafficError(f"the traffic was not done after {latest_s:.0f} s")
-            look(seconds)
-            time.sleep(_LOOK_EVERY_S)
+        failed = _watched(processes, clock, latest_s, look)
     except (KeyboardInterrupt, SystemExit):
         interrupted = True
-    except TrafficError as error:
-        failed = str(error)
     seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
     if interrupted or failed:
         for process in reversed(processes):
             process.request_end()
+    lost = []
     for process in processes:
-        process.wait_or_kill() if failed else process.wait()
+        try:
+            lost.append(process.wait_or_kill())
+        except (KeyboardInterrupt, SystemExit):  # it was asked to end already, and does so
+            interrupted = True
+            process.request_end()
+            lost.append(process.wait_or_kill())
+    failed = failed or next(filter(None, lost), "")
     return Course(clock, interrupted, failed, seconds)
+
+
+def _watched(
+    processes: list[TrafficProcess], clock: Clock, latest_s: float, look: Callable[[float], None]
+) -> str:
+    """Returns when all processes have ended, or one failed: then with the reason, a sentence."""
+    before_s = time.monotonic()
+    try:
+        while sum(process.running for process in processes):  # every one is polled
+            now_s = time.monotonic()
+            elapsed_s, before_s = min(now_s - before_s, _MOST_BETWEEN_LOOKS_S), now_s
+            seconds = now_s - clock.monotonic_ns / 1e9
+            longest_s = min(_SILENT_S + _SILENT_SHARE * seconds, _MOST_SILENT_S)
+            for process in processes:
+                if process.silent_s(elapsed_s) > longest_s:
+                    return f"the process to {process.role} was stopped: no report for {longest_s:.0f} s"
+            if seconds > latest_s + _GRACE_S:
+                return f"the traffic was not done after {latest_s:.0f} s"
+            look(seconds)
+            time.sleep(_LOOK_EVERY_S)
+    except TrafficError as error:
+        return str(error)
+    return ""

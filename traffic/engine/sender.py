@@ -24,6 +24,8 @@ from traffic.workload.schedule import schedule_from_dict
 
 # Packets due within this time are sent together: a wake-up costs more than a packet.
 _TICK_S = 0.0002
+# It reports between two packets, however far apart they are: silence would mean that it was stopped.
+_LONGEST_SLEEP_S = 0.25
 # Most packets that share a time stamp when the sender has to catch up.
 _BURST = 64
 
@@ -82,8 +84,11 @@ class Sender:
             if end == position:
                 if stopped() or now_ns - clock.monotonic_ns >= self._window.end_ns:
                     break
-                time.sleep(max((due_ns[position] - now_ns) / 1e9, _TICK_S))
+                time.sleep(min(max((due_ns[position] - now_ns) / 1e9, _TICK_S), _LONGEST_SLEEP_S))
+                self._reporter.add(0, 0)
                 continue
+            if stopped():  # also when it is late
+                break
             stamp(position, end, now_ns + to_epoch_ns)
             self._send_burst(senders, position, end)
             sent_ns[position:end] = now_ns

@@ -2,12 +2,14 @@
 
 It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, at whose time
 it begins to work. Meanwhile it reports its counts (`traffic.engine.telemetry`), and may read the measured
-window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT. A
-collector also stores it about once a second, so that little is lost if it is killed.
+window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT. All
+but a sender, which has packets to send in time, also store it about once a second, so that little is lost if
+they are killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -61,19 +63,23 @@ def _collector(settings: dict[str, Any]) -> Work:
 
 
 def _collective(settings: dict[str, Any]) -> Work:
-    worker = CollectiveWorker(collective_job_from_dict(settings), CountReporter(_write_line))
+    job = collective_job_from_dict(settings)
+    worker = CollectiveWorker(job, CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped, path: Path) -> None:
-        store_outcome(worker.run(clock, stopped), path)
+        checkpoints = Checkpoints(path, len(job.hosts) ** 2)
+        store_outcome(worker.run(clock, stopped, checkpoints.keep), path)
 
     return work
 
 
 def _flows(settings: dict[str, Any]) -> Work:
-    worker = FlowWorker(flow_job_from_dict(settings), CountReporter(_write_line))
+    job = flow_job_from_dict(settings)
+    worker = FlowWorker(job, CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped, path: Path) -> None:
-        store(worker.run(clock, stopped), path)
+        checkpoints = Checkpoints(path, len(job.hosts) ** 2)
+        store(worker.run(clock, stopped, checkpoints.keep), path)
 
     return work
 
@@ -116,6 +122,7 @@ def main() -> int:
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
+    os.set_blocking(1, False)
     role, result_path = sys.argv[1:]
     try:
         work = ROLES[role](json.loads(_orders.read()))
@@ -130,7 +137,8 @@ def main() -> int:
 
 
 def _write_line(line: str) -> None:
-    print(line, flush=True)
+    with contextlib.suppress(BlockingIOError):  # a parent that was stopped does without it
+        os.write(1, f"{line}\n".encode())
 
 
 def _read_window(window: Window) -> None:

@@ -289,6 +289,32 @@ def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) ->
     )
 
 
+def no_flows(listed: npt.NDArray[np.void], hosts: int, seconds: float) -> FlowOutcome:
+    """Returns the outcome of TCP flows of which nothing is left.
+
+    Args:
+        listed: FLOW records of the flows, none of which has started.
+        hosts: the number of hosts.
+        seconds: the length of their time in seconds.
+    """
+    shape, per_host = (hosts, hosts), np.zeros(hosts, np.int64)
+    return FlowOutcome(
+        flows=listed,
+        tx_frames=per_host,
+        rx_frames=per_host,
+        bytes_sent=np.zeros((1, hosts), np.int64),
+        bytes_received=np.zeros((1, hosts), np.int64),
+        window_bytes=per_host,
+        hop_bytes=np.zeros(shape),
+        sampled_bytes=np.zeros(shape, np.int64),
+        hops=np.zeros(256, np.int64),
+        hops_min=np.full(shape, 255, np.uint8),
+        hops_max=np.zeros(shape, np.uint8),
+        lag=LogHistogram(),
+        seconds=seconds,
+    )
+
+
 def no_packets_received(hosts: int) -> Received:
     """Returns the measurement of a time in which no packets arrived, or of which nothing is left.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from experiments.codec import omitted
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRecord:
@@ -90,6 +92,7 @@ class TrafficOutcome:
         latency_mean_ms: mean latency in ms of all packets that arrived; None if none did.
         latency_p99_ms: 99th percentile in ms of the same latencies.
         hops: hops -> packets.
+        failed: reason why it ended early, a sentence; absent if it did not.
     """
 
     pattern: str
@@ -103,3 +106,4 @@ class TrafficOutcome:
     latency_mean_ms: float | None
     latency_p99_ms: float | None
     hops: Mapping[int, int]
+    failed: str | None = omitted()

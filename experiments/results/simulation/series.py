@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import astuple
 
 import numpy as np
 
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links
+from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, directed_links
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.applications import write_application
 from experiments.results.simulation.record import SimulationRecord
@@ -34,14 +35,7 @@ def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
         OSError: the disk is full, or went away.
     """
     result = record.result
-    links = directed_links(record.fabric.options.topology)
-    loads = record.link_loads().tolist()
-    drops = result.link_drops.tolist()
-    rows = (
-        (link.name, link.port, round(load, 6), dropped)
-        for link, load, dropped in zip(links, loads, drops, strict=True)
-    )
-    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
+    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, link_load_rows(record)))
     taken = np.flatnonzero(result.hops).tolist()
     directory.write_csv(HOPS, HOP_COLUMNS, ((n, result.hops[n]) for n in taken))
     directory.write_csv(PERIODS, PERIOD_COLUMNS, _periods(record))
@@ -50,6 +44,16 @@ def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
     directory.write_csv(HOSTS, HOST_COLUMNS, received)
     directory.write_csv(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS, _latencies(record))
     write_application(directory, record)
+
+
+def link_load_rows(record: SimulationRecord) -> tuple[LinkLoadRow, ...]:
+    """Returns the load of each directed link, and the packets that it lost."""
+    links = directed_links(record.fabric.options.topology)
+    loads, drops = record.link_loads().tolist(), record.result.link_drops.tolist()
+    return tuple(
+        LinkLoadRow(link.name, link.port, round(load, 6), dropped)
+        for link, load, dropped in zip(links, loads, drops, strict=True)
+    )
 
 
 def _latencies(record: SimulationRecord) -> Iterator[tuple[float, int]]:

@@ -6,16 +6,18 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.foreign import Foreign, read_judged
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
-from topology.files.reading import SETTINGS_BYTES, read_text
+from topology.files.reading import SETTINGS_BYTES
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
 
@@ -34,8 +36,9 @@ def read_experiment(path: Path) -> Experiment:
     Raises:
         UsageError: the file cannot be read, is not TOML, or does not describe an experiment.
     """
-    text = read_text(path, SETTINGS_BYTES, need="it must be an experiment's file")
-    return experiment_of(parse_toml(text, path), str(path), path.parent, key_lines(text))
+    text, foreign = read_judged(path, SETTINGS_BYTES, need="it must be an experiment's file")
+    experiment = experiment_of(parse_toml(text, path), str(path), path.parent, key_lines(text))
+    return experiment if foreign is None else given_by(foreign, experiment)
 
 
 def parse_toml(text: str, path: Path) -> dict[str, Any]:
@@ -52,6 +55,12 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # of its grammar, of long numbers, of deep arrays
         raise ParameterError(f"{path} must be TOML: {str(error)[:_MOST_REASON]}") from None
+
+
+def given_by(foreign: Foreign, experiment: Experiment) -> Experiment:
+    """Returns an experiment whose values are those of another user's file."""
+    source = experiment.source or Source(str(foreign.path), named=False)
+    return replace(experiment, source=replace(source, foreign=foreign.of(experiment.values)))
 
 
 def experiment_of(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from experiments.spec.files.foreign import Foreign
 from topology.errors import UsageError
 
 _WORD = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
@@ -26,16 +27,20 @@ class Source:
         name: its name, as errors have it.
         lines: option -> number of the line that gives it; without those that a command line gives instead.
         keys: option -> its key, where the two have different names.
+        foreign: the file as another user's; None if it is not.
+        named: whether errors name the file.
     """
 
     name: str
     lines: Mapping[str, int] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    foreign: Foreign | None = None
+    named: bool = True
 
     def without(self, names: Collection[str]) -> Source:
         """Returns the source of an experiment in which other values stand for some options."""
         lines = {name: line for name, line in self.lines.items() if name not in names}
-        return replace(self, lines=lines)
+        return replace(self, lines=lines, foreign=self.foreign and self.foreign.without(names))
 
     def located(
         self,
@@ -54,7 +59,7 @@ class Source:
             whole: whether an error that is about no option is one of the file.
         """
         text = str(error)
-        if text.startswith(f"{self.name}: "):
+        if not self.named or text.startswith(f"{self.name}: "):
             return error
         subject = re.findall(r"(?<![\w-])[a-z][a-z-]*", text.partition(" must ")[0])
         named = [*(_NOUNS.get(word, word) for word in subject), *_OPTION.findall(text)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.approval import Demands, approved
 from experiments.spec.files.reuse import Reuse, reused
 from experiments.spec.option import Given, Option, at
 from experiments.spec.options import (

@@ -151,6 +151,34 @@ def test_replications_have_means_and_intervals(tmp_path):
     assert polarlab.sweep("polarfly", out=tmp_path / "swept", repeat=3, **few).points == swept.points
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_replications_that_were_done_when_a_sweep_was_interrupted_are_not_done_again(
+    tmp_path, monkeypatch, workers
+):
+    few = {**SWEPT, "routings": "min", "loads": [0.4]}
+    whole = polarlab.sweep("polarfly", out=tmp_path / "whole", workers=1, repeat=4, **few).folder
+    ran, runs, folder = Task.run, tmp_path / "runs", tmp_path / "swept"
+
+    def end_in_the_third(task, *others):
+        if task.times.window > 1:  # not that which compiles
+            with runs.open("a") as file:
+                file.write("run\n")
+            if runs.read_text().count("\n") == 3:
+                raise KeyboardInterrupt
+        return ran(task, *others)
+
+    monkeypatch.setattr(Task, "run", end_in_the_third)
+    with pytest.raises((KeyboardInterrupt, MachineError)):
+        polarlab.sweep("polarfly", out=folder, workers=1, repeat=4, **few)
+    done = sorted(folder.glob("points/*/seed-*/summary.json"))
+    assert len(done) == 2
+    before = [path.stat().st_mtime_ns for path in done]
+    polarlab.sweep("polarfly", out=folder, workers=workers, repeat=4, **few)
+    assert [path.stat().st_mtime_ns for path in done] == before
+    for path in whole.rglob("*.csv"):
+        assert (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
+
+
 def test_values_that_vary_are_those_of_the_points(tmp_path):
     few = {**SWEPT, "routings": "ugal-pf", "loads": [0.4], "vary": ["buffer-flits=8,32", "seed=1,2"]}
     swept = polarlab.sweep("polarfly", out=tmp_path / "swept", workers=1, **few)

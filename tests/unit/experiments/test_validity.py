@@ -199,3 +199,39 @@ def test_a_look_while_the_processor_was_stolen_does_not_slow_down_those_to_come(
 def test_seconds_are_those_that_the_span_touches():
     samples = HeldSamples([second(5.0), second(6.0), second(7.0)])
     assert [one.begin_s for one in samples.between(5.5, 7.0)] == [5.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "missed"),
+    [
+        ([(0, 1), (1, 2), (2, 3)], False),
+        ([(0.1, 1.1), (1.2, 2.9)], False),  # begun a moment late, and read for a moment
+        ([(0, 1), (1, 2)], True),  # ended in the middle
+        ([(1, 2), (2, 3)], True),  # begun late
+        ([(0, 1), (2, 3)], True),  # stood still
+        ([], True),
+    ],
+)
+def test_a_window_that_was_observed_in_part_makes_the_result_invalid(seconds, missed):
+    samples = HeldSamples([HeldSecond(begin, end, {}) for begin, end in seconds])
+    coverage = samples.coverage((0.0, 3.0))
+    fidelity = judge(Evidence(4.0, PROMPT, 0.01, lag_ms_p99=1.0, coverages=[coverage]))
+    assert fidelity.valid is not missed
+    assert fidelity.observed == pytest.approx(coverage.share, abs=1e-3)
+    if missed:
+        assert "of 3 s" in fidelity.reasons[0]
+
+
+def test_processors_are_observed_up_to_the_last_whole_second():
+    samples = CpuSamples([1.0, 2.1, 3.2], [0.5] * 3, [0.0] * 3)
+    assert not samples.coverage((0.0, 4.1)).lacking
+    assert samples.coverage((0.0, 8.0)).lacking
+    assert CpuSamples([1.0, 9.0], [0.5] * 2, [0.0] * 2).coverage((0.0, 9.0)).lacking
+
+
+def test_queues_of_links_that_are_not_read_any_more_are_noticed():
+    log = LinkLog()
+    for tenth in range(30):
+        log.note_reading(tenth / 10, 0.1)
+    assert not log.coverage((0.0, 3.0)).lacking
+    assert log.coverage((0.0, 6.0)).lacking

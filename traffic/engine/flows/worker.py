@@ -12,6 +12,7 @@ import select
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from traffic.engine.flows.observers import HopSampler, InterfaceCounters
 from traffic.engine.jobs import FlowJob
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.histogram import LogHistogram
-from traffic.metrics.measurements import FLOW, Clock, FlowOutcome
+from traffic.metrics.measurements import Clock, FlowOutcome
 
 _ROOM_BYTES = 1 << 18
 _LOOK_EVERY_NS = 20_000_000  # at the sample of frames
@@ -39,10 +40,7 @@ class FlowWorker:
         self._job, self._reporter = job, reporter
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        self._flows = np.zeros(len(job.bytes), FLOW)
-        for name in ("time_ns", "source", "destination", "bytes"):
-            self._flows[name] = getattr(job, name)
-        self._flows["started_ns"] = self._flows["finished_ns"] = -1
+        self._flows = job.records()
         self._addresses = [format_ip(host.ip) for host in job.hosts]
         self._namespaces = sockets.HostNamespaces(host.namespace_pid for host in job.hosts)
         self._epoll = select.epoll()
@@ -60,8 +58,19 @@ class FlowWorker:
             for index in sorted(set(job.destination)):
                 self._listen(index)
 
-    def run(self, clock: Clock, stopped: Callable[[], bool]) -> FlowOutcome:
-        """Runs all flows; ends when they have ended, at the job's end, or when `stopped` returns True."""
+    def run(
+        self,
+        clock: Clock,
+        stopped: Callable[[], bool],
+        checkpoint: Callable[[Callable[[], FlowOutcome]], None] = lambda _measured: None,
+    ) -> FlowOutcome:
+        """Runs all flows; ends when they have ended, at the job's end, or when `stopped` returns True.
+
+        Args:
+            clock: the instant of the start.
+            stopped: returns whether to end early.
+            checkpoint: called now and then with a function that returns the measurement so far.
+        """
         sockets.sleep_precisely()
         sockets.run_first()
         self._clock = clock
@@ -78,11 +87,13 @@ class FlowWorker:
                 if now_ns >= look_ns:
                     look_ns = now_ns + _LOOK_EVERY_NS
                     self._sampler.look()
+                    self._reporter.add(0, 0)
                     if stopped():
                         break
                 if now_ns >= sample_ns + self._job.interval_ns:
                     sample_ns += self._job.interval_ns
                     self._interfaces.sample()
+                    checkpoint(self._outcome)
         return self._finish()
 
     def _now_ns(self) -> int:
@@ -254,7 +265,7 @@ class FlowWorker:
 
     def _finish(self) -> FlowOutcome:
         """Gives up all flows that are not complete, awaits the last frames, and returns the outcome."""
-        seconds = self._now_ns() / 1e9
+        ended_ns = self._now_ns()
         for flow in list(self._open):
             self._give_up(flow)
         time.sleep(_QUIET_NS / 1e9)
@@ -262,10 +273,19 @@ class FlowWorker:
         self._interfaces.sample()
         for listener in self._listeners:
             listener.close()
+        outcome = replace(self._outcome(), seconds=ended_ns / 1e9)
+        self._sampler.close()
+        self._interfaces.close()
+        self._namespaces.close()
+        self._epoll.close()
+        return outcome
+
+    def _outcome(self) -> FlowOutcome:
+        """Returns the outcome so far; arrays are not copied."""
         totals = self._interfaces.totals()
         bytes_sent, bytes_received = self._interfaces.series()
         sampler = self._sampler
-        outcome = FlowOutcome(
+        return FlowOutcome(
             flows=self._flows,
             tx_frames=totals[:, 3],
             rx_frames=totals[:, 1],
@@ -278,10 +298,5 @@ class FlowWorker:
             hops_min=sampler.hops_min,
             hops_max=sampler.hops_max,
             lag=self._lag,
-            seconds=seconds,
+            seconds=self._now_ns() / 1e9,
         )
-        sampler.close()
-        self._interfaces.close()
-        self._namespaces.close()
-        self._epoll.close()
-        return outcome

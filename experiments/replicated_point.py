@@ -1,0 +1,102 @@
+"""One point of a sweep: its replications, each kept as it ends, and its row once it has all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import astuple
+
+from experiments.codec import read_record
+from experiments.measurement import Measurement
+from experiments.results.link_loads import (
+    LINK_LOAD_COLUMNS,
+    DirectedLink,
+    LinkLoads,
+    load_rows,
+    loads_of_rows,
+    read_link_loads,
+)
+from experiments.results.manifest import SweepSettings
+from experiments.results.model import Summary
+from experiments.results.parts.sweep_rows import POINTS
+from experiments.results.replications import combine
+from experiments.results.run_directory import RunDirectory
+from experiments.results.sweep_points import columns_of, point_links, point_summary, row_of
+from experiments.spec.sweep import Point
+
+
+class ReplicatedPoint:
+    """A point whose replications are measured, one or several, perhaps by several processes in turn."""
+
+    def __init__(
+        self, point: Point, settings: SweepSettings, directory: RunDirectory, links: Sequence[DirectedLink]
+    ) -> None:
+        """Begins without any.
+
+        Args:
+            point: the point.
+            settings: settings of the sweep.
+            directory: folder of the sweep.
+            links: directed links of its fabric.
+        """
+        self._point, self._settings, self._directory, self._links = point, settings, directory, links
+        self._summaries: dict[int, Summary] = {}
+        self._loads: dict[int, LinkLoads] = {}
+
+    def read(self, first_seed: int) -> Collection[int]:
+        """Reads the replications that an interrupted sweep left, and returns their seeds.
+
+        Args:
+            first_seed: seed of the first replication.
+
+        Raises:
+            ParameterError: a file is damaged.
+        """
+        folder, repeat = self._directory.path, self._settings.repeat
+        for seed in range(first_seed, first_seed + repeat) if repeat > 1 else ():
+            path, links = (folder / name(self._point, seed) for name in (point_summary, point_links))
+            if path.exists():
+                self._summaries[seed] = read_record(path, Summary)
+                if links.exists():
+                    self._loads[seed] = loads_of_rows(read_link_loads(links))
+        if len(self._summaries) == repeat:  # its process was ended before it wrote the row
+            self._write()
+        return self._summaries.keys()
+
+    def keep(self, run: Measurement) -> None:
+        """Keeps a replication; with the last one the point is complete, and gets its row.
+
+        Args:
+            run: the replication.
+
+        Raises:
+            KeyboardInterrupt: it was interrupted, and is no replication.
+            NegativeResult: it did not end as it should.
+        """
+        run.raise_if_negative()
+        seed, loads = run.record.traffic.seed, run.record.link_loads()
+        if self._settings.repeat > 1:
+            self._directory.keep()
+            if loads is not None:
+                self._write_loads(point_links(self._point, seed), [loads])
+            self._directory.write_record(point_summary(self._point, seed), run.summary)
+        self._summaries[seed] = run.summary
+        if loads is not None:
+            self._loads[seed] = loads
+        if len(self._summaries) == self._settings.repeat:
+            self._write()
+
+    def _write(self) -> None:
+        """Writes the summary of all replications, their loads of links, and the row."""
+        summaries = [summary for _, summary in sorted(self._summaries.items())]
+        repeat = self._settings.repeat
+        summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
+        self._directory.write_record(point_summary(self._point), summary)
+        if self._loads:
+            self._write_loads(point_links(self._point), [loads for _, loads in sorted(self._loads.items())])
+        varied = self._settings.varied
+        row = row_of(self._point, summary, varied)
+        self._directory.append_row(POINTS, columns_of(varied), row.cells())
+
+    def _write_loads(self, name: str, loads: Sequence[LinkLoads]) -> None:
+        rows = load_rows(self._links, loads)
+        self._directory.write_csv(name, LINK_LOAD_COLUMNS, map(astuple, rows))

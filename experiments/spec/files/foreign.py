@@ -1,0 +1,130 @@
+"""Files that other users of the machine can change, and what they would have root do.
+
+An experiment's file, a manifest and a list of programs hold command lines. Root runs those of other users
+only once they have been shown and approved. A file is another user's if that user, or anybody, could have
+changed the file or a folder or link on the way to it.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import stat
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from topology.files.reading import read_text
+
+_ROOT = 0
+_MOST_LINKS = 40
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A file that another user can change, and the options whose values are its own.
+
+    Attributes:
+        path: the file.
+        reason: whose it is, a clause.
+        options: names of the options that the file gives.
+    """
+
+    path: Path
+    reason: str
+    options: frozenset[str] = frozenset()
+
+    def without(self, names: Collection[str]) -> Foreign:
+        """Returns the file where other values stand for some options."""
+        return replace(self, options=self.options - {*names})
+
+    def of(self, names: Collection[str]) -> Foreign:
+        """Returns the file with the options that it gives."""
+        return replace(self, options=frozenset(names))
+
+
+def read_judged(path: Path, most: int, *, need: str = "") -> tuple[str, Foreign | None]:
+    """Returns the text of a file, and that very file as another user's if it is one.
+
+    Args:
+        path: the file.
+        most: its longest permitted size in bytes.
+        need: end of the error, about the file that is needed.
+
+    Raises:
+        ParameterError: it cannot be read, or is no text in UTF-8.
+    """
+    judged: list[Foreign | None] = []
+    text = read_text(path, most, need=need, opened=lambda opened: judged.append(foreign_file(path, opened)))
+    return text, judged[0]
+
+
+def foreign_file(path: Path, descriptor: int) -> Foreign | None:
+    """Returns a file as another user's if it is one and this process is root's; else None.
+
+    Args:
+        path: the file.
+        descriptor: of the open file, whose content is used.
+    """
+    if os.geteuid() != _ROOT:
+        return None
+    reason = _doubt(os.fstat(descriptor), path)
+    for place in _looked_up(path):
+        if reason:
+            break
+        try:
+            reason = _doubt(os.lstat(place), place)
+        except OSError as error:  # somebody changes it just now
+            reason = f"{place} cannot be looked up ({error.strerror})"
+    return Foreign(path, reason) if reason else None
+
+
+def _looked_up(path: Path) -> Iterator[Path]:
+    """Yields all folders and links on the way to a file, and the file, as the kernel looks them up."""
+    names, place, links = [*reversed(Path(os.path.abspath(path)).parts)], Path("/"), 0
+    while names:
+        name = names.pop()
+        if name == "..":
+            place = place.parent
+            continue
+        place = place / name
+        yield place
+        if place.is_symlink() and links < _MOST_LINKS:
+            links += 1
+            target = place.readlink()
+            names += [part for part in reversed(target.parts) if part not in ("/", ".")]
+            place = Path("/") if target.is_absolute() else place.parent
+
+
+def _doubt(status: os.stat_result, place: Path) -> str:
+    """Returns why a file, a folder or a link may be changed by other users, a clause; empty if it may not."""
+    if status.st_uid not in _own("SUDO_UID"):
+        return f"{place} belongs to {_user(status.st_uid)}"
+    if stat.S_ISLNK(status.st_mode):
+        return ""
+    sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+    by_group = status.st_mode & stat.S_IWGRP and (status.st_gid not in _own("SUDO_GID") or _has_list(place))
+    if (status.st_mode & stat.S_IWOTH or by_group) and not sticky:
+        return f"{place} may be written by other users"
+    return ""
+
+
+def _own(variable: str) -> set[int]:
+    """Returns the ids of root and of who called sudo."""
+    called = os.environ.get(variable, "")
+    return {_ROOT, int(called)} if called.isdecimal() else {_ROOT}
+
+
+def _has_list(place: Path) -> bool:
+    """Returns whether a file has an access control list, which may name further users."""
+    try:
+        return bool(os.getxattr(place, "system.posix_acl_access"))
+    except OSError:
+        return False
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return f"user {number}"

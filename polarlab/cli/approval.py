@@ -1,0 +1,45 @@
+"""Question whether root runs what files of other users hold, at the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from polarlab.api.command_line.declarations import Demands, Experiment, approved
+from polarlab.cli.error_stream import print_line
+
+
+def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
+    """Returns an experiment once what files of other users would have root do is approved.
+
+    Args:
+        experiment: the experiment.
+        allowed: whether it was approved by an option.
+        asks: whether the user may be asked, if there is a terminal.
+
+    Raises:
+        UsageError: it is not approved.
+    """
+    terminal = asks and sys.stdin.isatty() and sys.stderr.isatty()
+    return approved(experiment, lambda demands: allowed or (terminal and _approves(demands)))
+
+
+def _approves(demands: Demands) -> bool:
+    """Shows what root would do, and returns the answer to the question."""
+    print_line(f"polarlab: {_printable(demands.reason)}, and asks root for:")
+    for line in _shown(demands):
+        print_line(f"  {_printable(line)}")
+    count = len(demands.programs)
+    what = f"run these {count} lines on hosts and switches" if count else "do this"
+    print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _shown(demands: Demands) -> Iterable[str]:
+    yield from demands.programs
+    yield from demands.others
+
+
+def _printable(text: str) -> str:
+    """Returns a text whose control characters, which a terminal would obey, are escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,152 @@
+"""Processes that are stopped or killed while something is measured: what the others measured is kept."""
+
+import contextlib
+import os
+import signal
+import threading
+from dataclasses import replace
+
+import pytest
+from conftest import KIB, QUIET, collective_options, eventually, settle
+
+from emulation.cleanup import marked_processes
+from experiments.events.session import TrafficEnded
+from experiments.events.traffic import CollectiveStarted, FlowsStarted, TrafficStarted
+from experiments.failover.demonstration import observe_failure
+from experiments.measurement import measure
+from experiments.results.model import PairCheck
+from experiments.session.fabric_session import FabricSession
+from experiments.spec.failover import FailoverOptions
+from experiments.spec.flows import FlowOptions
+from experiments.spec.traffic import TrafficOptions
+
+CHECK = PairCheck(0, 0, 0, 0, 0)
+TRAFFIC = TrafficOptions("uniform", 0.3, 1000, 64, 0.0, 3.0, seed=1)
+
+
+def begun_at_once():
+    begun = threading.Event()
+    begun.set()
+    return begun
+
+
+@contextlib.contextmanager
+def killed(name, number, begun, after_s):
+    """Sends a signal to a process, chosen by its command, some time after an event."""
+
+    def disturb():
+        begun.wait()
+        found = []
+
+        def running():
+            found[:] = [one.pid for one in marked_processes() if name in one.command]
+            return bool(found)
+
+        eventually(running)
+        settle(after_s)
+        os.kill(found[0], number)
+
+    disturbing = threading.Thread(target=disturb)
+    disturbing.start()
+    try:
+        yield
+    finally:
+        begun.set()
+        disturbing.join()
+
+
+def measured(fabric, options, name, number, after_s=1.0):
+    """Returns the measurement of traffic in whose middle a process gets a signal, chosen by its command."""
+    begun = threading.Event()
+
+    def notify(event):
+        if isinstance(event, TrafficStarted | FlowsStarted | CollectiveStarted):
+            begun.set()
+
+    with killed(name, number, begun, after_s):
+        return measure(fabric, options, CHECK, notify)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
+def test_a_result_whose_held_frames_were_seen_in_part_of_the_window_is_not_valid(er2, number):
+    summary = measured(er2, TRAFFIC, "held_reader", number, 2.0).summary
+    assert not summary.fidelity.valid
+    (reason,) = (one for one in summary.fidelity.reasons if "observed for" in one)
+    assert "of 3 s" in reason
+    assert ("SIGKILL" in reason) == (number == signal.SIGKILL)
+    assert summary.fidelity.observed < 0.9
+    assert summary.packets.received > 0
+
+
+@pytest.mark.tried_again
+def test_a_window_that_was_observed_to_its_end_is_valid_in_that_respect(er2):
+    fidelity = measure(er2, replace(TRAFFIC, duration_s=1.0), CHECK, QUIET).summary.fidelity
+    assert not any("observed for" in reason for reason in fidelity.reasons)
+    assert fidelity.observed > 0.95
+
+
+@pytest.mark.parametrize("role", ["send", pytest.param("collect", marks=pytest.mark.slow)])
+def test_a_traffic_process_that_stays_stopped_leaves_what_was_measured(er2, role):
+    run = measured(er2, TRAFFIC, f"worker {role}", signal.SIGSTOP)
+    assert role in run.record.troubles[0]
+    assert run.record.troubles[0] in run.summary.fidelity.reasons
+    assert not run.summary.fidelity.valid
+    assert run.summary.packets.sent > 0
+    assert run.summary.packets.received > 0
+    assert run.summary.links.load_max > 0
+    assert run.summary.measured_s > 0
+
+
+FLOWS = FlowOptions(
+    "uniform",
+    0.3,
+    "fixed:20000",
+    tcp="cubic",
+    warmup_s=0.0,
+    duration_s=6.0,
+    drain_s=1.0,
+    frame_bytes=1514,
+    seed=1,
+)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(FLOWS, marks=pytest.mark.slow),
+        collective_options("allreduce:ring", 7, (2 * KIB,), iterations=5000),
+    ],
+)
+def test_flows_and_collectives_keep_what_was_measured_before_their_process_was_killed(er2, options):
+    run = measured(er2, options, "traffic.engine.worker", signal.SIGKILL, 2.5)
+    assert "SIGKILL" in run.record.troubles[0]
+    assert not run.summary.fidelity.valid
+    assert run.summary.packets.received > 0
+
+
+@pytest.mark.slow
+def test_a_failover_whose_collector_is_killed_keeps_the_probes_until_then(er2):
+    kept = []
+    options = FailoverOptions(fail_s=0.5, restore_s=3.0, end_s=6.0)
+    with killed("worker collect", signal.SIGKILL, begun_at_once(), 2.5):
+        observed = observe_failure(er2, options, QUIET, check=False, keep=kept.append)
+    assert kept == [observed]
+    assert "SIGKILL" in observed.summary.negative
+    assert observed.summary.failed
+    assert observed.summary.packets_sent > 100
+    assert observed.summary.packets_lost < observed.summary.packets_sent / 2
+
+
+def test_background_traffic_whose_process_is_killed_leaves_its_outcome(er2):
+    kept, ended = [], threading.Event()
+    with FabricSession(
+        er2, lambda event: isinstance(event, TrafficEnded) and ended.set(), kept.append
+    ) as session:
+        session.start_traffic("uniform", 0.3)
+        begun = threading.Event()
+        begun.set()
+        with killed("worker collect", signal.SIGKILL, begun, 2.0):
+            assert ended.wait(20)
+    (outcome,) = kept
+    assert "SIGKILL" in outcome.failed
+    assert outcome.received_packets > 0

@@ -1,0 +1,164 @@
+"""Programs, files and folders that files of other users name are root's only once they are approved."""
+
+import json
+import os
+import pwd
+import sys
+from pathlib import Path
+
+import pytest
+import records
+from command_line import fails
+from terminal import Terminal
+
+import polarlab
+from experiments.codec import plain
+from experiments.spec.experiment import Experiment
+from experiments.spec.files.approval import approved
+from experiments.spec.files.experiment_file import kept_content
+from polarlab.cli.parser import parse
+from topology.errors import UsageError
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs what others wrote")
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+POLARLAB = str(Path(sys.executable).with_name("polarlab"))
+# Bash cannot read it: what is approved fails before a fabric is launched.
+UNREADABLE = "h1_1 echo ("
+PAST_APPROVAL = "command line of bash"
+
+
+def experiment_file(folder, *lines, **options):
+    """An experiment's file, with programs and other options."""
+    if lines:
+        options["exec"] = lines
+    file = folder / "experiment.toml"
+    file.write_text(Experiment("run", {"topology": "polarfly", "q": 2, **options}).to_toml())
+    return file
+
+
+@pytest.fixture(autouse=True)
+def called_by_root(monkeypatch):
+    """Neither user nor group called sudo."""
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.delenv("SUDO_GID", raising=False)
+
+
+def by_owner(file, _monkeypatch):
+    os.chown(file, NOBODY, NOBODY)
+
+
+def by_mode(file, _monkeypatch):
+    file.chmod(0o666)
+
+
+def by_group(file, _monkeypatch):
+    os.chown(file, 0, NOBODY)
+    file.chmod(0o664)
+
+
+def by_folder(file, _monkeypatch):
+    os.chown(file.parent, NOBODY, NOBODY)
+
+
+def by_folder_of_all(file, _monkeypatch):
+    file.parent.chmod(0o777)
+
+
+def by_link(file, _monkeypatch):
+    elsewhere = file.rename(file.parent.parent / "theirs.toml")
+    file.symlink_to(elsewhere)
+    os.lchown(file, NOBODY, NOBODY)
+
+
+def by_target(file, _monkeypatch):
+    folder = file.parent.parent / "theirs"
+    folder.mkdir()
+    os.chown(folder, NOBODY, NOBODY)
+    file.symlink_to(file.rename(folder / file.name))
+
+
+@pytest.mark.parametrize(
+    "taken", [by_owner, by_mode, by_group, by_folder, by_folder_of_all, by_link, by_target]
+)
+def test_a_file_that_others_could_have_changed_is_refused_unless_its_programs_are_approved(
+    capsys, tmp_path, monkeypatch, taken
+):
+    (tmp_path / "own").mkdir()
+    file = experiment_file(tmp_path / "own", UNREADABLE)
+    assert PAST_APPROVAL in fails(capsys, ["run", str(file), "--json"], 2)
+    taken(file, monkeypatch)
+    assert "--run-programs" in fails(capsys, ["run", str(file)], 2)  # there is no terminal
+    assert "--run-programs" in fails(capsys, ["run", str(file), "--json"], 2)
+    assert PAST_APPROVAL in fails(capsys, ["run", str(file), "--run-programs"], 2)
+    own = ["run", str(file), "--exec", "h2_1 echo ("]  # what the user gives is the user's
+    assert PAST_APPROVAL in fails(capsys, own, 2)
+    with pytest.raises(UsageError, match="run_programs"):
+        polarlab.run(file)
+    with pytest.raises(UsageError, match=PAST_APPROVAL):
+        polarlab.run(file, run_programs=True)
+
+
+def test_files_of_the_user_who_called_sudo_are_own_files(capsys, tmp_path, monkeypatch):
+    file = experiment_file(tmp_path, UNREADABLE)
+    os.chown(file, NOBODY, NOBODY)
+    file.chmod(0o664)
+    monkeypatch.setenv("SUDO_UID", str(NOBODY))
+    monkeypatch.setenv("SUDO_GID", str(NOBODY))
+    assert PAST_APPROVAL in fails(capsys, ["run", str(file)], 2)
+
+
+def test_results_of_another_user_are_refused_as_well(capsys, tmp_path):
+    kept = kept_content(parse(["run", "polarfly", "--q", "2", "--exec", UNREADABLE]).experiment)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps(plain(records.run_manifest(experiment=kept))))
+    assert PAST_APPROVAL in fails(capsys, ["run", "--again", str(folder)], 2)
+    os.chown(manifest, NOBODY, NOBODY)
+    refused = fails(capsys, ["run", "--again", str(folder)], 2)
+    assert "nobody" in refused
+    assert "--run-programs" in refused
+    assert PAST_APPROVAL in fails(capsys, ["run", "--again", str(folder), "--run-programs"], 2)
+    with pytest.raises(UsageError, match="run_programs"):
+        polarlab.run(again=folder)
+
+
+def test_files_and_folders_that_it_names_are_refused_as_well(capsys, tmp_path):
+    for options in (
+        {"pattern": "matrix:/etc/shadow"},
+        {"faults": "/etc/shadow"},
+        {"exec_file": "/etc/shadow"},
+        {"out": "/etc/results"},
+    ):
+        file = experiment_file(tmp_path, **options)
+        os.chown(file, NOBODY, NOBODY)
+        assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
+
+
+def test_the_lines_that_were_shown_are_those_that_run(tmp_path):
+    listed = tmp_path / "programs.txt"
+    listed.write_text("# a comment\nh1_1 hostname\n")
+    os.chown(listed, NOBODY, NOBODY)
+    asked = Experiment("run", {"topology": "polarfly", "q": 2, "exec-file": str(listed)})
+    shown = []
+    one = approved(asked, lambda demands: shown.append(demands) or True)
+    listed.write_text("h1_1 touch /tmp/pwned\n")
+    (demands,) = shown
+    assert demands.programs == ("h1_1 hostname",)
+    assert [program.line for program in one.resolve().programs.programs] == ["h1_1 hostname"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"), [("y", PAST_APPROVAL), ("n", "run-programs"), ("", "run-programs")]
+)
+def test_at_a_terminal_the_lines_are_shown_and_asked_for(tmp_path, answer, told):
+    file = experiment_file(tmp_path, "h1_1 echo \u001b[2J(", "h2_1 hostname")
+    os.chown(file, NOBODY, NOBODY)
+    with Terminal([POLARLAB, "run", str(file)]) as terminal:
+        terminal.expect(r"h1_1 echo \\x1b\[2J\(")
+        terminal.expect("h2_1 hostname")
+        terminal.expect(r"run these 2 lines.*\[y/N\]")
+        terminal.type(f"{answer}\n")
+        terminal.expect(told)
+        assert terminal.status() == 2
