@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable
 from typing import Any
 
 from controller.adaptation_loop import AdaptiveLoop
+from controller.event_guards import fatal_on_error, from_served
 from controller.fabric_state import SetPort
 from controller.installer import Installer, Outcome, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
@@ -31,7 +31,6 @@ from controller.reports import (
     RoutingSet,
     TakingOver,
     Warned,
-    die,
     report,
 )
 from topology.addressing import dpid, dpid_router, switch_name
@@ -49,21 +48,7 @@ _PAUSE_S = 0.1
 _LATE_AFTER_S = 5.0
 # The same after an earlier controller, for switches that no neighbour has a live port to.
 _UNSEEN_LATE_AFTER_S = 1.5
-
-Handler = Callable[["PlanApp", Any], None]
-
-
-def _fatal_on_error(handler: Handler) -> Handler:
-    """Returns a handler whose exceptions end the controller; the framework would log them and continue."""
-
-    @functools.wraps(handler)
-    def guarded(self: PlanApp, event: Any) -> None:
-        try:
-            handler(self, event)
-        except Exception as error:  # the boundary to the framework's event loop, which swallows exceptions
-            die(f"{type(error).__name__} in {handler.__name__}: {error}")
-
-    return guarded
+_MOST_FOREIGN = 64  # switches of other fabrics that are reported
 
 
 def _name(datapath_id: int) -> str:
@@ -99,7 +84,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
-        self._datapaths: dict[int, Any] = {}
+        self._datapaths: dict[int, Any] = {}  # of the fabric's switches
+        self._foreign: set[int] = set()  # datapath ids of other switches that were reported
         self._in_charge = False
         self._installed_once = False  # all switches have been ready at the same time
         self._last_progress_s: float | None = None  # when a switch was last described or became ready
@@ -269,7 +255,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     @runtime.set_ev_cls(
         runtime.ofp_event.EventOFPStateChange, [runtime.MAIN_DISPATCHER, runtime.DEAD_DISPATCHER]
     )
-    @_fatal_on_error
+    @fatal_on_error
     def state_changed(self, event: Any) -> None:
         """Handles the end of a switch's handshake and the end of its connection."""
         datapath = event.datapath
@@ -278,18 +264,27 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             return
         if event.state == runtime.MAIN_DISPATCHER:
             self._connected(datapath_id, datapath)
-        elif self._datapaths.get(datapath_id) is datapath:  # not replaced by a newer connection
+        elif self.serves(datapath):
             del self._datapaths[datapath_id]
-            if self._installer.knows(datapath_id):
-                self._replanner.state.switch_disconnected(dpid_router(datapath_id), time.monotonic())
+            self._replanner.state.switch_disconnected(dpid_router(datapath_id), time.monotonic())
             self._execute(self._installer.disconnected(datapath_id))
             report(Disconnected(datapath_id))
 
+    def serves(self, datapath: Any) -> bool:
+        """Returns whether a connection is that of a switch of the fabric, and the only one of that switch."""
+        return self._datapaths.get(datapath.id) is datapath
+
     def _connected(self, datapath_id: int, datapath: Any) -> None:
-        self._datapaths[datapath_id] = datapath
         if not self._installer.knows(datapath_id):
-            report(Foreign(datapath_id))
+            if datapath_id not in self._foreign and len(self._foreign) < _MOST_FOREIGN:
+                self._foreign.add(datapath_id)
+                report(Foreign(datapath_id))
+            datapath.socket.refuse("it does not belong to this fabric")
             return
+        if datapath_id in self._datapaths:  # whoever came first stays, or anybody could take a switch's place
+            datapath.socket.refuse("the switch has another connection")
+            return
+        self._datapaths[datapath_id] = datapath
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
         for port in datapath.ports.values():
@@ -306,14 +301,15 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._set_ports(state.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatus, runtime.MAIN_DISPATCHER)
-    @_fatal_on_error
+    @fatal_on_error
+    @from_served
     def port_changed(self, event: Any) -> None:
         """Handles a change of a port."""
-        if self._installer.knows(event.msg.datapath.id):
-            self._note_port(event.msg.datapath.id, event.msg.desc, removed=codec.port_is_removed(event.msg))
+        self._note_port(event.msg.datapath.id, event.msg.desc, removed=codec.port_is_removed(event.msg))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPGroupDescStatsReply, runtime.MAIN_DISPATCHER)
-    @_fatal_on_error
+    @fatal_on_error
+    @from_served
     def groups_described(self, event: Any) -> None:
         """Handles a switch's description of its groups."""
         datapath, message = event.msg.datapath, event.msg
@@ -325,14 +321,15 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         [runtime.ofp_event.EventOFPFlowStatsReply, runtime.ofp_event.EventOFPFlowDescStatsReply],
         runtime.MAIN_DISPATCHER,
     )
-    @_fatal_on_error
+    @fatal_on_error
+    @from_served
     def rules_described(self, event: Any) -> None:
         """Handles a switch's description of its rules."""
         datapath, message = event.msg.datapath, event.msg
         cookies = [entry.cookie for entry in message.body]
-        more = codec.more_follows(message)
+        more, asked = codec.more_follows(message), self._installer.is_queried(datapath.id)
         self._send(datapath, self._installer.rules_described(datapath.id, cookies, more))
-        if not more and self._installer.knows(datapath.id):
+        if asked and not more:
             self._described(datapath.id)
 
     def _described(self, datapath_id: int) -> None:
@@ -350,7 +347,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             report(Warned(f"{_name(datapath_id)} holds {foreign} rules of other origin; they are left alone"))
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
-    @_fatal_on_error
+    @fatal_on_error
+    @from_served
     def ports_counted(self, event: Any) -> None:
         """Handles the counters of a switch's ports."""
         if self._loop and isinstance(self._loop.source, PortStatisticsOccupancy):
@@ -360,7 +358,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._loop.source.add_counters(event.msg.datapath.id, time.monotonic(), counters)
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPBarrierReply, runtime.MAIN_DISPATCHER)
-    @_fatal_on_error
+    @fatal_on_error
+    @from_served
     def barrier_replied(self, event: Any) -> None:
         """Handles a barrier's answer: the switch has processed all messages before it."""
         datapath_id = event.msg.datapath.id
@@ -382,16 +381,17 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         runtime.ofp_event.EventOFPErrorMsg,
         [runtime.HANDSHAKE_DISPATCHER, runtime.CONFIG_DISPATCHER, runtime.MAIN_DISPATCHER],
     )
-    @_fatal_on_error
+    @fatal_on_error
     def error_received(self, event: Any) -> None:
         """Handles an error of a switch."""
-        message = event.msg
-        datapath_id = message.datapath.id or 0
+        datapath, message = event.msg.datapath, event.msg
         reason = codec.error_text(message)
-        if message.xid == ADAPTATION_XID and self._loop:
-            self._loop.add_problem(f"{_name(datapath_id)} refuses a group of the adaptation: {reason}")
-            return
-        report(Refused(self._installer.refused(datapath_id, message.xid, reason)))
+        if not self.serves(datapath):
+            datapath.socket.refuse(f"it reports {reason} before it is served")
+        elif message.xid == ADAPTATION_XID and self._loop:
+            self._loop.add_problem(f"{_name(datapath.id)} refuses a group of the adaptation: {reason}")
+        elif refusal := self._installer.refused(datapath.id, message.xid, reason):
+            report(Refused(refusal))
 
     def _send(self, datapath: Any, messages: list[Message]) -> None:
         if messages:

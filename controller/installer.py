@@ -34,6 +34,8 @@ from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
+_MOST_REFUSALS = 100  # of one switch that are kept
+
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
 
 
@@ -127,6 +129,10 @@ class Installer:
         progress.groups_held.update(held)
         return [] if more else self._query_answered(progress)
 
+    def is_queried(self, datapath_id: int) -> bool:
+        """Returns whether a switch was asked for its rules and groups and has not described all of them."""
+        return self._switches[datapath_id].stage is Stage.QUERIED
+
     def rules_described(self, datapath_id: int, cookies: list[int], more: bool) -> list[Message]:
         """Returns the messages for a switch that described its rules.
 
@@ -165,11 +171,14 @@ class Installer:
         progress.sent.clear()
         return Outcome(ready=progress.stage is Stage.READY)
 
-    def refused(self, datapath_id: int, xid: int, reason: str) -> str:
-        """Returns a switch's error in words, with the rule or group that it refuses."""
-        progress = self._switches.get(datapath_id)
-        if progress is None:
-            return f"datapath {datapath_id:#x}, not of this fabric, reports {reason}"
+    def refused(self, datapath_id: int, xid: int, reason: str) -> str | None:
+        """Returns a switch's error in words, with the rule or group that it refuses.
+
+        None after many errors in answer to one plan: they are not kept, and a switch can send any number.
+        """
+        progress = self._switches[datapath_id]
+        if len(progress.refusals) >= _MOST_REFUSALS:
+            return None
         entry = progress.sent.get(xid)
         name = switch_name(progress.plan.router)
         text = f"{name} reports {reason}" + (f" for {entry}" if entry else "")

@@ -162,21 +162,21 @@ def serve(arguments: argparse.Namespace) -> None:
 
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
     from controller import app
-    from controller.openflow import codec, runtime
+    from controller.openflow import codec, connections
 
     try:
-        context = runtime.Certificates(*files).context() if address.tls else None
+        context = connections.Certificates(*files).context() if address.tls else None
     except OSError as error:  # includes TLS errors
         raise UsageError(f"the certificates cannot be used: {error}") from error
     installer = Installer(plan, codec.fingerprint)
     try:
-        listener = runtime.listen(address.path, address.host, address.port)
+        listener = connections.listen(address.path, address.host, address.port)
     except OSError as error:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
     switches = len(plan.switches)
     gc.freeze()  # the plan lasts: nobody need search it for garbage while switches wait
-    runtime.run(listener, context, switches, app.PlanApp, installer, replanner, loop, asked_drain)
+    connections.run(listener, context, switches, app.PlanApp, installer, replanner, loop, asked_drain)
 
 
 def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:

@@ -28,6 +28,9 @@ class OccupancySource(Protocol):
         """Returns the problems that were not returned before."""
 
 
+MOST_PROBLEMS = 1000  # the words may be those of switches, which can find any number
+
+
 class ProblemLog:
     """Problems in words, each taken once."""
 
@@ -37,7 +40,7 @@ class ProblemLog:
 
     def add(self, text: str) -> None:
         """Adds a problem, unless it was added before."""
-        if text not in self._known:
+        if text not in self._known and len(self._known) < MOST_PROBLEMS:
             self._known.add(text)
             self._new.append(text)
 

@@ -15,7 +15,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from controller.openflow.commands import Message, PutGroup, PutRule
-from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Bucket, Dialect
+from controller.openflow.descriptions import Bucket
+from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
 from routing.plan import model as plan
 
 OPENFLOW_VERSIONS = tuple(DIALECTS)
@@ -125,8 +126,7 @@ def fingerprint(entry: plan.Rule | plan.Group) -> int:
 
 def described_groups(message: Any) -> dict[int, int]:
     """Returns group number -> fingerprint, from a switch's description of its groups."""
-    buckets = DIALECTS[message.version].described_buckets
-    return {group.group_id: _group_fingerprint(group.type, buckets(group)) for group in message.body}
+    return {group.group_id: _group_fingerprint(group.type, group.buckets) for group in message.body}
 
 
 def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
@@ -140,8 +140,9 @@ def error_text(message: Any) -> str:
     """Returns the type and code of an error message by their OpenFlow names."""
     protocol = DIALECTS[message.version].protocol
     kind = protocol.ofp_error_type_to_str(message.type)
-    code = protocol.ofp_error_code_to_str(message.type, message.code)
-    return f"{kind}: {code}"
+    if message.code is None:  # an experimenter's, which has a type of its own instead
+        return f"{kind}: {message.experimenter:#x}, type {message.exp_type}"
+    return f"{kind}: {protocol.ofp_error_code_to_str(message.type, message.code)}"
 
 
 def more_follows(message: Any) -> bool:

@@ -9,10 +9,11 @@ same in both versions; 1.5 has actions of its own for what 1.3 needs Nicira's ex
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from controller.openflow import descriptions
 from controller.openflow.commands import (
     AskGroups,
     AskPortStatistics,
@@ -22,6 +23,7 @@ from controller.openflow.commands import (
     DropRules,
     SetPortState,
 )
+from controller.openflow.descriptions import ANY, BUCKET_15, WATCH_15, WATCH_PORT, WEIGHT, Bucket
 from controller.openflow.frameworks import load
 from routing.plan import model as plan
 from topology.addressing import format_ip, format_mac
@@ -29,36 +31,13 @@ from topology.addressing import format_ip, format_mac
 _NICIRA = load("ofproto.nicira_ext")
 _DESCRIPTION = load("ofproto.ofproto_protocol").ProtocolDesc
 
-_BUCKET_13 = struct.Struct("!HHII4x")  # length, weight, watched port and group
-_BUCKET_15 = struct.Struct("!HHI")  # length, length of the actions, number
 _WEIGHT_15 = struct.Struct("!HHH2x")  # type and length of the property, weight
-_WATCH_15 = struct.Struct("!HHI")  # type and length of the property, port or group
 # Netronome's property of a select group: type, length, experimenter, its type, method, parameter.
 _SELECTION_15 = struct.Struct("!HHII4x16sQ")
 _NETRONOME, _SELECTION_METHOD = 0x154D, 1
 # The datapath's own hash, of addresses and ports as Open vSwitch takes it without this property.
 _METHOD, _SYMMETRIC_L4 = b"dp_hash", 1
 _SPREAD = 0x9E3779B1  # an odd number: switches have different products modulo 2^32
-
-
-class Bucket(NamedTuple):
-    """A bucket of a group, in the fields that both versions have.
-
-    Attributes:
-        weight: its weight; 0 but in select groups.
-        port, group: the watched port and group; the versions' number for any, if none is.
-        actions: its actions, encoded: of those that buckets have, both versions' bytes are the same.
-    """
-
-    weight: int
-    port: int
-    group: int
-    actions: bytes
-
-    def encoded(self) -> bytes:
-        """Returns the bucket as OpenFlow 1.3 has it."""
-        length = _BUCKET_13.size + len(self.actions)
-        return _BUCKET_13.pack(length, self.weight, self.port, self.group) + self.actions
 
 
 class Dialect:
@@ -68,6 +47,9 @@ class Dialect:
         version: its number in messages.
         protocol, parser: the framework's modules.
         description: what the framework's messages ask a datapath for.
+
+    Its parsers of what has actions, fields or properties are replaced by those of
+    `controller.openflow.descriptions`.
     """
 
     def __init__(self, name: str) -> None:
@@ -134,10 +116,6 @@ class Dialect:
         """Returns the message that adds or changes a group, without its header."""
         raise NotImplementedError
 
-    def described_buckets(self, group: Any) -> Sequence[Bucket]:
-        """Returns the buckets of a group in a switch's description, as the version's parser gives it."""
-        raise NotImplementedError
-
     def _rules_request(self) -> Any:
         raise NotImplementedError
 
@@ -188,12 +166,14 @@ class Dialect:
 
 
 class _OpenFlow13(Dialect):
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.parser.OFPGroupDescStats.parser = descriptions.group_13
+        self.parser.OFPFlowStats.parser = descriptions.rule_13
+
     def group_body(self, group: plan.Group, command: int, _datapath_id: int) -> bytes:
         buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in group.buckets)
         return struct.pack("!HBxI", command, self.group_types[group.kind], group.number) + buckets
-
-    def described_buckets(self, group: Any) -> Sequence[Bucket]:
-        return [_bucket_13(bucket) for bucket in group.buckets]
 
     def _rules_request(self) -> Any:
         return self.parser.OFPFlowStatsRequest(self.description)
@@ -214,9 +194,10 @@ class _OpenFlow13(Dialect):
 class _OpenFlow15(Dialect):
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        # The framework reads properties and field numbers from beyond the ends of what has them.
-        self.parser.OFPGroupDescStats.parser = _described_group
-        self.parser.OFPFlowDesc.parser = _described_rule
+        self.parser.OFPGroupDescStats.parser = descriptions.group_15
+        self.parser.OFPFlowDesc.parser = descriptions.rule_15
+        self.parser.OFPPort.parser = descriptions.port_15
+        self.parser.OFPPortStats.parser = descriptions.port_statistics_15
 
     def group_body(self, group: plan.Group, command: int, datapath_id: int) -> bytes:
         buckets = b"".join(
@@ -242,9 +223,6 @@ class _OpenFlow15(Dialect):
             _SYMMETRIC_L4 << 32 | datapath_id * _SPREAD & 0xFFFFFFFF,
         )
         return head + buckets + selection
-
-    def described_buckets(self, group: _DescribedGroup) -> Sequence[Bucket]:
-        return group.buckets
 
     def _rules_request(self) -> Any:
         return self.parser.OFPFlowDescStatsRequest(self.description)
@@ -275,75 +253,13 @@ def _field_value(field: str, value: int, mask: int | None) -> Any:
     return (text(value), text(mask)) if text else (value, mask)
 
 
-def _bucket_13(bucket: Any) -> Bucket:
-    encoded = bytearray()
-    bucket.serialize(encoded, 0)
-    _, weight, port, group = _BUCKET_13.unpack_from(encoded)
-    return Bucket(weight, port, group, bytes(encoded[_BUCKET_13.size :]))
-
-
 def _bucket_15(number: int, kind: plan.GroupKind, bucket: Bucket) -> bytes:
-    protocol = OPENFLOW_15.protocol
     tail = bucket.actions
     if kind is plan.GroupKind.SELECT:
-        tail += _WEIGHT_15.pack(protocol.OFPGBPT_WEIGHT, _WEIGHT_15.size, bucket.weight)
-    if bucket.port != protocol.OFPP_ANY:
-        tail += _WATCH_15.pack(protocol.OFPGBPT_WATCH_PORT, _WATCH_15.size, bucket.port)
-    return _BUCKET_15.pack(_BUCKET_15.size + len(tail), len(bucket.actions), number) + tail
-
-
-# ---- descriptions of rules and groups in OpenFlow 1.5 ----
-
-
-class _DescribedGroup(NamedTuple):
-    length: int  # of the description
-    type: int
-    group_id: int
-    buckets: Sequence[Bucket]
-
-
-class _DescribedRule(NamedTuple):
-    length: int
-    cookie: int
-
-
-def _described_rule(buffer: bytes, offset: int) -> _DescribedRule:
-    protocol = OPENFLOW_15.protocol
-    length, *_, cookie = struct.unpack_from(protocol.OFP_FLOW_DESC_0_PACK_STR, buffer, offset)
-    return _DescribedRule(length, cookie)
-
-
-def _described_group(buffer: bytes, offset: int) -> _DescribedGroup:
-    protocol = OPENFLOW_15.protocol
-    form = protocol.OFP_GROUP_DESC_STATS_PACK_STR
-    length, kind, number, array = struct.unpack_from(form, buffer, offset)
-    place = offset + struct.calcsize(form)
-    end = place + array
-    buckets = []
-    while place < end:
-        size, actions, _number = _BUCKET_15.unpack_from(buffer, place)
-        begin = place + _BUCKET_15.size
-        watched = _properties(buffer[begin + actions : place + size])
-        buckets.append(Bucket(*watched, bytes(buffer[begin : begin + actions])))
-        place += size
-    return _DescribedGroup(length, kind, number, buckets)
-
-
-def _properties(encoded: bytes) -> tuple[int, int, int]:
-    """Returns the weight, the watched port and the watched group of a bucket's properties."""
-    protocol = OPENFLOW_15.protocol
-    weight, port, group = 0, protocol.OFPP_ANY, protocol.OFPG_ANY
-    place = 0
-    while place + _WATCH_15.size <= len(encoded):
-        kind, length, value = _WATCH_15.unpack_from(encoded, place)
-        if kind == protocol.OFPGBPT_WEIGHT:
-            weight = value >> 16
-        elif kind == protocol.OFPGBPT_WATCH_PORT:
-            port = value
-        elif kind == protocol.OFPGBPT_WATCH_GROUP:
-            group = value
-        place += max(length + 7 & ~7, _WATCH_15.size)
-    return weight, port, group
+        tail += _WEIGHT_15.pack(WEIGHT, _WEIGHT_15.size, bucket.weight)
+    if bucket.port != ANY:
+        tail += WATCH_15.pack(WATCH_PORT, WATCH_15.size, bucket.port)
+    return BUCKET_15.pack(BUCKET_15.size + len(tail), len(bucket.actions), number) + tail
 
 
 OPENFLOW_13, OPENFLOW_15 = _OpenFlow13("v1_3"), _OpenFlow15("v1_5")

@@ -102,7 +102,7 @@ def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
     )
     if "name" not in content:
         raise ParameterError(f"{path} is damaged or not of PolarLab")
-    return content, foreign
+    return content, judged[0]
 
 
 def _settled_s(folder: Path) -> float | None:

@@ -13,10 +13,10 @@ from typing import Any
 
 from experiments.events.base import Notify
 from experiments.events.simulation import ClusterReached
-from experiments.simulation.address import check_address
+from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
-from topology.errors import MachineError
+from topology.errors import MachineError, UsageError
 from topology.exit_status import Terminated
 
 _CONNECT_S, _WORKERS_S = 5, 10
@@ -24,20 +24,6 @@ _CONNECT_S, _WORKERS_S = 5, 10
 
 class WorkerVersionError(MachineError):
     """A worker has another version of the code than the process that asks it."""
-
-
-def check_scheduler(address: str) -> None:
-    """Raises an error unless a text is the address of a scheduler, and the library for it is installed.
-
-    Args:
-        address: the address.
-
-    Raises:
-        ParameterError: it has another form.
-        MachineError: dask.distributed is not installed.
-    """
-    check_address(address)
-    _distributed()
 
 
 def _distributed() -> Any:
@@ -111,8 +97,8 @@ class Cluster:
         """Returns the result of a task; raises MachineError if the cluster has none."""
         try:
             result = future.result()
-        except MachineError:
-            raise
+        except MachineError as error:  # of a worker, which may say anything
+            raise MachineError(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # of the library, and of whatever runs on the worker
             kinds = {kind.__name__ for kind in type(error).__mro__}
             if "KilledWorker" in kinds:
@@ -124,29 +110,30 @@ class Cluster:
                 raise MachineError(
                     f"the scheduler at {self._address} is gone; start it, and the same command goes on"
                 ) from None
-            raise
+            raise RuntimeError(f"{type(error).__name__} on a worker: {str(error)!r}") from error
         if not isinstance(result, Outcome):
             raise MachineError(f"workers of {self._address} must answer with outcomes, got {result!r}")
         return result
 
 
 @contextlib.contextmanager
-def reached_cluster(address: str, notify: Notify) -> Iterator[Cluster]:
+def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
     """Connects to a scheduler for the time of a block.
 
     Args:
-        address: address of the scheduler, as tcp://HOST:PORT.
+        scheduler: the scheduler, which can run code in this process.
         notify: takes the events.
 
     Raises:
-        ParameterError: the address has another form.
-        MachineError: no scheduler answers, it has no workers, or one of them has another version.
+        UsageError: its certificates cannot be used.
+        MachineError: no scheduler answers, it has no workers, one of them has another version, or
+            dask.distributed is not installed.
     """
-    check_scheduler(address)
-    distributed = _distributed()
+    address, distributed = scheduler.address, _distributed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are raised as well
     try:
-        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+        security = _security(scheduler)
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False, security=security)
     except (OSError, TimeoutError, ValueError):
         raise MachineError(
             f"no scheduler answers at {address}; `dask scheduler` starts one, `dask worker` its workers"
@@ -161,6 +148,29 @@ def reached_cluster(address: str, notify: Notify) -> Iterator[Cluster]:
     finally:
         with contextlib.suppress(Exception):  # the scheduler may be gone
             client.close(timeout=_CONNECT_S)
+
+
+def _security(scheduler: Scheduler) -> Any:
+    """Returns the library's settings of TLS: a folder's files, or those that dask's configuration names.
+
+    Raises:
+        UsageError: a file is none of its kind, or there are no files.
+    """
+    settings = {}
+    if scheduler.tls is not None:
+        keys = ("tls_ca_file", "tls_client_cert", "tls_client_key")
+        settings = {key: str(scheduler.tls / name) for key, name in zip(keys, TLS_FILES, strict=True)}
+    security = _distributed().Security(require_encryption=bool(settings) or None, **settings)
+    if scheduler.address.startswith("tls://"):
+        try:
+            context = security.get_connection_args("client")["ssl_context"]
+        except OSError as error:  # includes TLS errors
+            raise UsageError(f"the certificates of the cluster cannot be used: {error}") from error
+        if context is None:
+            raise UsageError(
+                "a scheduler at tls://HOST:PORT needs --cluster-tls DIR, or dask's configuration"
+            )
+    return security
 
 
 def _check_workers(client: Any, address: str, notify: Notify) -> None:
@@ -180,8 +190,8 @@ def _check_workers(client: Any, address: str, notify: Notify) -> None:
 
 def _other_version(worker: str, version: object) -> str:
     """Returns the message that a worker has another version of the code, or none."""
-    has = version if isinstance(version, str) else "none"
-    return f"worker {worker} has {has}, but must have {code_version()}; update it, or this machine"
+    has = repr(version) if isinstance(version, str) else "none"
+    return f"worker {worker!r} has {has}, but must have {code_version()!r}; update it, or this machine"
 
 
 def _teller() -> Callable[[], str]:

@@ -33,6 +33,7 @@ from experiments.results.simulation.sweep import (
     simulated_rows,
     simulated_settings,
 )
+from experiments.simulation.address import Scheduler
 from experiments.simulation.fabric import (
     check_channels,
     check_decision,
@@ -70,7 +71,7 @@ def run_simulated_sweep(
     notify: Notify,
     *,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: Scheduler | None = None,
 ) -> int:
     """Simulates the points of a sweep that a folder does not hold yet, and returns their number.
 
@@ -79,7 +80,7 @@ def run_simulated_sweep(
         folder: output directory, new, empty, or of the same sweep.
         notify: takes the events.
         workers: processes of this machine; None for one on each of its cores.
-        scheduler: address of the scheduler of a cluster that simulates in their place; None without.
+        scheduler: scheduler of a cluster that simulates instead; None without.
 
     Raises:
         UsageError: the folder holds something else, or an option makes no sense for this fabric.

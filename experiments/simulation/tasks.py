@@ -16,6 +16,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from experiments.events.base import Notify
+from experiments.simulation.address import Scheduler
 from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
 from simulation.settings import Times
@@ -32,12 +33,12 @@ def usable_cores() -> int:
 
 
 @contextlib.contextmanager
-def task_runner(workers: int | None, scheduler: str | None, notify: Notify) -> Iterator[Runner]:
+def task_runner(workers: int | None, scheduler: Scheduler | None, notify: Notify) -> Iterator[Runner]:
     """Gives the function that does tasks.
 
     Args:
         workers: processes of this machine; None for one on each of its cores.
-        scheduler: address of the scheduler of a cluster that does them in their place; None without.
+        scheduler: scheduler of a cluster that does them instead; None without.
         notify: takes the events.
 
     Raises:

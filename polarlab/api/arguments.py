@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.simulation.address import check_address
+from experiments.simulation.address import Scheduler, trusted_scheduler
 from experiments.spec.experiment import Experiment, keyword
 from experiments.spec.options import MAX_WORKERS, option_names
 from routing.plan.model import RoutePlan
@@ -54,15 +55,19 @@ def checked_plan(value: Any) -> RoutePlan:
     raise ParameterError(f"plan must be a plan, got {_shown(value)}; polarlab.plan({graph}) makes one")
 
 
-def check_places(workers: int | None, scheduler: str | None) -> None:
-    """Raises an error unless simulations can be done by so many processes, or on a scheduler's cluster.
+def checked_scheduler(
+    workers: int | None, scheduler: str | None, tls: str | os.PathLike[str] | None, insecure: bool
+) -> Scheduler | None:
+    """Returns the scheduler whose cluster simulates; None for processes of this machine.
 
     Args:
         workers: processes of this machine; None for one on each of its cores.
         scheduler: address of a scheduler; None without.
+        tls: folder of certificates for it; None without.
+        insecure: whether whoever answers there is trusted, also by root.
 
     Raises:
-        UsageError: both are given.
+        UsageError: these exclude each other, or the scheduler is not to be trusted.
         ParameterError: the number of processes is outside its domain, or the address has another form.
     """
     if workers is not None and scheduler is not None:
@@ -70,7 +75,11 @@ def check_places(workers: int | None, scheduler: str | None) -> None:
     if workers is not None and not (type(workers) is int and 1 <= workers <= MAX_WORKERS):
         raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers!r}")
     if scheduler is not None:
-        check_address(scheduler)
+        return trusted_scheduler(scheduler, tls, insecure)
+    for name, given in (("cluster-tls", tls is not None), ("insecure-cluster", insecure)):
+        if given:
+            raise UsageError(f"--{name} is for clusters; add --scheduler ADDRESS, or leave it out")
+    return None
 
 
 @contextlib.contextmanager

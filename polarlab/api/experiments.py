@@ -14,7 +14,7 @@ from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
 from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweepSpecification
-from polarlab.api.arguments import check_places, keywords_in_errors
+from polarlab.api.arguments import checked_scheduler, keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
 from polarlab.web.address import Web, web_address
@@ -66,7 +66,7 @@ def run(
         return Run(folder)
 
 
-def sweep(  # noqa: PLR0913  # places, page and experiment
+def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     experiment: Subject | None = None,
     /,
     *,
@@ -77,6 +77,8 @@ def sweep(  # noqa: PLR0913  # places, page and experiment
     web_open: bool = False,
     workers: int | None = None,
     scheduler: str | None = None,
+    cluster_tls: Folder | None = None,
+    insecure_cluster: bool = False,
     **options: Any,
 ) -> Sweep | SimulatedSweep:
     """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
@@ -93,6 +95,9 @@ def sweep(  # noqa: PLR0913  # places, page and experiment
             each of its cores.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates points in their
             place, as `tcp://HOST:PORT`.
+        cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
+        insecure_cluster: whether to trust a scheduler on another machine without TLS, and any as root: a
+            cluster can run code in this process.
         web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
         web_open: whether all users of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
@@ -111,17 +116,16 @@ def sweep(  # noqa: PLR0913  # places, page and experiment
         one = cast(SweepSpecification | SimulatedSweepSpecification, request.resolve())
         folder = request.folder(one)
         if isinstance(one, SimulatedSweepSpecification):
-            check_places(workers, scheduler)
+            cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
             if web is not None or web_open:
                 raise UsageError("--web shows a fabric of switches; leave it out, got --engine simulation")
             from experiments.simulation.sweep import run_simulated_sweep
 
-            simulated = run_simulated_sweep(
-                one, folder, paced(progress), workers=workers, scheduler=scheduler
-            )
+            simulated = run_simulated_sweep(one, folder, paced(progress), workers=workers, scheduler=cluster)
             progress(PointsMeasured(simulated, folder))
             return SimulatedSweep(folder)
-        for name, value in (("workers", workers), ("scheduler", scheduler)):
+        places = {"workers": workers, "scheduler": scheduler, "cluster-tls": cluster_tls}
+        for name, value in {**places, "insecure-cluster": insecure_cluster or None}.items():
             if value is not None:
                 raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
         _require_machine()

@@ -125,6 +125,10 @@ OWN: tuple[Option, ...] = (
          most=MAX_WORKERS, default_text="one on each core"),
     _own("scheduler", (SWEEP, "paper"), "scheduler of a dask.distributed cluster that simulates points, as "
          "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS"),
+    _own("cluster-tls", (SWEEP, "paper"), "folder with ca.pem, certificate.pem and key.pem, for --scheduler "
+         "tls://HOST:PORT", default_text="dask's configuration", file=True, metavar="DIR"),
+    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, and any as "
+         "root: a cluster can run code here", type=bool),
     _place("paper", ("paper",), "name of a paper, or `list` for all their figures and tables",
            known=at("polarlab.api.analysis.papers:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, as fig12, or `all`", positional=True, metavar="ITEM"),

@@ -11,6 +11,7 @@ from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
+from experiments.simulation.address import Scheduler
 from experiments.spec.simulation.model import SimulatedFabric
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
@@ -256,7 +257,7 @@ class Place:
     Attributes:
         directory: folder of a paper's items; simulated points stay there.
         workers: processes of this machine that simulate; None for one on each of its cores.
-        scheduler: address of the scheduler of a cluster that simulates in their place; None without.
+        scheduler: scheduler of a cluster that simulates instead; None without.
         notify: takes the events.
         labels: the curves that are simulated there, by their `choices`; of others the points that the
             folder holds are taken. None for all curves.
@@ -264,7 +265,7 @@ class Place:
 
     directory: RunDirectory
     workers: int | None = None
-    scheduler: str | None = None
+    scheduler: Scheduler | None = None
     notify: Notify = ignore
     labels: frozenset[str] | None = None
 

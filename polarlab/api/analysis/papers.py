@@ -34,7 +34,8 @@ from experiments.papers.reproduction import (
     reproduce_item,
 )
 from experiments.results.run_directory import kept_directory
-from polarlab.api.arguments import check_places
+from experiments.simulation.address import check_address
+from polarlab.api.arguments import checked_scheduler
 from polarlab.api.frames import Rows, Table
 from polarlab.api.requests import Folder
 from topology.costs.prices import Prices
@@ -119,6 +120,8 @@ class Places(TypedDict, total=False):
 
     workers: int | None
     scheduler: str | None
+    cluster_tls: Folder | None
+    insecure_cluster: bool
     curves: Iterable[str] | None
 
 
@@ -150,9 +153,10 @@ def reproduce(
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
         places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
             `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
-            as `tcp://HOST:PORT`. And `curves`, labels of the curves to simulate, as `PF-UGAL`, or
-            `PF-UGAL:tornado` under one pattern, by default all: of the others the points in the folder are
-            taken, and claims on curves that lack some are not computed.
+            as `tcp://HOST:PORT`, with `cluster_tls` and `insecure_cluster` as of `sweep`. And `curves`,
+            labels of the curves to simulate, as `PF-UGAL`, or `PF-UGAL:tornado` under one pattern, by
+            default all: of the others the points in the folder are taken, and claims on curves that lack
+            some are not computed.
 
     Raises:
         TypeError: a keyword is unknown.
@@ -177,9 +181,14 @@ def reproduce(
     single = None if item == ALL else item_of(paper, item)
     if seeds is not None:
         SEEDS.check(seeds)
-    check_places(places.get("workers"), places.get("scheduler"))
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, places.get("scheduler"))
+    scheduler = checked_scheduler(
+        places.get("workers"),
+        places.get("scheduler"),
+        places.get("cluster_tls"),
+        places.get("insecure_cluster", False),
+    )
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
     labels = _labels(places.get("curves"))
@@ -188,7 +197,7 @@ def reproduce(
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, places.get("workers"), places.get("scheduler"), paced(progress), labels)
+        place = Place(directory, places.get("workers"), scheduler, paced(progress), labels)
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
@@ -222,6 +231,8 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
     """Raises UsageError if an option is given that an item has no use for."""
     if seeds is not None and not is_by_chance(item):
         raise UsageError(f"--seeds must be given with an item that is a matter of chance, got {name}")
+    if scheduler is not None:
+        check_address(scheduler)
     if scheduler is not None and (isinstance(item, Item) or sends_real_packets(item)):
         raise UsageError(f"--scheduler must be given with an item that is simulated, got {name}")
 

@@ -51,6 +51,8 @@ def run(arguments: argparse.Namespace) -> Status:
             out=arguments.out,
             workers=arguments.workers,
             scheduler=arguments.scheduler,
+            cluster_tls=arguments.cluster_tls,
+            insecure_cluster=arguments.insecure_cluster,
             progress=EveryEvent(progress),
             prices=arguments.prices,
             curves=arguments.curves.split(",") if arguments.curves is not None else None,
@@ -70,8 +72,9 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def _check_list(arguments: argparse.Namespace) -> None:
     """Raises UsageError if an item, or an option of one, is given with the list of all items."""
-    options = ("quick", "seeds", "curves", "out", "prices", "workers", "scheduler")
-    if given := [f"--{name}" for name in options if getattr(arguments, name)]:
+    places = ("workers", "scheduler", "cluster-tls", "insecure-cluster")
+    options = ("quick", "seeds", "curves", "out", "prices", *places)
+    if given := [f"--{name}" for name in options if getattr(arguments, name.replace("-", "_"))]:
         raise polarlab.UsageError(f"paper list takes no {given[0]}")
     if arguments.item is not None:
         raise polarlab.UsageError(f"paper list has all items; leave {arguments.item!r} out")

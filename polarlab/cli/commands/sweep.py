@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> Status:
         progress(event)
 
     places = {"workers": arguments.workers, "scheduler": arguments.scheduler}
+    places |= {"cluster_tls": arguments.cluster_tls, "insecure_cluster": arguments.insecure_cluster}
     with ConsoleProgress() as progress:
         web = page_address(arguments)
         results = polarlab.sweep(

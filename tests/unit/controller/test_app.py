@@ -1,9 +1,14 @@
 """The controller's process with fake switches: installation, lost switches, refusals, takeovers."""
 
+import contextlib
 import os
+import socket
+import struct
+import threading
 import time
 import warnings
 
+import openflow_messages
 import pytest
 from fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
@@ -180,3 +185,112 @@ def test_the_next_controller_mends_rules_leaves_foreign_ones_and_frees_ports(mak
     assert fabric.switches[3].rules[foreign] == 0x77
     del fabric.switches[3].rules[foreign]
     fabric.eventually(lambda: all(holds_plan(switch) for switch in fabric.switches.values()))
+
+
+def connection(fabric, *sent):
+    """Connects to the controller and sends some bytes."""
+    opened = socket.socket(socket.AF_UNIX)
+    opened.connect(str(fabric.path))
+    opened.settimeout(WAIT_S)
+    for piece in sent:
+        opened.sendall(piece)
+    return opened
+
+
+def read_to_the_end(opened):
+    """Returns what a connection brings until the controller closes it."""
+    with opened, contextlib.suppress(ConnectionResetError):
+        return b"".join(iter(lambda: opened.recv(65536), b""))
+
+
+def is_served(fabric, switch):
+    """Whether a switch gets what it lacks."""
+    switch.restart()
+    fabric.eventually(lambda: holds_plan(switch))
+    return fabric.controller.running
+
+
+def greeted(version, datapath_id):
+    return openflow_messages.hello(version) + openflow_messages.features(version, datapath_id)
+
+
+def ported(version):
+    return openflow_messages.multipart(version, 13)
+
+
+# Each kept the framework's parser in a loop, or ended the controller.
+ATTACKS = {
+    "hello's element": lambda version: openflow_messages.HANGING,
+    "rule": lambda version: greeted(version, 7) + openflow_messages.multipart(version, 1, bytes(56)),
+    "group": lambda version: greeted(version, 7) + openflow_messages.multipart(version, 7, bytes(16)),
+    "table's features": lambda version: (
+        greeted(version, 7) + openflow_messages.multipart(version, 12, bytes(72))
+    ),
+    "port's properties": lambda version: (
+        greeted(version, 7) + openflow_messages.multipart(version, 13, struct.pack("!IH", 1, 48) + bytes(42))
+    ),
+    "counters": lambda version: greeted(version, 7) + openflow_messages.multipart(version, 4, bytes(80)),
+    "experimenter's error": lambda version: (
+        greeted(version, 7)
+        + ported(version)
+        + openflow_messages.message(version, 1, struct.pack("!HHI", 0xFFFF, 0, 0))
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_lengths_within_a_message_do_not_stop_the_controller(shared, framework, attack):
+    with connection(shared, ATTACKS[attack](framework[1])):
+        assert is_served(shared, shared.switches[2])
+
+
+def test_why_a_connection_was_closed_is_reported(shared):
+    known = len(shared.controller.warnings)
+    read_to_the_end(connection(shared, openflow_messages.HANGING))
+    shared.eventually(lambda: shared.controller.warnings[known:])
+    assert "length" in shared.controller.warnings[known]
+
+
+def test_a_second_connection_cannot_take_a_switchs_place(shared, framework):
+    version = framework[1]
+    barriers = b"".join(openflow_messages.message(version, 21, xid=xid) for xid in range(100))
+    received = read_to_the_end(connection(shared, greeted(version, 3) + ported(version) + barriers))
+    assert not {14, 15} & set(kinds(received))  # neither rules nor groups
+    assert is_served(shared, shared.switches[3])
+    assert any("s3" in text for text in shared.controller.warnings)
+
+
+def kinds(received):
+    """Yields the types of the messages in some bytes."""
+    place = 0
+    while place + 8 <= len(received):
+        yield received[place + 1]
+        place += int.from_bytes(received[place + 2 : place + 4])
+
+
+def test_a_flood_leaves_the_others_served(shared, framework):
+    """Echo requests without an end, whose answers the switch that sends them never takes."""
+    version = framework[1]
+    stop = threading.Event()
+    with connection(shared, greeted(version, 77)) as flood:
+        echo = openflow_messages.message(version, 2, bytes(1000))
+
+        def send():
+            with contextlib.suppress(OSError):
+                while not stop.is_set():
+                    flood.sendall(64 * echo)
+
+        sender = threading.Thread(target=send, daemon=True)
+        sender.start()
+        assert is_served(shared, shared.switches[4])
+        stop.set()
+        flood.shutdown(socket.SHUT_RDWR)
+        sender.join()
+
+
+def test_many_silent_connections_do_not_keep_a_switch_out(shared):
+    first, *others = [connection(shared) for _ in range(300)]
+    read_to_the_end(first)  # it made room
+    assert is_served(shared, shared.switches[5])
+    for one in others:
+        one.close()

@@ -140,7 +140,7 @@ name, owner, method, path = sys.argv[1:]
 from controller.openflow import frameworks
 frameworks.use(name)
 from controller import app, service
-from controller.openflow import runtime
+from controller.openflow import connections
 def fail(*_):
     raise RuntimeError("broken on purpose")
 setattr(eval(owner), method, fail)
@@ -156,9 +156,9 @@ sys.exit(service.main())
     [
         ("app.PlanApp", "_replan_step", "RuntimeError in the replanning loop: broken on purpose"),
         ("app.PlanApp", "_adapt_step", "RuntimeError in the adaptive loop: broken on purpose"),
-        ("runtime._Handshake", "_accept", "RuntimeError in the listening socket: broken on purpose"),
+        ("connections._Handshake", "_accept", "RuntimeError in the listening socket: broken on purpose"),
         ("app.PlanApp", "_event_loop", "a thread of the controller ended"),
-        ("runtime._Handshake", "_event_loop", "a thread of the controller ended"),
+        ("connections._Handshake", "_event_loop", "a thread of the controller ended"),
     ],
 )
 def test_a_thread_that_dies_ends_the_controller(framework, owner, method, named, tmp_path):

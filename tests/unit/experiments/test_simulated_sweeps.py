@@ -24,16 +24,18 @@ from experiments.results.open import Simulation, open_results
 from experiments.results.run_directory import kept_directory
 from experiments.results.simulation.sweep import SimulatedPointRow
 from experiments.simulation import cluster
+from experiments.simulation.address import Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.fabric import planned_routing
 from experiments.simulation.tasks import Task
 from experiments.spec.experiment import Experiment
-from topology.errors import MachineError, ParameterError, UsageError
+from topology.errors import MachineError, ParameterError, PolarLabError, UsageError
 
 SWEPT = {
     **{"q": 3, "hosts": 2, "engine": "simulation", "routings": "min,ugal-pf", "patterns": "tornado"},
     **{"loads": [0.1, 0.4], "warmup": 300, "cycles": 600},
 }
+TRUSTED = {"insecure_cluster": True}  # tests may be root's
 
 
 def table(folder):
@@ -245,6 +247,13 @@ def test_places_that_do_not_fit_are_refused(tmp_path):
         ({"workers": 0}, "workers must be 1 to 1024"),
         ({"workers": 2, "scheduler": "tcp://h:1"}, "exclude each other"),
         ({"scheduler": "here"}, "scheduler must be tcp://HOST:PORT"),
+        ({"scheduler": "tcp://h:1"}, r"tcp://h:1 is on another machine.*tls://"),
+        ({"scheduler": "tcp://[fe80::1]:1"}, "insecure_cluster"),
+        ({"scheduler": "tcp://127.0.0.1:1", "cluster_tls": tmp_path}, "tls://HOST:PORT"),
+        ({"scheduler": "tls://h:1", "cluster_tls": tmp_path}, "lacks ca.pem"),
+        ({"cluster_tls": tmp_path}, "scheduler"),
+        ({"insecure_cluster": True}, "scheduler"),
+        ({"insecure_cluster": True, "engine": "emulation"}, "is for engine simulation|--engine simulation"),
         ({"workers": 2, "engine": "emulation"}, "is for engine simulation|--engine simulation"),
     ):
         engine = {"engine": given.pop("engine", "simulation")}
@@ -253,36 +262,54 @@ def test_places_that_do_not_fit_are_refused(tmp_path):
     assert not (tmp_path / "swept").exists()
 
 
+@pytest.mark.parametrize(
+    "scheduler", ["tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1", "tls://h:1"]
+)
+def test_a_cluster_cannot_run_code_as_root(monkeypatch, tmp_path, scheduler):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(UsageError, match="without sudo"):
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    with pytest.raises(PolarLabError) as raised:
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
+    assert "root" not in str(raised.value)
+
+
 def test_a_missing_library_is_told_with_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MachineError, match=r"pip install 'polarlab\[cluster\]'"):
-        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **SWEPT)
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
     assert not (tmp_path / "swept").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
     with pytest.raises(MachineError, match="no scheduler answers at tcp://127"):
-        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **SWEPT)
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
 
 
-def start(*words):
-    """Starts a process of dask, with this checkout's modules."""
-    root = str(Path(cluster.__file__).parents[2])
-    environment = {**os.environ, "PYTHONPATH": root, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s"}
+def start(*words, modules=Path(cluster.__file__).parents[2]):
+    """Starts a process of dask, by default with this checkout's modules."""
+    own = {"PYTHONPATH": str(modules), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "20s"}
     command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, cwd=modules, env=os.environ | own, **silent)
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
     """A scheduler's address on loopback, and the processes of its two workers."""
     pytest.importorskip("distributed")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     address = f"tcp://127.0.0.1:{port}"
-    started = [start("scheduler", "--host", "127.0.0.1", "--port", str(port))]
+    started = [start("scheduler", "--host", "127.0.0.1", "--port", port)]
     try:
         for number in range(2):
             place = str(tmp_path_factory.mktemp(f"worker-{number}"))
@@ -300,10 +327,10 @@ def workers(tmp_path_factory):
 def test_a_worker_of_another_version_is_refused(workers, monkeypatch, tmp_path):
     monkeypatch.setattr(cluster, "code_version", lambda: "polarlab 9")
     with pytest.raises(MachineError) as caught:
-        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=workers[0], **SWEPT)
+        polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=workers[0], **TRUSTED, **SWEPT)
     assert code_version() in str(caught.value)
     assert "polarlab 9" in str(caught.value)
-    assert "worker tcp://" in str(caught.value)
+    assert "worker 'tcp://" in str(caught.value)
     assert not (tmp_path / "swept").exists()
 
 
@@ -318,7 +345,7 @@ def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):
     given = {**SWEPT, "routings": "ugal-pf", "faults": "mtbf:links=300,mttr=100", "replan_cycles": 50}
     given |= {"decision": "buckets:period=40"}
     here = polarlab.sweep("polarfly", out=tmp_path / "here", workers=1, **given)
-    there = polarlab.sweep("polarfly", out=tmp_path / "there", scheduler=workers[0], **given)
+    there = polarlab.sweep("polarfly", out=tmp_path / "there", scheduler=workers[0], **TRUSTED, **given)
     assert table(here.folder) == table(there.folder)
     for point in here.points:
         assert here.summary(point).faults == there.summary(point).faults
@@ -336,7 +363,7 @@ def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(worke
     er_3 = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN")
     curve = Curve(er_3, "tornado", LoadSteps(precision=0.02, steps=5, most=0.3))
     found = []
-    for number, place in enumerate(({"workers": 1}, {"scheduler": workers[0]})):
+    for number, place in enumerate(({"workers": 1}, {"scheduler": Scheduler(workers[0])})):
         with kept_directory(tmp_path / str(number)) as directory:
             found.append(measured([curve], Effort(quick=True), Place(directory, **place))[curve])
     here, there = found
@@ -354,7 +381,61 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(workers, swept, tm
             time.sleep(0.2)
 
     told = EveryEvent(kill_one)
-    other = polarlab.sweep("polarfly", out=tmp_path / "other", scheduler=address, progress=told, **SWEPT)
+    other = polarlab.sweep(
+        "polarfly", out=tmp_path / "other", scheduler=address, progress=told, **TRUSTED, **SWEPT
+    )
     assert processes[0].poll() is not None
     assert table(other.folder) == table(swept.folder)
     assert all(isinstance(row, SimulatedPointRow) for row in other.points.values())
+
+
+def make_certificates(folder):
+    """Makes an authority, and a key and a certificate that it signed."""
+
+    def openssl(*words):
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder)
+
+    folder.mkdir()
+    key = ("req", "-newkey", "rsa:2048", "-nodes")
+    openssl(*key, "-x509", "-subj", "/CN=authority", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(*key, "-subj", "/CN=cluster", "-keyout", "key.pem", "-out", "request.pem")
+    signed = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out", "certificate.pem")
+    openssl("x509", "-req", "-in", "request.pem", *signed)
+    return folder
+
+
+ROGUE = "def code_version():\n    return 'polarlab \\x1b[2J 9'\n"
+
+
+def test_a_cluster_with_tls_is_used_by_those_who_have_its_certificates(swept, tmp_path):
+    """And the first worker is a rogue, which says what would clear the screen."""
+    pytest.importorskip("distributed")
+    ours, strangers = make_certificates(tmp_path / "ours"), make_certificates(tmp_path / "strangers")
+    rogue = tmp_path / "rogue" / "experiments" / "simulation"
+    rogue.mkdir(parents=True)
+    for name, text in (("../__init__", ""), ("__init__", ""), ("code_version", ROGUE)):
+        (rogue / f"{name}.py").write_text(text)
+    port = free_port()
+    names = {"ca-file": "ca.pem", "cert": "certificate.pem", "key": "key.pem"}
+    tls = [word for option, name in names.items() for word in (f"--tls-{option}", str(ours / name))]
+    started = [start("scheduler", "--host", "tls://127.0.0.1", "--port", port, *tls)]
+    worker = ("worker", f"tls://127.0.0.1:{port}", "--nthreads", "1", "--no-nanny", *tls)
+    given = {"scheduler": f"tls://127.0.0.1:{port}", **TRUSTED, **SWEPT}
+    try:
+        started.append(start(*worker, "--local-directory", str(tmp_path), modules=tmp_path / "rogue"))
+        with pytest.raises(MachineError, match="but must have") as raised:
+            polarlab.sweep("polarfly", out=tmp_path / "swept", cluster_tls=ours, **given)
+        assert "\x1b" not in str(raised.value)
+        started[1].kill()
+        started[1].wait()
+        started.append(start(*worker, "--local-directory", str(tmp_path)))
+        there = polarlab.sweep("polarfly", out=tmp_path / "swept", cluster_tls=ours, **given)
+        assert table(there.folder) == table(swept.folder)
+        with pytest.raises(MachineError, match="no scheduler answers"):
+            polarlab.sweep("polarfly", out=tmp_path / "other", cluster_tls=strangers, **given)
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+    with pytest.raises(UsageError, match="cluster_tls"):
+        polarlab.sweep("polarfly", out=tmp_path / "other", **given)

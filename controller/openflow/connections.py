@@ -1,0 +1,318 @@
+"""Switches' connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
+
+A connection that says what `controller.openflow.door` does not let through is closed and reported; so is one
+that does not take what it is sent, or does not say in time which switch it is. None of them can keep the
+others from being served.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from controller.openflow.door import Door, MalformedMessage
+from controller.openflow.frameworks import load
+from controller.openflow.runtime import Application, app_manager, cfg, hub, run_threads, spawn
+from controller.reports import Warned, report
+from topology.addressing import dpid_router, switch_name
+
+_serve_switch = load("controller.controller").datapath_connection_factory
+
+# Between two echo requests to a switch: the interval, and the least one for each switch of the fabric. At
+# most a hundred answers come in a second, also from a thousand switches.
+_ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
+
+# Switches of a fabric connect all at once; the framework's own listener accepts 50 and delays the rest by a
+# second.
+_BACKLOG = 4096
+
+# Of one connection: bytes that are read at once, messages that are handled before others have their turn,
+# bytes that wait to be sent, time to say which switch it is, and time for the handshake of TLS.
+_READ_BYTES, _IN_A_ROW, _UNSENT_BYTES = 1 << 16, 64, 1 << 22
+_PIECE_BYTES = 64  # that a piece to be sent takes beside its own
+_NAMED_WITHIN_S, _TLS_WITHIN_S = 30.0, 10.0
+_SPARE_CONNECTIONS = 64  # beyond two of each switch
+_WARNINGS_AT_ONCE, _WARNING_EVERY_S = 20, 1.0
+# Reasons for which one connection cannot be accepted, and another one soon can.
+_PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files for TLS: key and certificate of the controller, certificate of the switches' authority."""
+
+    key: str
+    certificate: str
+    authority: str
+
+    def context(self) -> ssl.SSLContext:
+        """Returns a TLS context that accepts only switches with a certificate signed by the authority.
+
+        Raises:
+            OSError: a file cannot be read, or is not of its kind.
+        """
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self.authority)
+        context.load_cert_chain(self.certificate, self.key)
+        context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+
+def run(
+    listener: Any,
+    context: ssl.SSLContext | None,
+    switches: int,
+    application_class: type[Any],
+    *arguments: Any,
+) -> NoReturn:
+    """Runs one application on the connections of a listening socket, until one of its threads ends.
+
+    Args:
+        listener: the socket, from `listen`.
+        context: for TLS on each connection; None for plain connections.
+        switches: number of switches of the fabric; they are asked for signs of life in turn.
+        application_class: a subclass of `Application`.
+        arguments: for the application's constructor.
+    """
+    cfg.CONF(args=[], project="polarlab")
+    # A switch that keeps its connection but answers no echo request is disconnected after some seconds.
+    echo_every_s = max(_ECHO_EVERY_S, round(switches * _ECHO_EVERY_S_PER_SWITCH))
+    cfg.CONF.set_override("echo_request_interval", echo_every_s)
+    cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
+    manager = app_manager.AppManager.get_instance()
+    handshake = manager.instantiate(_Handshake, listener, context, 2 * switches + _SPARE_CONNECTIONS)
+    application = manager.instantiate(application_class, *arguments)
+    handshake.start()
+    application.start()
+    run_threads([*handshake.threads, *application.threads])
+
+
+class _Warnings:
+    """Warnings about connections: some at once, then one a second; whoever connects can cause any number."""
+
+    def __init__(self) -> None:
+        self._allowed: float = _WARNINGS_AT_ONCE
+        self._since_s = time.monotonic()
+        self._silent = 0
+
+    def add(self, text: str) -> None:
+        """Reports a warning with the number of those before it that were not reported, or counts it."""
+        now_s = time.monotonic()
+        self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
+        self._since_s = now_s
+        if self._allowed < 1:
+            self._silent += 1
+            return
+        more = f" (and {self._silent} such warnings before)" if self._silent else ""
+        self._allowed, self._silent = self._allowed - 1, 0
+        report(Warned(text + more))
+
+
+class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
+    """The framework's own handshake, on a listening socket that was opened beforehand."""
+
+    def __init__(self, listener: Any, context: ssl.SSLContext | None, most: int) -> None:
+        super().__init__()
+        self.logger.setLevel("ERROR")  # it warns of every error that has no message with it
+        self._listener = listener
+        self._context = context
+        self._most = most
+        self._open: dict[SwitchSocket, None] = {}  # in the order in which they were opened
+        self._warnings = _Warnings()
+
+    def start(self) -> None:
+        Application.start(self)
+        self.threads.append(spawn("the listening socket", self._accept))
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, address = self._listener.accept()
+            except OSError as error:
+                if error.errno not in _PASSING:
+                    raise
+                self._warnings.add(f"a connection was refused: {error}")
+                hub.sleep(_WARNING_EVERY_S)
+                continue
+            connection.settimeout(_TLS_WITHIN_S)
+            if self._context:
+                connection = self._context.wrap_socket(
+                    connection, server_side=True, do_handshake_on_connect=False
+                )
+            switch = SwitchSocket(connection, self._warnings.add)
+            self._make_room()
+            self._open[switch] = None
+            hub.spawn(self._serve, connection, switch, address)  # ends with the connection
+
+    def _make_room(self) -> None:
+        """Closes the oldest connection of no known switch if as many are open as can be.
+
+        A switch says quickly who it is. Were the newest closed, whoever opens many could keep switches out.
+        """
+        if len(self._open) >= self._most:
+            unnamed = (switch for switch in self._open if not switch.is_named)
+            oldest = next(unnamed, None) or next(iter(self._open))
+            del self._open[oldest]
+            oldest.refuse(f"{self._most} connections are open, which is the most")
+
+    def _serve(self, connection: Any, switch: SwitchSocket, address: Any) -> None:
+        try:
+            if self._context:
+                connection.do_handshake()
+            _serve_switch(switch, address or "unix")
+        except OSError as error:  # includes TLS errors
+            where = address[0] if address else "the Unix socket"
+            self._warnings.add(f"a connection from {where} was refused: {error}")
+        finally:
+            self._open.pop(switch, None)
+            connection.close()
+
+
+class SwitchSocket:
+    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once."""
+
+    def __init__(self, connection: Any, warn: Callable[[str], None]) -> None:
+        """Takes over a connection.
+
+        Args:
+            connection: a socket of the framework's event loop.
+            warn: called with the reason if the connection is closed here.
+        """
+        self._connection = connection
+        self._warn = warn
+        self._door = Door()
+        self._messages: deque[bytes] = deque()  # received and checked
+        self._problem: str | None = None  # of the message behind these
+        self._named_by_s = time.monotonic() + _NAMED_WITHIN_S
+        self._unsent: deque[bytes] = deque()
+        self._unsent_bytes = 0
+        self._sending = self._ended = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the switch has said which one it is."""
+        return self._door.datapath_id is not None
+
+    def setsockopt(self, level: int, *rest: Any) -> None:
+        """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""
+        if level != socket.IPPROTO_TCP or self._connection.family != socket.AF_UNIX:
+            self._connection.setsockopt(level, *rest)
+
+    def settimeout(self, seconds: float) -> None:
+        """Sets the longest wait for the switch to send or take something."""
+        self._connection.settimeout(seconds)
+
+    def recv(self, _size: int) -> bytes:
+        """Returns some messages, all of them whole and checked, or nothing at the connection's end."""
+        hub.sleep(0)  # a switch that always has more to say lets the others have their turns
+        while not self._messages:
+            if not self.is_named and time.monotonic() > self._named_by_s:
+                self._problem = f"it has not said within {_NAMED_WITHIN_S:g} s which switch it is"
+            if self._problem:
+                self.refuse(self._problem)
+                return b""
+            received = self._connection.recv(_READ_BYTES)
+            if not received:
+                return b""
+            try:
+                self._messages.extend(self._door.messages(received))
+            except MalformedMessage as error:
+                self._problem = str(error)
+        return b"".join(self._messages.popleft() for _ in range(min(_IN_A_ROW, len(self._messages))))
+
+    def refuse(self, problem: str) -> None:
+        """Ends the connection, for a reason in words."""
+        number = self._door.datapath_id
+        name = "an unknown switch" if number is None else switch_name(dpid_router(number))
+        self._warn(f"connection of {name} was closed: {problem}")
+        self._messages.clear()
+        self._end()
+
+    def sendall(self, data: bytes) -> None:
+        """Has bytes sent as soon as the switch takes them, without a wait for that.
+
+        Raises:
+            OSError: the connection has ended.
+        """
+        if self._unsent_bytes > _UNSENT_BYTES:
+            self.refuse("it does not take what it is sent")
+        if self._ended:
+            raise OSError("the connection has ended")
+        self._unsent.append(data)
+        self._unsent_bytes += len(data) + _PIECE_BYTES
+        if not self._sending:
+            self._sending = True
+            hub.spawn(self._send)
+
+    def _send(self) -> None:
+        try:
+            while self._unsent:
+                data = self._unsent.popleft()
+                self._connection.sendall(data)
+                self._unsent_bytes -= len(data) + _PIECE_BYTES
+        except OSError:  # includes a wait that was too long
+            self._end()
+        self._sending = False
+        if self._ended:
+            self.shutdown(socket.SHUT_WR)
+
+    def _end(self) -> None:
+        self._unsent.clear()
+        self._ended = True
+        with contextlib.suppress(OSError):  # the switch was first
+            self._connection.shutdown(socket.SHUT_RDWR)
+
+    def shutdown(self, how: int) -> None:
+        """Ends the sending, once everything is sent."""
+        self._ended = True
+        if not self._sending:
+            with contextlib.suppress(OSError):
+                self._connection.shutdown(how)
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._connection.close()
+
+
+def listen(path: str | None, host: str, port: int) -> Any:
+    """Opens the listening socket: a Unix socket if a path is given, else TCP on host and port.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    if path is not None:
+        return _listen_unix(path)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Not shared: a second controller on the same port must fail instead of taking every other switch.
+    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+
+
+def _listen_unix(path: str) -> Any:
+    # A process that can open the socket can pose as a switch: only the owner may.
+    mask = os.umask(0o077)
+    try:
+        _remove_stale(path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        listener.bind(path)
+        listener.listen(_BACKLOG)
+    finally:
+        os.umask(mask)
+    return listener
+
+
+def _remove_stale(path: str) -> None:
+    """Removes the socket of a controller that was killed: nothing listens on it."""
+    with socket.socket(socket.AF_UNIX) as trial:
+        try:
+            trial.connect(path)
+        except ConnectionRefusedError:
+            os.unlink(path)
+        except OSError:
+            pass  # nothing there, or not a socket: binding reports it

@@ -1,0 +1,286 @@
+"""Door of the controller: from the bytes of a switch to whole messages in which all lengths are checked.
+
+The frameworks trust the lengths within a message: an element of length 0 keeps their parsers in a loop for
+good, and one that ends beyond its message has them read what is not there. Nothing but the output of `Door`
+reaches them: messages of the types that the controller reads, each with every length checked that a parser
+uses. Types that a switch may send unasked and that the controller does not read are dropped here; all others
+end the connection.
+
+Pure: bytes come in, messages go out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+_HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
+_OPENFLOW_13, _OPENFLOW_15 = 4, 6
+VERSIONS = {_OPENFLOW_13: "1.3", _OPENFLOW_15: "1.5"}
+
+_HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY, _EXPERIMENTER, _FEATURES_REPLY = 0, 1, 2, 3, 4, 6
+_PACKET_IN, _FLOW_REMOVED, _PORT_STATUS, _MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
+_ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD, _CONTROLLER_STATUS = 30, 31, 32, 35
+_DROPPED = {_EXPERIMENTER, _PACKET_IN, _FLOW_REMOVED, _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD}
+_DROPPED |= {_CONTROLLER_STATUS}
+_RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart replies
+
+_VERSION_BITMAP = 1  # type of a hello's element
+_ELEMENT = struct.Struct("!HH")  # type and length
+_LONGEST_ELEMENT = 64  # of a hello: bits for 480 versions
+_PLAIN_HELLO = struct.Struct("!BBHIHHI")  # with one element, which has the bit of one version
+_HELLO_FAILED, _EXPERIMENTER_ERROR = 0, 0xFFFF  # types of errors
+_FEATURES = struct.Struct("!8xQ16x")  # the datapath's id
+_MULTIPART = struct.Struct("!8xHH4x")  # type and flags
+_MORE = 1
+_STATUS_HEAD = 16  # bytes of a port's status in front of the port's description
+_HALF = struct.Struct("!H")
+
+# More than any switch of a fabric has. They bound what one connection can have the controller keep.
+MOST_PORTS = 4096
+MOST_ENTRIES = 1 << 18  # rules or groups that one description has, in all of its messages
+
+
+class MalformedMessage(ValueError):
+    """A message that the controller does not read, for the reason that the text states."""
+
+
+class Door:
+    """The state of one connection: the bytes of an incomplete message, and what the switch said before.
+
+    Attributes:
+        version: the version of OpenFlow that is spoken; None before the switch's hello.
+        datapath_id: the switch's id as it says; None until it does.
+    """
+
+    def __init__(self) -> None:
+        self.version: int | None = None
+        self.datapath_id: int | None = None
+        self._received = bytearray()
+        self._ports: set[int] = set()
+        self._entries: dict[int, int] = {}  # type of a reply that continues -> its entries so far
+
+    def messages(self, received: bytes) -> Iterator[bytes]:
+        """Yields the messages that are complete with some more bytes of the connection.
+
+        A hello is yielded in a form that names the version to be spoken and nothing else.
+
+        Args:
+            received: the bytes behind those of the last call.
+
+        Raises:
+            MalformedMessage: a message is malformed; those before it have been yielded.
+        """
+        self._received += received
+        begin = 0
+        try:
+            while len(self._received) - begin >= _HEAD.size:
+                version, kind, length, xid = _HEAD.unpack_from(self._received, begin)
+                if length < _HEAD.size:
+                    raise MalformedMessage(f"length of a message must be at least {_HEAD.size}, got {length}")
+                if len(self._received) - begin < length:
+                    break
+                message = bytes(self._received[begin : begin + length])
+                begin += length
+                if self.version is None:
+                    yield self._greeted(version, kind, xid, message)
+                elif self._is_read(version, kind, message):
+                    yield message
+        finally:
+            del self._received[:begin]
+
+    def _greeted(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
+        """Returns the hello to be read instead of a switch's first message, which must be one."""
+        if kind != _HELLO:
+            raise MalformedMessage(f"first message must be a hello, got type {kind}")
+        spoken = self.version = _common_version(version, message)
+        bits = 1 << spoken
+        return _PLAIN_HELLO.pack(version, _HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
+
+    def _is_read(self, version: int, kind: int, message: bytes) -> bool:
+        """Returns whether the controller reads a message's type, after a check of the message."""
+        if version != self.version:
+            raise MalformedMessage(f"version of a message must be {self.version}, got {version}")
+        if kind in _DROPPED:
+            return False
+        check = self._CHECKS.get(kind)
+        if check is None:
+            raise MalformedMessage(f"type of a message must be one that the controller reads, got {kind}")
+        check(self, message)
+        return True
+
+    def _check_error(self, message: bytes) -> None:
+        _at_least(message, 12)
+        (kind,) = _HALF.unpack_from(message, _HEAD.size)
+        if kind == _HELLO_FAILED:
+            raise MalformedMessage("the switch does not speak the controller's versions of OpenFlow")
+        if kind == _EXPERIMENTER_ERROR:
+            _at_least(message, 16)
+
+    def _check_echo(self, message: bytes) -> None:
+        pass  # any bytes may follow the header
+
+    def _check_features(self, message: bytes) -> None:
+        _exactly(message, _FEATURES.size)
+        (self.datapath_id,) = _FEATURES.unpack(message)
+
+    def _check_port_status(self, message: bytes) -> None:
+        _exactly(message, _STATUS_HEAD + self._port(message, _STATUS_HEAD))
+
+    def _check_barrier(self, message: bytes) -> None:
+        _exactly(message, _HEAD.size)
+
+    def _check_multipart(self, message: bytes) -> None:
+        _at_least(message, _MULTIPART.size)
+        kind, flags = _MULTIPART.unpack_from(message)
+        size = self._port if kind == _PORTS else _ENTRIES.get((self.version, kind))
+        if size is None:
+            raise MalformedMessage(f"type of a multipart reply must be one that was asked for, got {kind}")
+        place, entries = _MULTIPART.size, self._entries.get(kind, 0)
+        while place < len(message):
+            place += size(message, place)
+            entries += 1
+        if entries > MOST_ENTRIES:
+            raise MalformedMessage(f"a description must have at most {MOST_ENTRIES} entries, got {entries}")
+        self._entries[kind] = entries if flags & _MORE else 0
+
+    def _port(self, message: bytes, place: int) -> int:
+        """Returns the length of a port's description, whose number it notes."""
+        size = _port_13(message, place) if self.version == _OPENFLOW_13 else _port_15(message, place)
+        self._ports.add(int.from_bytes(message[place : place + 4]))
+        if len(self._ports) > MOST_PORTS:
+            raise MalformedMessage(f"ports of a switch must be at most {MOST_PORTS}, got more")
+        return size
+
+    _CHECKS: ClassVar[dict[int, Callable[[Door, bytes], None]]] = {
+        _ERROR: _check_error,
+        _ECHO_REQUEST: _check_echo,
+        _ECHO_REPLY: _check_echo,
+        _FEATURES_REPLY: _check_features,
+        _PORT_STATUS: _check_port_status,
+        _MULTIPART_REPLY: _check_multipart,
+        _BARRIER_REPLY: _check_barrier,
+    }
+
+
+def _common_version(version: int, hello: bytes) -> int:
+    """Returns the version to be spoken: the latest one of the switch that OpenFlow 1.5 has, too.
+
+    Args:
+        version: that in the header of the switch's hello.
+        hello: the whole message.
+    """
+    offered = set(range(1, version + 1))
+    place = _HEAD.size
+    while place < len(hello):
+        if len(hello) - place < _ELEMENT.size:
+            raise MalformedMessage("an element of a hello ends beyond the message")
+        kind, length = _ELEMENT.unpack_from(hello, place)
+        if not _ELEMENT.size <= length <= min(_LONGEST_ELEMENT, len(hello) - place):
+            raise MalformedMessage(f"length of a hello's element must be that of the element, got {length}")
+        if kind == _VERSION_BITMAP and length >= 8:
+            bits = int.from_bytes(hello[place + 4 : place + 8])
+            offered = {number for number in range(32) if bits >> number & 1}
+        place += length + 7 & ~7  # elements are padded
+    spoken = max((number for number in offered if number <= _OPENFLOW_15), default=0)
+    if spoken not in VERSIONS:
+        raise MalformedMessage(f"the switch must speak OpenFlow {' or '.join(VERSIONS.values())}")
+    return spoken
+
+
+# ---- entries of multipart replies: each function checks one, and returns its length ----
+
+
+def _rule_13(message: bytes, place: int) -> int:
+    return _length(message, place, 56)
+
+
+def _rule_15(message: bytes, place: int) -> int:
+    return _length(message, place, 32)
+
+
+def _group_13(message: bytes, place: int) -> int:
+    size = _length(message, place, 8)
+    at, end = place + 8, place + size
+    while at < end:
+        at += _length(message, at, 16, end)
+    return size
+
+
+def _group_15(message: bytes, place: int) -> int:
+    size = _length(message, place, 16)
+    (buckets,) = _HALF.unpack_from(message, place + 8)
+    at, end = place + 16, place + 16 + buckets
+    if end > place + size:
+        raise MalformedMessage(f"buckets of a group must be within its {size} bytes, got {buckets} bytes")
+    while at < end:
+        bucket = _length(message, at, 8, end)
+        (actions,) = _HALF.unpack_from(message, at + 2)
+        if actions > bucket - 8:
+            raise MalformedMessage(f"actions must be within a bucket of {bucket} bytes, got {actions} bytes")
+        at += bucket
+    return size
+
+
+def _port_13(message: bytes, place: int) -> int:
+    return _fixed(message, place, 64)
+
+
+def _port_15(message: bytes, place: int) -> int:
+    return _length(message, place, 40, at=4)
+
+
+def _port_statistics_13(message: bytes, place: int) -> int:
+    return _fixed(message, place, 112)
+
+
+def _port_statistics_15(message: bytes, place: int) -> int:
+    return _length(message, place, 80)
+
+
+_ENTRIES: dict[tuple[int | None, int], Callable[[bytes, int], int]] = {
+    (_OPENFLOW_13, _RULES): _rule_13,
+    (_OPENFLOW_13, _GROUPS): _group_13,
+    (_OPENFLOW_13, _PORT_STATISTICS): _port_statistics_13,
+    (_OPENFLOW_15, _RULES): _rule_15,
+    (_OPENFLOW_15, _GROUPS): _group_15,
+    (_OPENFLOW_15, _PORT_STATISTICS): _port_statistics_15,
+}
+
+
+def _fixed(message: bytes, place: int, size: int) -> int:
+    """Returns the size of an entry that always has the same, once the message is long enough for it."""
+    if len(message) - place < size:
+        raise MalformedMessage(f"an entry must have {size} bytes, got {len(message) - place}")
+    return size
+
+
+def _length(message: bytes, place: int, least: int, end: int | None = None, *, at: int = 0) -> int:
+    """Returns the length that an entry states, once it is right.
+
+    Args:
+        message: the whole message.
+        place: the entry's first byte.
+        least: bytes of the part that every such entry has.
+        end: the byte behind the last that the entry may have; that of the message by default.
+        at: place of the length within the entry.
+    """
+    room = (len(message) if end is None else end) - place
+    _fixed(message, place, least)
+    (length,) = _HALF.unpack_from(message, place + at)
+    if not least <= length <= room or length % 8:
+        raise MalformedMessage(f"length of an entry must be {least} to {room} in steps of 8, got {length}")
+    return int(length)
+
+
+def _at_least(message: bytes, size: int) -> None:
+    if len(message) < size:
+        raise MalformedMessage(
+            f"length of message type {message[1]} must be at least {size}, got {len(message)}"
+        )
+
+
+def _exactly(message: bytes, size: int) -> None:
+    if len(message) != size:
+        raise MalformedMessage(f"length of message type {message[1]} must be {size}, got {len(message)}")
