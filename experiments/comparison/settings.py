@@ -17,7 +17,7 @@ _WHOLE = ("params",)
 _ROUTERS = "routers"
 # Entries about the origin of a result, which come after its settings.
 _ORIGIN = (
-    *("started", "datapath", "datapath_asked", "framework", "framework_asked", "host_root"),
+    *("started", "link_rate_from", "datapath", "datapath_asked", "framework", "framework_asked", "host_root"),
     *("versions", "kernel", "machine", "format"),
 )
 
