@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 from rows import Row
@@ -233,9 +234,9 @@ def _clients(fabric: polarlab.Fabric, count: int) -> Iterator[None]:
     """Has clients read the stream of a fabric's states; of several the first one never does."""
     opened = []
     for number in range(count):
-        port = int(str(fabric.url).rsplit(":", 1)[1].rstrip("/"))
-        connection = socket.create_connection(("127.0.0.1", port))
-        connection.sendall(b"GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        address = urlsplit(str(fabric.url))
+        connection = socket.create_connection(("127.0.0.1", address.port or 0))
+        connection.sendall(f"GET /api/stream?{address.query} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         opened.append(connection)
         if number or count == 1:
             threading.Thread(target=_read, args=(connection,), daemon=True).start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import random
@@ -18,6 +19,7 @@ import psutil
 
 import polarlab
 from polarlab.web.actions import ACTIONS, Action
+from polarlab.web.events import PageTrouble
 
 _MOST_MORE_BYTES = 64 << 20
 _MOST_MORE_THREADS = 6
@@ -61,6 +63,10 @@ class Ground:
 
     def __init__(self, fabric: polarlab.Fabric, rng: random.Random, folder: Path) -> None:
         self.fabric, self.rng, self._folder = fabric, rng, folder
+        self._troubles: list[PageTrouble] = []
+        fabric.progress = lambda event: (
+            self._troubles.append(event) if isinstance(event, PageTrouble) else None
+        )
         self._secret = f"root-only-{secrets.token_hex(8)}"
         self._mark = folder / "mark"
         (folder / "secret").write_text(f"{self._secret},h2_1,1\n")
@@ -80,7 +86,9 @@ class Ground:
         return ""
 
     def grown(self) -> Iterator[str]:
-        """Yields what has grown beyond bounds since the begin, in words."""
+        """Yields what has grown beyond bounds since the begin, and errors of the web process, in words."""
+        yield from map(str, self._troubles)
+        ctypes.CDLL(None).malloc_trim(0)  # what the allocator keeps for later is no growth
         memory = psutil.Process().memory_info().rss - self._memory
         threads = threading.active_count() - self._threads
         if memory > _MOST_MORE_BYTES:

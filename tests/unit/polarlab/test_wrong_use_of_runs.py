@@ -37,6 +37,11 @@ from topology.exit_status import Status
         ("--exec 'h1_1 true' --ranks 5", "--ranks is for collectives"),
         ("--pcap h1_1,s3-eth9", "port of s3 must be 1 to"),
         ("--pcap link:s1-s99", "s99"),
+        (
+            "--web=0.0.0.0:0 --web-open",
+            "--web-open is for pages that only this machine can reach, got 0.0.0.0",
+        ),
+        ("--web-open", "--web-open is for the live page; give --web"),
         ("--faults mtbf:links=30s", "mttr"),
         ("--faults mtbf:links=30,mttr=1s", "links must be a time"),
         ("--faults mtbf:links=1ms,mttr=1s --duration 100", "10000 at most"),
