@@ -30,6 +30,7 @@ import numpy as np
 from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from topology.parameters import hint
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
@@ -240,7 +241,7 @@ def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
             names = [*map(switch_name, range(topology.routers)), "switch:s1", "link:s1-s2"]
             raise ParameterError(
                 f"element to drain must be a switch, as s3, or a link between switches, as link:s1-s2, got "
-                f"{word!r}{hint(word, names)}"
+                f"{quoted(word)}{hint(word, names)}"
             )
     return tuple(dict.fromkeys(elements))
 
@@ -249,13 +250,13 @@ def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Element:
     """Returns the link of a host that a text names."""
     if hosts is None:
         raise ParameterError(
-            f"link must be one between switches, got {word!r}; links of hosts fail at the prompt of `up` only"
+            f"link must be one between switches, got {quoted(word)}; links of hosts fail only at the prompt"
         )
     ends = word.partition(":")[2].split("-")
     for host in hosts:
         if {host.name, switch_name(host.router)} == {*ends}:
             return host_link(host)
-    raise ParameterError(f"link of a host must lead to its own switch, as link:s1-h1_1, got {word!r}")
+    raise ParameterError(f"link of a host must lead to its own switch, as link:s1-h1_1, got {quoted(word)}")
 
 
 def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
@@ -277,7 +278,7 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
         return [Element(ElementKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
     raise ParameterError(
         "element must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links), random-link, "
-        f"random-switch or controller, got {word!r}"
+        f"random-switch or controller, got {quoted(word)}"
     )
 
 
@@ -294,13 +295,13 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
         names = ", ".join(map(switch_name, neighbours))
-        raise ParameterError(f"link of {switch_name(a)} must lead to {names}, got {word!r}")
+        raise ParameterError(f"link of {switch_name(a)} must lead to {names}, got {quoted(word)}")
     if not copy:
         return 0
     parallel = neighbours.count(b)
     if not copy.isdecimal() or not 1 <= int(copy) <= parallel:
         ends = f"{switch_name(a)} and {switch_name(b)}"
-        raise ParameterError(f"number of a link between {ends} must be 1 to {parallel}, got {word!r}")
+        raise ParameterError(f"number of a link between {ends} must be 1 to {parallel}, got {quoted(word)}")
     return int(copy) if parallel > 1 else 0
 
 
@@ -338,7 +339,7 @@ def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit)
     known = len(words) > 1 and words[1] in ("fail", "restore", "drain", "undrain")
     if not known or len(words) != 3 + forced or not re.fullmatch(r"\d*\.?\d+", words[0]):
         form = "TIME fail|restore|drain|undrain ELEMENT, as `2.5 fail link:s1-s2`"
-        raise ParameterError(f"fault must be {form}, got {' '.join(words)!r}")
+        raise ParameterError(f"fault must be {form}, got {quoted(' '.join(words))}")
     time_s = float(words[0])
     if time_s > unit.most or (unit.whole and not time_s.is_integer()):
         whole = "whole " if unit.whole else ""

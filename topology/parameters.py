@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 
 Value = bool | int | float | str
 
@@ -144,7 +145,7 @@ class Parameter:
             known = list(self.choices())
             if value not in known:
                 raise ParameterError(
-                    f"{self.name} must be {self.domain}, got {value!r}{_choice_hint(value, known)}"
+                    f"{self.name} must be {self.domain}, got {quoted(value)}{_choice_hint(value, known)}"
                 )
         elif isinstance(value, str) and self.parse is not None and value not in self.words:
             self.parse(value)
@@ -160,14 +161,13 @@ class Parameter:
         return f" {self.unit}" if self.unit else ""
 
     def _error(self, value: object) -> ParameterError:
-        got = repr(value) if isinstance(value, str) else str(value)
-        return ParameterError(f"{self.name} must be {self.domain}, got {got}")
+        return ParameterError(f"{self.name} must be {self.domain}, got {quoted(value)}")
 
     def _type_error(self, value: object) -> ParameterError:
         """Returns the error of a value of another type, as a number in quotation marks."""
         type_ = _FILE if self.file else _TYPES[self.type]
         domain = self.domain if self.domain.startswith(type_) else f"{type_}, {self.domain}"
-        got = f"the text {value!r}" if isinstance(value, str) else repr(value)
+        got = f"the text {quoted(value)}" if isinstance(value, str) else quoted(value)
         return ParameterError(f"{self.name} must be {domain}, got {got}")
 
 
@@ -221,13 +221,13 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
         if not equals and place == 0 and declared:
             key, value = declared[0].name, word
         if key not in by_name or not (equals or place == 0):
-            raise UsageError(f"{name} has {_listed(declared)}, got {word!r}{hint(key, by_name)}")
+            raise UsageError(f"{name} has {_listed(declared)}, got {quoted(word)}{hint(key, by_name)}")
         if by_name[key].key in given:
-            raise UsageError(f"{key} of {name} must be given once, got {text!r}")
+            raise UsageError(f"{key} of {name} must be given once, got {quoted(text)}")
         try:
             given[by_name[key].key] = by_name[key].read(value)
         except ParameterError as error:
-            raise ParameterError(f"{error} in {text!r}") from None
+            raise ParameterError(f"{error} in {quoted(text)}") from None
     return name, {p.key: given[p.key] for p in declared if p.key in given}
 
 

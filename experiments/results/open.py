@@ -25,7 +25,7 @@ from experiments.results.simulation.sweep import (
 )
 from experiments.results.simulation.tables import LATENCY_CYCLES
 from experiments.results.sweep_points import PointRow, point_links, point_rows, read_sweep_manifest
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, read_csv
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named, read_csv
 from experiments.results.text import rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
@@ -210,7 +210,10 @@ class Failover(_Results):
     def events(self) -> list[tuple[float, str]]:
         """Seconds since the probes' start, and description, of all that happened; in order of time."""
         table = self.table(EVENTS, EVENT_COLUMNS)
-        return [(float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)]
+        with damage_named(self.folder):
+            return [
+                (float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)
+            ]
 
     @cached_property
     def summary(self) -> FailoverSummary:

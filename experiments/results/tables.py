@@ -152,5 +152,13 @@ def damage_named(folder: Path) -> Iterator[None]:
         yield
     except ParameterError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
         raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error

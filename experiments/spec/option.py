@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, value_text
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Option(Parameter):
             entries = value if isinstance(value, list | tuple) else (value,)
             value = ",".join(map(value_text, entries))
         if several and not self.listed:
-            raise ParameterError(f"{self.name} must be one value, got {value}")
+            raise ParameterError(f"{self.name} must be one value, got {quoted(value)}")
         return self.check(value)
 
 

@@ -14,6 +14,7 @@ from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
+from topology.files.shown import quoted
 
 # Names of the pattern of runs whose traffic is that of programs alone, and of sessions at the prompt.
 OWN_PROGRAMS, SESSION = "programs", "session"
@@ -128,7 +129,7 @@ def parse_program(line: str, topology: Topology, concentration: int) -> Program:
     if not words or words[0] not in {*hosts, *switches}:
         raise ParameterError(
             f"program must begin with a host, {hosts[0]} to {hosts[-1]}, or a switch, {switches[0]} to "
-            f"{switches[-1]}, got {line.strip()!r}"
+            f"{switches[-1]}, got {quoted(line.strip())}"
         )
     command = words[1].strip() if len(words) > 1 else ""
     # `&&` is not the end of a command line.
@@ -136,7 +137,7 @@ def parse_program(line: str, topology: Topology, concentration: int) -> Program:
     command = command.removesuffix(_SERVER).rstrip()
     if not command or command.endswith(_SERVER) or "\0" in command:
         raise ParameterError(
-            f"program must be a host and a command, as `{words[0]} hostname`, got {line.strip()!r}"
+            f"program must be a host and a command, as `{words[0]} hostname`, got {quoted(line.strip())}"
         )
     return Program(words[0], command, server)
 

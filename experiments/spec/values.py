@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from experiments.spec.options import MAX_SEED
 from topology.errors import ParameterError
 from topology.files import reading
+from topology.files.shown import quoted
 from topology.parameters import hint
 
 Made = TypeVar("Made")
@@ -54,7 +55,7 @@ def words_of(name: str, text: str) -> list[str]:
         elif word:
             words.append(word)
     if not words:
-        raise ParameterError(f"{name} must be at least one, got {text!r}")
+        raise ParameterError(f"{name} must be at least one, got {quoted(text)}")
     return words
 
 
@@ -82,7 +83,9 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
     """Raises ParameterError unless a value is one of those that there are."""
     known = list(choices)
     if value not in known:
-        raise ParameterError(f"{name} must be one of {', '.join(known)}, got {value!r}{hint(value, known)}")
+        raise ParameterError(
+            f"{name} must be one of {', '.join(known)}, got {quoted(value)}{hint(value, known)}"
+        )
 
 
 def made(kind: type[Made], values: Mapping[str, Any], **others: Any) -> Made:

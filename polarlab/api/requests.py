@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.results.again import experiment_again
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep
+from experiments.results.tables import damage_named
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import approved
 from experiments.spec.files.reuse import reused
@@ -91,7 +92,8 @@ def results_again(results: Folder | Results) -> Experiment:
         UsageError: the folder does not hold the results of an experiment.
     """
     folder = Path(results) if isinstance(results, str | os.PathLike) else results.folder
-    experiment = experiment_again(folder)
+    with damage_named(folder):
+        experiment = experiment_again(folder)
     if experiment.kind == SWEEP:
         return experiment.overridden({"out": dated_folder(folder.resolve().name, "again")})
     return experiment

@@ -62,7 +62,10 @@ def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
     fill(small_disk, left_bytes)
     _, said = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 3
-    assert "no room left to write" in one_line(said)
+    assert re.search(f"no room left to write .*{re.escape(str(out))} holds", one_line(said))
+    # The disk was full before the end: what came first is there, and nothing of it is removed.
+    assert (out / "manifest.json").exists()
+    assert (out / "summary.json").exists() == (left_bytes > 0)
     kept = re.search(r"it was (\{.*\})", said)
     assert "accepted" in json.loads(kept[1])
     assert json.loads(kept[1])["packets"]["sent"] > 0

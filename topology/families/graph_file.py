@@ -90,7 +90,7 @@ class GraphFile(SearchedTopology):
             labels = [self.labels[router] for router in np.flatnonzero(component == smallest)]
             raise ParameterError(
                 f"{path} must hold one connected graph, got {component.max() + 1}; one holds the routers "
-                + ", ".join(labels[:5])
+                + ", ".join(map(quoted, labels[:5]))
             )
 
 

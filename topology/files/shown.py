@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-_MOST = 60  # characters of a file's content that an error quotes
+_MOST = 100  # characters of a file's content that an error quotes
 # Control characters, and those that change the direction of what follows.
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
 
@@ -20,13 +20,16 @@ def shown(text: str) -> str:
     return "".join(one if _is_plain(one) else ascii(one)[1:-1] for one in text)
 
 
-def quoted(text: str) -> str:
-    """Returns a text from a file as an error quotes it: short, and without control characters.
+def quoted(value: object) -> str:
+    """Returns a value from a file as an error quotes it: short, and without control characters.
 
     Args:
-        text: the text.
+        value: a text, or what files of experiments and results can hold.
     """
-    return repr(text if len(text) <= _MOST else text[:_MOST] + "...")
+    if isinstance(value, str):
+        return repr(value if len(value) <= _MOST else value[:_MOST] + "...")
+    text = repr(value)
+    return text if len(text) <= _MOST else text[:_MOST] + "..."
 
 
 def _is_plain(character: str) -> bool:

@@ -18,6 +18,7 @@ from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, opti
 from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
 from topology.files.reading import SETTINGS_BYTES
+from topology.files.shown import quoted
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
 
@@ -181,7 +182,7 @@ def _checked_kind(content: Mapping[str, Any], lines: Lines) -> str:
             f"{'none' if version is None else _toml(version)}; another PolarLab may have written the file"
         )
     if kind not in KINDS:
-        got = "none" if kind is None else repr(kind)
+        got = "none" if kind is None else quoted(kind)
         place = _place(lines, "kind")
         raise ParameterError(f"{place}must be one of {', '.join(KINDS)}, got {got}{hint(str(kind), KINDS)}")
     return str(kind)
@@ -204,7 +205,7 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
             f"[{table}]{hint(table, tables)}"
         )
     if not isinstance(entries, dict):
-        raise ParameterError(f"{_place(lines, table)}must be a table, as [{table}], got {entries!r}")
+        raise ParameterError(f"{_place(lines, table)}must be a table, as [{table}], got {quoted(entries)}")
     declared = {option_key(o): o for o in _declared(kind, name) if o.table == table}
     values = {}
     for key, value in entries.items():
@@ -238,7 +239,7 @@ def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]
     right = f"; it belongs to [{place}]" if place else hint(key, declared)
     if kind.startswith(SWEEP) and key in SHORT_FORMS:
         right = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
-    return f"keys of [{table}] must be {', '.join(declared)}, got {key!r}{right}"
+    return f"keys of [{table}] must be {', '.join(declared)}, got {quoted(key)}{right}"
 
 
 def _declared(kind: str, name: str) -> tuple[Option, ...]:

@@ -13,7 +13,9 @@ import result_folders
 from documents import ROOT
 
 from polarlab.cli.commands.run import _print_summary
-from polarlab.cli.console import print_result, print_rows, print_table
+from polarlab.cli.console import print_result, print_rows, print_table, print_text
+from polarlab.cli.error_stream import print_line
+from polarlab.cli.main import main
 
 READABLE, JSON = argparse.Namespace(json=False), argparse.Namespace(json=True)
 RESULT = {
@@ -150,3 +152,18 @@ def test_a_reader_that_ends_early_does_not_change_a_commands_status():
         ["bash", "-c", script], cwd=ROOT, env={**os.environ, "CODE": code}, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+ODD = "a\x1b[31m\x07\x9b2J\u202e"
+
+
+def test_control_characters_of_names_reach_no_terminal(tmp_path, capsys):
+    print_result(READABLE, {ODD: ODD, "list": [ODD, "b c"]})
+    print_table([{ODD: ODD, "n": 1}], (ODD, "n"))
+    print_text(ODD)
+    print_line(ODD)
+    (tmp_path / ODD).mkdir()
+    assert main(["report", str(tmp_path / ODD)]) == 2
+    shown = "".join(capsys.readouterr())
+    assert shown.count("a\\x1b[31m\\x07\\x9b2J\\u202e") == 7
+    assert all(one.isprintable() or one == "\n" for one in shown)

@@ -81,8 +81,8 @@ def test_a_sweep_that_is_measured_again_has_a_folder_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("subject", "again", "text"),
     [
-        ("{}/nothing", None, "nothing does not hold results"),
-        (None, "{}/nothing", "nothing does not hold results"),
+        ("{}/nothing", None, "nothing does not hold"),
+        (None, "{}/nothing", "nothing does not hold"),
         ("polarfly", "{}/run", "leave 'polarfly' out"),
         (None, "{}/sweep", "must be a run, got a sweep; use polarlab.sweep"),
         ("{}/sweep", None, "must be a run, got a sweep; use polarlab.sweep"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_measured_is_told_in_one_line(tmp_path, subject, again, t
 
 @pytest.mark.parametrize("function", [polarlab.run, polarlab.sweep, polarlab.failover])
 def test_again_is_an_option_of_every_experiment(function, tmp_path):
-    with pytest.raises(polarlab.UsageError, match="nothing does not hold results"):
+    with pytest.raises(polarlab.UsageError, match="nothing does not hold"):
         function(again=tmp_path / "nothing")
 
 

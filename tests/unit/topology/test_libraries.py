@@ -1,0 +1,76 @@
+"""Libraries that look for settings in the working folder, and caches that root trusts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+from foreign_folders import AS_ROOT, give
+
+from topology.files.libraries import trusted_folder
+
+OUTPUT = {"capture_output": True, "text": True, "timeout": 120}
+SETTINGS = "font.size: 40\nfigure.facecolor: red\nbackend: nosuch\n"
+DRAW = (
+    "import sys; from polarlab.process import run_as_command; run_as_command();"
+    "from experiments.figures.style import new_figure; import matplotlib;"
+    "print(matplotlib.rcParams['font.size'], matplotlib.get_cachedir())"
+)
+COMPILE = (
+    "from simulation.kernels.compiled import cache_folder; import os, numba;"
+    "print(int(numba.config.OPT), cache_folder(), os.getcwd())"
+)
+
+
+def said(code: str, folder: Path, **environment: str) -> str:
+    words = [sys.executable, "-P", "-W", "error", "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(words, cwd=folder, env=environment, check=False, **OUTPUT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("kind", ["text", "no text", "FIFO"])
+def test_settings_in_the_working_folder_do_not_change_figures(tmp_path, kind):
+    path = tmp_path / "matplotlibrc"
+    if kind == "FIFO":
+        os.mkfifo(path)
+    else:
+        path.write_bytes(SETTINGS.encode() if kind == "text" else b"\xff\xfe\x80")
+    assert said(DRAW, tmp_path, MPLBACKEND="nosuch").startswith("10.0 ")
+
+
+@AS_ROOT
+def test_settings_in_the_working_folder_do_not_change_what_root_compiles(tmp_path):
+    (tmp_path / ".numba_config.yaml").write_text("opt: 0\ncache_dir: /tmp\n")
+    assert said(COMPILE, tmp_path).split()[::2] == ["3", str(tmp_path)]
+
+
+def test_root_keeps_machine_code_and_fonts_in_no_folder_of_another_user(nobodys):
+    others = dict.fromkeys(("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "MPLCONFIGDIR"), str(nobodys))
+    assert str(nobodys) not in said(COMPILE, Path("/"), **others)
+    assert str(nobodys) not in said(DRAW, Path("/"), **others)
+    assert list(nobodys.iterdir()) == []
+
+
+@AS_ROOT
+def test_root_trusts_a_folder_that_nobody_else_can_change(public, nobodys):
+    own = public / "own"
+    own.mkdir(mode=0o700)
+    shared = public / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    linked = nobodys / "link"
+    linked.symlink_to(own)
+    below = nobodys / "below"
+    below.mkdir()
+    give(linked)
+    assert trusted_folder([nobodys, shared, below, nobodys / "new", own], "x") == own
+    assert trusted_folder([own / "new"], "x") == own / "new"
+    # In /tmp, somebody else could make the folder first.
+    assert trusted_folder([public.parent / "polarlab-not-there", own], "x") == own
+    fresh = trusted_folder([nobodys], "x")
+    assert fresh.stat().st_uid == 0
+    assert fresh.stat().st_mode & 0o777 == 0o700
