@@ -20,7 +20,7 @@ from experiments.results.parts.programs import ProgramRecord, PromptLine, Traffi
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
-from experiments.validity.samples import CpuSamples, HeldSamples
+from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples
 from routing.plan.model import RoutePlan
 from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
@@ -68,6 +68,7 @@ class RunRecord:
         cpu: idle and stolen share of the CPU, second by second.
         held: how long switches held frames, second by second; None where it cannot be observed.
         links: readings of the links' queues; None where they could not be read.
+        controller: times for which the controller of an adaptive routing ran; None for other routings.
         adaptation: work of the controller.
         flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
         faults: faults that were injected, if any were asked for.
@@ -85,6 +86,7 @@ class RunRecord:
     links: LinkLog | None
     adaptation: Adaptation
     held: HeldSamples | None = None
+    controller: ControllerSamples | None = None
     faults: FaultRecord | None = None
     troubles: tuple[str, ...] = ()
     flow_base_ms: Mapping[int, float] = field(default_factory=dict)

@@ -24,10 +24,12 @@ from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
+from experiments.validity.coverage import Coverage
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from routing.registry import routing
+from topology.faults import CONTROLLER
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
 
@@ -227,12 +229,17 @@ def _evidence(record: RunRecord) -> Evidence:
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
         link_rate_bps=record.fabric.options.links.rate_bps,
-        coverages=[
-            observer.coverage((begin_s, end_s))
-            for observer in (record.held, record.cpu, record.links)
-            if observer is not None
-        ],
+        coverages=_coverages(record),
     )
+
+
+def _coverages(record: RunRecord) -> list[Coverage]:
+    """Returns the time of the measured window for which each observer saw it, and paths were adapted."""
+    begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
+    done = record.faults.done if record.faults else ()
+    asked = record.lines is not None or any(CONTROLLER.name in fault.fault.split() for fault in done)
+    observers = (record.held, record.cpu, record.links, None if asked else record.controller)
+    return [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]
 
 
 def _link_loss_doubt(record: RunRecord) -> str | None:

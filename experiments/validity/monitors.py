@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.live_fabric import LiveFabric
+from experiments.validity.controller_monitor import ControllerMonitor
 from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
@@ -24,13 +25,13 @@ class Monitors:
             frame_bytes: length of its longest frames.
             folder: folder of the results, for the table of links that is written meanwhile; None for none.
         """
-        self._cpu = CpuMonitor()
+        self._cpu, self._controller = CpuMonitor(), ControllerMonitor(fabric)
         self._held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
         self._links = LinkMonitor(fabric, frame_bytes, folder)
         self._opened = ExitStack()
 
     def __enter__(self) -> Monitors:
-        for monitor in (self._cpu, self._held, self._links):
+        for monitor in (self._cpu, self._controller, self._held, self._links):
             self._opened.enter_context(monitor)
         self._held.wait_until_looking()
         return self
@@ -45,4 +46,9 @@ class Monitors:
 
     def observed(self) -> dict[str, Any]:
         """Returns the observations, as RunRecord's attributes of these names."""
-        return {"cpu": self._cpu.samples, "held": self._held.samples, "links": self._links.log}
+        return {
+            "cpu": self._cpu.samples,
+            "held": self._held.samples,
+            "links": self._links.log,
+            "controller": self._controller.samples,
+        }

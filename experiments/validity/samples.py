@@ -58,6 +58,24 @@ class CpuSamples:
         ]
 
 
+@dataclass
+class ControllerSamples:
+    """Spans of time on the monotonic clock in s in which the controller of an adaptive routing ran.
+
+    Attributes:
+        spans: the spans, ascending.
+        longest_s: longest time between two looks of one span.
+    """
+
+    spans: list[Span] = field(default_factory=list)
+    longest_s: float = 1.0
+
+    def coverage(self, window: Span) -> Coverage:
+        """Returns the time of a window in which the controller ran."""
+        seconds = covered_s(self.spans, window, self.longest_s / 2)
+        return Coverage("a running controller", seconds, window[1] - window[0])
+
+
 class SwitchSample(NamedTuple):
     """Frames that a switch held in one second.
 

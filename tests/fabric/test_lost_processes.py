@@ -150,3 +150,13 @@ def test_background_traffic_whose_process_is_killed_leaves_its_outcome(er2):
     (outcome,) = kept
     assert "SIGKILL" in outcome.failed
     assert outcome.received_packets > 0
+
+
+@pytest.mark.slow
+def test_an_adaptive_routing_whose_controller_is_stopped_is_not_valid(adaptive_er3):
+    controller = adaptive_er3.controller.pid
+    with killed("controller.service", signal.SIGSTOP, begun_at_once(), 2.0):
+        summary = measure(adaptive_er3, TRAFFIC, CHECK, QUIET).summary
+    os.kill(controller, signal.SIGCONT)
+    assert any("controller observed for" in reason for reason in summary.fidelity.reasons)
+    assert summary.packets.received > 0

@@ -81,7 +81,7 @@ def foreign_file(path: Path, descriptor: int) -> Foreign | None:
 
 def _looked_up(path: Path) -> Iterator[Path]:
     """Yields all folders and links on the way to a file, and the file, as the kernel looks them up."""
-    names, place, links = [*reversed(Path(os.path.abspath(path)).parts)], Path("/"), 0
+    names, place, links = [*reversed((Path.cwd() / path).parts)], Path("/"), 0
     while names:
         name = names.pop()
         if name == "..":
