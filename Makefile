@@ -5,10 +5,19 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup dev demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
+
+# After a change of the requirements in setup.cfg, and to take newer versions. Some minutes.
+lock: ## vagrant/requirements.lock: the newest versions that setup.cfg admits, with the hashes of their files
+	@/usr/bin/python3 -m venv --clear build/lock
+	@build/lock/bin/pip install -qq --disable-pip-version-check pip-tools
+	@CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe \
+		--strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-config \
+		$(foreach extra,ryu test notebooks cluster docs,--extra $(extra)) \
+		--output-file vagrant/requirements.lock pyproject.toml vagrant/requirements.in
 
 # What `lint`, `mutations` and `package` need beside.
 dev:

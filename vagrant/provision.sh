@@ -15,6 +15,7 @@ set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 venv=$root/.venv
+lock=$root/vagrant/requirements.lock
 # Mininet belongs to Debian's own interpreter; another python3 may come first on PATH.
 python=/usr/bin/python3
 
@@ -85,8 +86,34 @@ start_open_vswitch() {
 
 # The sources of the environment, which is built anew when they or its interpreter change.
 fingerprint() {
-    printf '%s, %s, %s\n' "$(cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" | cksum)" \
+    printf '%s, %s, %s\n' "$(cat "$root/setup.cfg" "$root/pyproject.toml" "$root/vagrant/provision.sh" "$lock" | cksum)" \
         "$("$python" --version)" "$root"
+}
+
+# Packages of Python bring programs that run while they are installed: root leaves that to the checkout's owner,
+# whose files they become.
+install_python_packages_as_owner() {
+    owner=$(stat -c %u "$root") group=$(stat -c %g "$root")
+    if [ "$(id -u)" != 0 ] || [ "$owner" = 0 ]; then
+        install_python_packages
+        return
+    fi
+    groups=--clear-groups home=$(getent passwd "$owner" | cut -d: -f6)
+    [ -z "$home" ] || groups=--init-groups
+    if ! as_owner test -w "$root"; then
+        say "the owner of $root cannot write into it; its Python packages become root's"
+        install_python_packages
+        return
+    fi
+    # Of an earlier set-up, which left them to root.
+    for made in "$venv" "$root/polarlab.egg-info"; do
+        [ ! -e "$made" ] || [ "$(stat -c %u "$made")" = "$owner" ] || rm -rf -- "$made"
+    done
+    as_owner POLARLAB_SETUP=python sh "$root/vagrant/provision.sh" ${kind:+"$kind"} || exit $?
+}
+
+as_owner() {
+    setpriv --reuid="$owner" --regid="$group" "$groups" env HOME="${home:-/nonexistent}" "$@"
 }
 
 # An environment of the present sources stays; what it lacks is added.
@@ -107,16 +134,27 @@ install_python_packages() {
     done
     [ -n "$missing" ] || return 0
     say "installing Python packages: $missing"
-    # Ryu 4.34 builds only with a setuptools from before 67. Of pip's variables older ones read the first, newer
-    # ones the second.
-    constraints=$venv/build-constraints.txt
-    echo 'setuptools < 67' > "$constraints"
-    PIP_CONSTRAINT=$constraints PIP_BUILD_CONSTRAINT=$constraints \
-        "$venv/bin/pip" install -qq --disable-pip-version-check --editable "$root[$missing]" >&2 ||
-        die "pip could not install PolarLab's Python packages; is a package index reachable?"
+    pip_install "$missing" >&2 || die "pip could not install PolarLab's Python packages; is a package index reachable?"
     printf '%s\n' "$missing" | tr , '\n' >> "$stamp.new"
     mv "$stamp.new" "$stamp"
 }
+
+# The versions, and the hashes of the files, are those of the lock file; `make lock` makes it, for one Python.
+pip_install() {
+    if ! grep -q "with Python $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')$" "$lock"; then
+        say "$lock is for another Python; the newest packages are installed that setup.cfg admits"
+        run_pip --editable "$root[$1]"
+        return
+    fi
+    "$python" "$root/vagrant/locked.py" > "$venv/base.lock"
+    # shellcheck disable=SC2046  # a list of words
+    "$python" "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock"
+    run_pip --no-deps --require-hashes --requirement "$venv/base.lock" &&
+        run_pip --no-deps --require-hashes --no-build-isolation --requirement "$venv/packages.lock" &&
+        run_pip --no-deps --no-build-isolation --editable "$root"
+}
+
+run_pip() { "$venv/bin/pip" install -qq --disable-pip-version-check "$@"; }
 
 finish_guest() {
     [ "$kind" = guest ] || return 0
@@ -136,9 +174,13 @@ take_lock() {
     flock 9 || say "$root cannot be locked; do not start another set-up meanwhile"
 }
 
+if [ "${POLARLAB_SETUP:-}" = python ]; then # this script as the checkout's owner; see above
+    install_python_packages
+    exit
+fi
 take_lock
 install_packages
 start_open_vswitch
-install_python_packages
+install_python_packages_as_owner
 finish_guest
 say "ready: $venv/bin/polarlab"

@@ -51,14 +51,16 @@ class Service:
         for line in self.process.stdout:
             if json.loads(line)["event"] == "listening":
                 break
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        self.reader = threading.Thread(target=self.process.stdout.read, daemon=True)
+        self.reader.start()
         for switch in self.switches:
             switch.connect()
 
     def stop(self) -> None:
         """Ends the controller."""
         self.process.kill()
-        self.process.wait()
+        self.reader.join()
+        self.process.communicate()
         for switch in self.switches:
             switch.disconnect()
 

@@ -1,11 +1,18 @@
-"""The script that provisions machines: wrong uses are refused in one line."""
+"""The script that provisions machines: wrong uses, its lock, and the packages that it installs."""
 
+import configparser
 import fcntl
 import os
+import re
 import shutil
 import subprocess
+import sys
 
+import pytest
+import wheels
 from documents import ROOT
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 
 def test_two_kinds_of_machine_are_refused():
@@ -35,3 +42,71 @@ def test_a_second_set_up_in_one_checkout_waits_for_the_first(tmp_path):
         os.killpg(second.pid, 9)  # before it installs anything
     os.close(first)
     assert os.listdir(tmp_path) == ["vagrant"]
+
+
+LOCK = ROOT / "vagrant" / "requirements.lock"
+EXTRAS = ("ryu", "test", "notebooks", "cluster", "docs")  # that the script installs
+
+
+def locked(*extras):
+    """Returns the versions of the locked packages that some extras need, and their entries."""
+    script = [sys.executable, ROOT / "vagrant" / "locked.py", *extras]
+    text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    entries = re.split(r"^(?=\w)", text, flags=re.MULTILINE)[1:]
+    return {canonicalize_name(entry.partition("==")[0]): entry for entry in entries}
+
+
+def requirements(*extras):
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    lists = [settings["options"]["install_requires"]]
+    lists += [settings["options.extras_require"][extra] for extra in extras]
+    return [Requirement(line) for line in "\n".join(lists).splitlines() if line and not line.startswith("#")]
+
+
+def test_the_lock_file_has_a_version_that_setup_cfg_admits_and_hashes_of_every_package():
+    entries = locked(*EXTRAS)
+    for wanted in requirements(*EXTRAS):
+        version = entries[canonicalize_name(wanted.name)].partition("==")[2].split()[0]
+        assert wanted.specifier.contains(version), f"{wanted}: `make lock`"
+    assert all("--hash=sha256:" in entry for entry in entries.values())
+
+
+def test_of_the_lock_file_those_packages_are_taken_that_extras_need():
+    least, most, base = locked("ryu"), locked(*EXTRAS), locked()
+    assert {"numpy", "h11", "greenlet", "ryu", "os-ken"} <= least.keys() < most.keys()
+    assert not {"pytest", "mypy", "pandas", "distributed"} & least.keys()
+    assert {"pytest", "iniconfig", "tornado", "ipykernel"} <= most.keys()
+    assert {"setuptools", "wheel", "pbr", "pyopenssl", "cryptography"} <= base.keys()
+    assert len(most | base) == len(re.findall(r"^\w.*==", LOCK.read_text(), re.MULTILINE))
+
+
+def test_the_lock_file_names_no_index_and_no_folder():
+    assert not re.findall(r"://|--(?:extra-)?index|--find|@ |(?<!vagrant)/\w", LOCK.read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_packages_are_installed_by_the_owner_of_the_checkout_and_only_with_their_hashes(tmp_path):
+    """In a folder with a space in its name, whose owner is not even a known user."""
+    checkout = wheels.copy_project(tmp_path / "a checkout")
+    owner = 54_321
+    for path in (tmp_path, *tmp_path.parents[:2]):
+        path.chmod(0o755)
+    for path in (checkout, *checkout.rglob("*")):
+        os.chown(path, owner, owner)
+    (checkout / ".venv").mkdir()  # root's, of an earlier set-up
+    lock = checkout / "vagrant" / "requirements.lock"
+    right = lock.read_text()
+    lock.write_text(
+        re.sub(r"(?m)^(pbr==.*\n)(?: +--hash.*\n)+", r"\1    --hash=sha256:" + "0" * 64 + "\n", right)
+    )
+    command = ["sh", checkout / "vagrant" / "provision.sh"]
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 3
+    assert "MATCH THE HASHES" in refused.stderr
+    lock.write_text(right)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (checkout / ".venv" / "bin" / "polarlab").exists()
+    assert [path for path in (checkout / ".venv").rglob("*") if path.lstat().st_uid != owner] == []
