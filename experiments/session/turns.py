@@ -31,7 +31,7 @@ def one_at_a_time(verb: _Verb) -> _Verb:
 
 @contextlib.contextmanager
 def last_turn(session: _Acting) -> Iterator[bool]:
-    """Keeps a session's turn at its end, and yields whether it has it: not if another verb does not end."""
+    """Takes the last turn of a session; yields False if a verb in another thread does not end in time."""
     turn = session.acting.acquire(timeout=_LAST_TURN_S)
     try:
         yield turn

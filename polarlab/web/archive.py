@@ -35,12 +35,12 @@ class Results:
     def archive(self, name: str) -> tuple[str, bytes]:
         """Returns the name of a folder, and its files as a ZIP archive.
 
-        The folder may belong to somebody who must not read what root may. So only regular files that have one
-        name count, and symbolic links are not followed, also where one takes the place of a folder meanwhile.
+        The folder may belong to a user who must not read what root can. So the archive holds regular files
+        with a single name only, and symbolic links are not followed, even if one replaces a folder meanwhile.
 
         Raises:
             ParameterError: no folder of this session has the name.
-            UsageError: the folder is gone, another one, or too large.
+            UsageError: the folder is gone, was replaced, or is too large.
         """
         if name not in self._folders:
             raise ParameterError(f"results must be of this session, got {name!r}")
@@ -62,7 +62,7 @@ class Results:
 
 def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, bytes]]:
     """Yields place, time and content of each file of a folder, in order."""
-    gone = UsageError(f"{path} is not the folder that was measured any more")
+    gone = UsageError(f"{path} was moved or replaced since it was measured")
     try:
         top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
@@ -73,7 +73,7 @@ def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, byt
         for root, folders, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
             folders.sort()
             for name in sorted(names):
-                with suppress(OSError):  # it has gone, or is a symbolic link
+                with suppress(OSError):  # deleted meanwhile, or a symbolic link
                     read = _read(name, folder)
                     if read:
                         yield os.path.normpath(f"{root}/{name}"), *read

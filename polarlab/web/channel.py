@@ -8,14 +8,14 @@ import msgspec
 
 # Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results some MB.
 MOST_BYTES = 64 << 20
-# Longest line from it: whoever has taken that process over can send no more at once.
+# Longest line from the web process, which is not trusted.
 MOST_ASKED_BYTES = 64 << 10
 
 
 class Ask(msgspec.Struct, tag="ask", forbid_unknown_fields=True):
     """A request of the web process for an action; `number` is repeated in its answer.
 
-    `arguments` is JSON as it came: the fabric's process reads it by the type that the action declares.
+    `arguments` is raw JSON: the fabric's process decodes it by the type that the action declares.
     """
 
     number: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -69,14 +69,14 @@ def line_of(message: ToFabric | ToWeb) -> bytes:
 
 
 class ChannelError(ValueError):
-    """A line that the web process never sends of itself."""
+    """An invalid line from the web process, which shows that it is broken or compromised."""
 
 
 def to_fabric(line: bytes) -> ToFabric:
     """Returns the message of a line from the web process.
 
     Raises:
-        ChannelError: the line is too long, or is no message.
+        ChannelError: the line is too long, or not a message.
     """
     if len(line) > MOST_ASKED_BYTES:
         raise ChannelError(f"a line must be at most {MOST_ASKED_BYTES} bytes")

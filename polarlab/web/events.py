@@ -33,20 +33,24 @@ class PageEnded(Event):
     """The web process ended; the fabric goes on.
 
     Attributes:
-        reason: what it did for which it was ended; empty if it ended by itself.
+        reason: the violation for which it was killed; empty if it ended by itself.
     """
 
     reason: str = ""
 
     def __str__(self) -> str:
         if self.reason:
-            return f"the process of the live page {self.reason}, and was ended; the fabric goes on without it"
+            return f"the process of the live page {self.reason} and was killed; the fabric goes on without it"
         return "the process of the live page has ended; the fabric goes on without it"
 
 
 @dataclass(frozen=True)
 class PageTrouble(Event):
-    """The web process wrote to its standard error, where it has nothing to say unless it has an error."""
+    """The web process wrote to its standard error.
+
+    Attributes:
+        log: the log of what it wrote.
+    """
 
     log: Path
 

@@ -89,11 +89,11 @@ class PageServer:
     def __exit__(self, *_error: object) -> None:
         self._ending = True
         for inbox in (self._changes, self._looks):
-            with contextlib.suppress(queue.Full):  # then its thread sees `_ending` behind the next request
+            with contextlib.suppress(queue.Full):  # then its thread sees `_ending` after the present request
                 inbox.put_nowait(None)
         deadline_s = time.monotonic() + _END_S
         for thread in self._threads:
-            # Whatever a request does: the fabric is taken down.
+            # A request that never ends must not keep the fabric up.
             thread.join(max(0.0, deadline_s - time.monotonic()))
         self._web.end()
 
@@ -253,7 +253,7 @@ class PageServer:
             return Answer(message.number, 500, {"error": f"internal error{self._log_of(error)}"})
 
     def _log_of(self, error: Exception) -> str:
-        """Returns where the traceback of an error is, in words; its text may quote what is secret."""
+        """Returns the place of an error's traceback, in words; its text could quote a file."""
         self._logs += 1
         if self._logs > _MOST_LOGS:
             return ""

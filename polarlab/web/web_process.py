@@ -34,8 +34,7 @@ _END_S = 2.0
 class WebProcess:
     """A process that speaks HTTP, from its start to `end`; it may end by itself at any time.
 
-    Whoever has taken it over gets nothing from this end but answers to requests: it has no terminal, and its
-    lines must be short, few and of two kinds.
+    It is not trusted: it has no terminal of this process, and its lines are bounded in length, rate and kind.
     """
 
     def __init__(
@@ -52,8 +51,9 @@ class WebProcess:
             listener: a socket that listens, which is closed here.
             settings: settings of the process.
             heard: takes its messages, in a thread.
-            ended: called in that thread if the process ends by itself, or is ended for what it did, in words.
-            said: takes the log of its standard error when it has written there.
+            ended: called in that thread when the process has ended; with the reason if it was killed for a
+                violation, else with an empty text.
+            said: called with the path of a log when the process first writes to its standard error.
 
         Raises:
             MachineError: it does not start.
@@ -128,7 +128,7 @@ class WebProcess:
 
     def tell(self, message: ToWeb) -> bool:
         """Has a message told, and returns whether there was room for it."""
-        # What has its state only when it is sent has no length yet.
+        # A state is filled in when it is sent, so it has no length yet.
         line = message if isinstance(message, Now) else line_of(message)
         length = len(line) if isinstance(line, bytes) else 0
         with self._waiting_lock:
@@ -162,7 +162,7 @@ class WebProcess:
                 self._channel.sendall(line_of(Now(msgspec.to_builtins(latest))))
 
     def _receive(self) -> None:
-        """Takes the messages of the process until it ends; ends it at the first that is none."""
+        """Takes the messages of the process until it ends; kills it at the first invalid line."""
         reason = ""
         try:
             self._take_messages()
@@ -173,7 +173,7 @@ class WebProcess:
         self._over = True
         if not self._ending:
             self._process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # those who are told may start it again
+            with contextlib.suppress(subprocess.TimeoutExpired):  # the user may restart it at once
                 self._process.wait(_END_S)
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
@@ -184,15 +184,15 @@ class WebProcess:
             taken, since_s = 0, time.monotonic()
             while line := lines.readline(MOST_ASKED_BYTES + 1):
                 if not line.endswith(b"\n") and len(line) <= MOST_ASKED_BYTES:
-                    return  # it has ended in the middle
+                    return  # the process ended in the middle of a line
                 self._heard(to_fabric(line))
                 taken += 1
-                if taken == _MOST_HEARD:  # no flood of them takes a processor
+                if taken == _MOST_HEARD:  # limits the processor time that a flood costs
                     time.sleep(max(0.0, since_s + _HEARD_S - time.monotonic()))
                     taken, since_s = 0, time.monotonic()
 
     def _listen(self) -> None:
-        """Keeps the beginning of what the process writes to its standard error in a log."""
+        """Logs the beginning of what the process writes to its standard error, and discards the rest."""
         assert self._process.stderr
         log, room = None, _MOST_SAID_BYTES
         with contextlib.suppress(OSError):  # there is no room for a log

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
+import gc
 import json
 import os
 import random
 import secrets
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -18,10 +19,15 @@ import msgspec
 import psutil
 
 import polarlab
+from experiments.spec.options import RUN, option_of
 from polarlab.web.actions import ACTIONS, Action
 from polarlab.web.events import PageTrouble
+from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.patterns import PATTERNS
 
-_MOST_MORE_BYTES = 64 << 20
+# Memory in use is counted by the interpreter; what the process has of the kernel grows by fragmentation, too.
+_MOST_MORE_BLOCKS = 200_000
+_MOST_MORE_BYTES = 512 << 20
 _MOST_MORE_THREADS = 6
 _FIELDS = sorted({name for action in ACTIONS for name in action.request.__struct_fields__})
 _FOREIGN = (
@@ -49,7 +55,7 @@ _RIGHT: dict[str, list[Any]] = {
     "without": ["", "link:s1-s6"],
     "name": ["run", ".."],
 }
-# Of these a right request takes too long for an attack of thousands: something of it is always wrong.
+# A right request of these takes too long for an attack of thousands: something is always wrong.
 _LONG = ("measure", "measure-collective", "start-traffic")
 
 
@@ -73,6 +79,7 @@ class Ground:
         (folder / "secret").chmod(0o600)
         os.mkfifo(folder / "fifo")
         self._memory, self._threads = psutil.Process().memory_info().rss, threading.active_count()
+        self._blocks = sys.getallocatedblocks()
 
     def lost(self, answer: bytes | str) -> str:
         """Returns what an attack has got, in words; empty for nothing."""
@@ -88,9 +95,12 @@ class Ground:
     def grown(self) -> Iterator[str]:
         """Yields what has grown beyond bounds since the begin, and errors of the web process, in words."""
         yield from map(str, self._troubles)
-        ctypes.CDLL(None).malloc_trim(0)  # what the allocator keeps for later is no growth
+        gc.collect()
+        blocks = sys.getallocatedblocks() - self._blocks
         memory = psutil.Process().memory_info().rss - self._memory
         threads = threading.active_count() - self._threads
+        if blocks > _MOST_MORE_BLOCKS:
+            yield f"memory in use has grown by {blocks} blocks"
         if memory > _MOST_MORE_BYTES:
             yield f"memory has grown by {memory >> 20} MiB"
         if threads > _MOST_MORE_THREADS:
@@ -163,7 +173,7 @@ class Ground:
         wrong = max(1, rng.randrange(3)) if action.name in _LONG else rng.randrange(3)
         for _ in range(wrong):
             values[rng.choice([*action.request.__struct_fields__, *_FOREIGN])] = self.value()
-        if action.name in _LONG:
+        if action.name in _LONG and rng.random() < 0.5:
             values[rng.choice(_FOREIGN)] = self.value()
         return values if rng.random() < 0.95 else self.value()
 
@@ -171,7 +181,7 @@ class Ground:
         """Returns the same in JSON, or in what is nearly JSON."""
         while True:
             content = self._nearly_json(action)
-            if action.name not in _LONG or not _right(content, action):
+            if action.name not in _LONG or not _may_begin(content, action):
                 return content
 
     def _nearly_json(self, action: Action) -> bytes:
@@ -185,12 +195,14 @@ class Ground:
         return content
 
 
-def _right(content: bytes, action: Action) -> bool:
+def _may_begin(content: bytes, action: Action) -> bool:
+    """Returns whether a request for traffic may be right: of its type, and of a pattern without a file."""
     try:
-        msgspec.json.decode(content, type=action.request)
+        pattern = msgspec.json.decode(content, type=action.request).pattern
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return True
+    reads = option_of("pattern", RUN).file_named(pattern)
+    return not reads and pattern.partition(":")[0] in {*PATTERNS, *COLLECTIVES}
 
 
 @contextlib.contextmanager

@@ -31,7 +31,7 @@ from polarlab.web.service.rights import give_rights_up
 
 _PAGE = Path(__file__).resolve().parents[1] / "page"
 _NAME_TIMEOUT_S = 2.0
-# Modules that others load on demand, which would not be found once the process may not read its folders.
+# Modules that libraries import on demand, which is impossible once the process has no files.
 _LATER = (
     *("uvicorn.lifespan.off", "uvicorn.loops.asyncio", "anyio._backends._asyncio"),
     *("encodings.idna", "encodings.latin_1", "encodings.ascii", "encodings.unicode_escape"),

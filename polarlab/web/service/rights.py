@@ -1,7 +1,7 @@
 """Rights of the web process, given up for good before it serves.
 
-What it still needs it has loaded and opened before. Whoever takes it over later finds no files and no network
-but the connections that come in at its port, and cannot start a process or a thread.
+All that it needs is loaded and opened before. An attacker who takes the process over later sees no files, has
+no network but the page's connections, and cannot start a process or a thread.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _MOST_DATA_BYTES = 2 << 30
 
 
 def give_rights_up() -> None:
-    """Makes the process that of nobody, for good, if it is root's; any other loses what it can lose."""
+    """Makes root's process nobody's for good, without files and network; limits that of any other user."""
     libc = ctypes.CDLL(None)
     os.chdir("/")
     root = os.geteuid() == 0
     if root:
-        # A container may not have these two: they come on top of what follows, which must succeed.
+        # Some containers forbid these two; what follows must succeed.
         libc.unshare(_NEW_NETWORK | _NEW_IPC)
         with contextlib.suppress(OSError):
             _leave_the_files()
