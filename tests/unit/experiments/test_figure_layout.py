@@ -40,7 +40,7 @@ MANY_FAULTS = FaultRecord(
 def figures(monkeypatch):
     """The figures that are saved, as they were drawn."""
     saved, drawn = {}, []
-    draw, write_file = Figure.savefig, Folder.write
+    draw, write_file, new_file = Figure.savefig, Folder.write, Folder.create
 
     def savefig(self, file, *, format, **options):  # as matplotlib calls it
         drawn.append(self)
@@ -54,7 +54,13 @@ def figures(monkeypatch):
             write_file(self, name, content)
 
     monkeypatch.setattr(Figure, "savefig", savefig)
+    def create(self, name):
+        if name.endswith(".png"):
+            saved.setdefault(str(self.path / name), drawn[-1])
+        return new_file(self, name)
+
     monkeypatch.setattr(Folder, "write", write)
+    monkeypatch.setattr(Folder, "create", create)
     return saved
 
 
