@@ -54,6 +54,7 @@ def figures(monkeypatch):
             write_file(self, name, content)
 
     monkeypatch.setattr(Figure, "savefig", savefig)
+
     def create(self, name):
         if name.endswith(".png"):
             saved.setdefault(str(self.path / name), drawn[-1])
