@@ -6,6 +6,7 @@ import colorsys
 import io
 import math
 import textwrap
+import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -241,7 +242,10 @@ def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
 
 def _content(figure: Figure, format_: str) -> bytes:
     content = io.BytesIO()
-    figure.savefig(content, format=format_, dpi=DPI)
+    with warnings.catch_warnings():
+        # Names of a foreign file may be longer than a figure.
+        warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+        figure.savefig(content, format=format_, dpi=DPI)
     return content.getvalue()
 
 

@@ -8,6 +8,8 @@ import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, FileError, read_text
 
@@ -149,7 +151,8 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 def damage_named(folder: Path) -> Iterator[None]:
     """Turns errors that the content of damaged files causes into a ParameterError that names the folder."""
     try:
-        yield
+        with np.errstate(all="ignore"):  # figures of infinite numbers are no worse for warnings
+            yield
     except ParameterError:
         raise
     except (

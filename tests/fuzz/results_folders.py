@@ -10,6 +10,7 @@ from pathlib import Path
 import result_folders
 from foreign_folders import give_all, public_folder
 
+import polarlab
 from experiments.comparison.compare import compare
 from experiments.figures.plot import plot_results
 from experiments.observation.recording import read_recording
@@ -23,7 +24,7 @@ from polarlab.api.requests import results_again
 from polarlab.api.results import open_results
 
 COUNT = 2_000
-_DRAWN = 0.02  # share of the inputs that are drawn, which takes long
+_DRAWN = 0.01  # share of the inputs that are drawn, which takes long
 
 
 def _glance(folder: Path) -> None:
@@ -55,7 +56,13 @@ _LOOKS: tuple[Callable[[Path], object], ...] = (_glance, read_recording, _again,
 def _folders(place: Path) -> list[Path]:
     """Returns right results of several kinds."""
     asked = Experiment("run", {"topology": "polarfly", "q": 3, "load": 0.5, "warmup": "steady"})
+    simulated = {"q": 3, "hosts": 2, "cycles": 300, "warmup": 0}
+    polarlab.simulate("polarfly", **simulated, load=0.2, out=place / "simulation")
+    grid = {"loads": [0.1, 0.3], "routings": ["min"], "patterns": ["uniform"]}
+    polarlab.sweep("polarfly", **simulated, **grid, engine="simulation", out=place / "simulations")
     return [
+        place / "simulation",
+        place / "simulations",
         result_folders.write_run(place / "run"),
         result_folders.write_run(place / "newer", experiment=kept_content(asked)),
         result_folders.write_replications(place / "runs", seeds=(1, 2)),

@@ -26,6 +26,7 @@ from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINK_COLUMNS, LINK
 from experiments.spec.programs import NOT_GENERATED
 from polarlab.cli import main as entry
 from topology.exit_status import Status
+from topology.files.writing import Folder
 from topology.registry import make_topology
 
 ROUTINGS = ("min", "valiant", "ugal-pf")
@@ -38,15 +39,29 @@ MANY_FAULTS = FaultRecord(
 @pytest.fixture
 def figures(monkeypatch):
     """The figures that are saved, as they were drawn."""
-    saved = {}
-    draw = Figure.savefig
+    saved, drawn = {}, []
+    draw, write_file, new_file = Figure.savefig, Folder.write, Folder.create
 
-    def savefig(self, path, **options):
-        if not str(path).endswith(".svg"):
-            draw(self, path, **options)
-            saved.setdefault(str(path), self)
+    def savefig(self, file, *, format, **options):  # as matplotlib calls it
+        drawn.append(self)
+        if format != "svg":
+            draw(self, file, format=format, **options)
+
+    def write(self, name, content):
+        if name.endswith(".png"):
+            saved.setdefault(str(self.path / name), drawn[-1])
+        elif not name.endswith(".svg"):
+            write_file(self, name, content)
 
     monkeypatch.setattr(Figure, "savefig", savefig)
+
+    def create(self, name):
+        if name.endswith(".png"):
+            saved.setdefault(str(self.path / name), drawn[-1])
+        return new_file(self, name)
+
+    monkeypatch.setattr(Folder, "write", write)
+    monkeypatch.setattr(Folder, "create", create)
     return saved
 
 

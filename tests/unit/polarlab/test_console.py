@@ -165,5 +165,5 @@ def test_control_characters_of_names_reach_no_terminal(tmp_path, capsys):
     (tmp_path / ODD).mkdir()
     assert main(["report", str(tmp_path / ODD)]) == 2
     shown = "".join(capsys.readouterr())
-    assert shown.count("a\\x1b[31m\\x07\\x9b2J\\u202e") == 7
+    assert shown.count("a\\x1b[31m\\x07\\x9b2J\\u202e") == 8
     assert all(one.isprintable() or one == "\n" for one in shown)

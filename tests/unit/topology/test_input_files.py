@@ -110,7 +110,16 @@ def secret(public):
     return path
 
 
-def test_a_link_of_another_user_leads_root_where_that_user_may_read(nobodys, secret):
+@pytest.fixture
+def in_groups():
+    """Puts the process into root's group, as sudo does."""
+    before = os.getgroups()
+    os.setgroups([0])
+    yield
+    os.setgroups(before)
+
+
+def test_a_link_of_another_user_leads_root_where_that_user_may_read(nobodys, secret, in_groups):
     (nobodys / "folder").symlink_to(secret.parent)
     (nobodys / "file").symlink_to(secret)
     (nobodys / "public").symlink_to(__file__ if os.access(__file__, os.R_OK) else "/etc/passwd")
