@@ -10,6 +10,8 @@ import time
 import traceback
 from pathlib import Path
 
+from topology.files.shown import shown
+
 _PREFIX, _SUFFIX = "polarlab-error-", ".log"
 OLD_S = 3_600.0  # younger ones may be wanted for a report
 
@@ -30,10 +32,7 @@ def write_text(text: str) -> Path:
 
 def escaped(text: str) -> str:
     """Returns a text with all control characters but line feeds written out, which a terminal would obey."""
-    kept = (
-        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text
-    )
-    return "".join(kept)
+    return "\n".join(shown(line) for line in text.split("\n"))
 
 
 def remove_old_logs() -> list[Path]:

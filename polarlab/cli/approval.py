@@ -26,9 +26,9 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
 
 def _approves(demands: Demands) -> bool:
     """Shows what root would do, and returns the answer to the question."""
-    print_line(f"polarlab: {_printable(demands.reason)}, and asks root for:")
+    print_line(f"polarlab: {demands.reason}, and asks root for:")
     for line in _shown(demands):
-        print_line(f"  {_printable(line)}")
+        print_line(f"  {line}")
     count = len(demands.programs)
     what = f"run these {count} lines on hosts and switches" if count else "do this"
     print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
@@ -38,8 +38,3 @@ def _approves(demands: Demands) -> bool:
 def _shown(demands: Demands) -> Iterable[str]:
     yield from demands.programs
     yield from demands.others
-
-
-def _printable(text: str) -> str:
-    """Returns a text whose control characters, which a terminal would obey, are escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
