@@ -58,8 +58,12 @@ def test_what_is_in_the_files_cannot_become_markup(sweep):
 
 
 def test_results_of_root_name_the_way_to_write_the_page_elsewhere(sweep, monkeypatch):
-    def refuse(folder, name, _content):
-        raise PermissionError(errno.EACCES, "Permission denied", str(folder.path / name))
+    write = Folder.write
+
+    def refuse(folder, name, content):
+        if name.endswith(".html"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder.path / name))
+        write(folder, name, content)
 
     monkeypatch.setattr(Folder, "write", refuse)
     with pytest.raises(MachineError, match=r"report\.html cannot be written \(Perm.*--out, or use sudo"):
