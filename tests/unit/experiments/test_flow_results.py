@@ -30,6 +30,7 @@ from experiments.validity.samples import CpuSamples
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.files.writing import Folder
 from topology.links import LinkSpec
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import FLOW, Clock, FlowOutcome, TrafficResult
@@ -89,13 +90,26 @@ def outcome(fabric):
 @pytest.fixture
 def figures(monkeypatch):
     """The figures that are drawn, by their files' names."""
-    saved, draw = {}, Figure.savefig
+    saved, drawn = {}, []
+    draw, write_file, new_file = Figure.savefig, Folder.write, Folder.create
 
-    def savefig(self, path, **options):
-        saved[getattr(path, "name", "")] = self
-        draw(self, path, **options)
+    def savefig(self, file, **options):
+        drawn.append(self)
+        draw(self, file, **options)
+
+    def write(self, name, content):
+        if name.endswith(".png"):
+            saved[name] = drawn[-1]
+        write_file(self, name, content)
+
+    def create(self, name):
+        if name.endswith(".png"):
+            saved[name] = drawn[-1]
+        return new_file(self, name)
 
     monkeypatch.setattr(Figure, "savefig", savefig)
+    monkeypatch.setattr(Folder, "write", write)
+    monkeypatch.setattr(Folder, "create", create)
     return saved
 
 

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 import records
@@ -20,6 +19,7 @@ from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.exit_status import Status
+from topology.files.writing import Folder
 
 BROWSER = shutil.which("chromium")
 
@@ -58,10 +58,14 @@ def test_what_is_in_the_files_cannot_become_markup(sweep):
 
 
 def test_results_of_root_name_the_way_to_write_the_page_elsewhere(sweep, monkeypatch):
-    def refuse(path, *_arguments, **_options):
-        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+    write = Folder.write
 
-    monkeypatch.setattr(Path, "write_text", refuse)
+    def refuse(folder, name, content):
+        if name.endswith(".html"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder.path / name))
+        write(folder, name, content)
+
+    monkeypatch.setattr(Folder, "write", refuse)
     with pytest.raises(MachineError, match=r"report\.html cannot be written \(Perm.*--out, or use sudo"):
         write_report(sweep)
 
