@@ -15,6 +15,7 @@ from emulation.subprocesses import (
     CommandError,
     require_programs,
 )
+from topology.files.writing import open_folder
 
 _END_TIMEOUT_S = 10.0
 # The kernel hands packets over to tcpdump a second late at most; of those that it has not, none are written.
@@ -46,7 +47,7 @@ class Capture:
         """Starts a capture, which `wait_until_listening` waits for."""
         # Hosts cannot write into the folder.
         argv = ["tcpdump", "-i", point.interface, "-U", "-w", "-", "-Z", "root"]
-        with (folder / point.file).open("wb") as file:
+        with open_folder(folder).begin(point.file) as file:
             self._processes[point] = network[point.node].start_program(
                 argv,
                 stdin=subprocess.DEVNULL,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, replace
 
@@ -110,7 +109,7 @@ def rate_text(rate_bps: int) -> str:
 
 def even_rate_bps(rate_bps: float) -> int:
     """Returns the greatest of 1, 2, 5 x 10^n that is at most a rate, in bit/s; MIN_RATE_BPS at least."""
-    power: int = 10 ** math.floor(math.log10(max(rate_bps, 1)))
+    power: int = 10 ** (len(str(int(max(rate_bps, 1)))) - 1)  # a logarithm rounds 9,999,999,999.999998 up
     return max([MIN_RATE_BPS, *(step * power for step in (1, 2, 5) if step * power <= rate_bps)])
 
 

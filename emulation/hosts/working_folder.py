@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from emulation.hosts.identity import Identity
+from topology.files.writing import open_folder
 
 
 def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) -> int:
@@ -23,28 +23,15 @@ def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) ->
     Raises:
         OSError: one cannot be made, or the last one has another owner.
     """
-    descriptor = os.open(results, os.O_RDONLY | os.O_DIRECTORY)
-    made = False
-    for name in parts:
-        made, above = False, descriptor
-        try:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o755, dir_fd=above)
-                made = True
-            descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=above)
-        finally:
-            os.close(above)
-    try:
-        _give(descriptor, owner, made=made)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _give(folder: int, owner: Identity, *, made: bool) -> None:
-    if os.fstat(folder).st_uid == owner.user:
-        return
-    if not made or os.listdir(folder):
-        raise PermissionError(None, "it is somebody else's")
-    os.fchown(folder, *owner)
+    above = open_folder(results)
+    for name in parts[:-1]:
+        above = above.folder(name)
+    folder = above.folder(parts[-1])
+    user = os.fstat(folder.descriptor).st_uid
+    if user != owner.user:
+        # Whoever owns the folder above may have exchanged the new one for another user's.
+        ours = folder.is_new and user == os.fstat(above.descriptor).st_uid
+        if not ours or os.listdir(folder.descriptor):
+            raise PermissionError(None, "it is somebody else's")
+        os.fchown(folder.descriptor, *owner)
+    return os.dup(folder.descriptor)

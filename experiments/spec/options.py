@@ -302,8 +302,7 @@ OPTIONS: tuple[Option, ...] = (
               "by the routing's control law, as buckets:period=50 (cycles)",
               default_text="that of the routing", known=at("experiments.spec.simulation.decisions:DECISIONS"),
               canonical=at("experiments.spec.simulation.decisions:decision_name"), metavar="LAW"),
-        _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5,
-                commands=(SATURATION,)),
+        _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5, commands=(SATURATION,)),
     )),
     *_table("sweep", _SWEEPS, (),
         _text(ENGINE, "engine of all points; emulation: switches and real packets; simulation: simulated "

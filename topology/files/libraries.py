@@ -98,7 +98,7 @@ def _is_roots(path: Path) -> bool:
     below_exists = True
     for folder in (path, *path.parents):
         status = None
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             status = folder.lstat()
         if status is None:
             below_exists = False

@@ -48,6 +48,11 @@ class Folder:
         self._user, self._above = user, above
         weakref.finalize(self, os.close, descriptor)
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it did not exist before."""
+        return self._above is not None
+
     def rights(self) -> contextlib.AbstractContextManager[None]:
         """Gives this thread, during a block, the rights with which root writes into the folder."""
         return rights_of(self._user)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 import polarlab
 from polarlab import UsageError
@@ -61,8 +63,11 @@ def run(arguments: argparse.Namespace) -> Status:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
-        keys = [variation.key for variation in chosen.sweep.vary]
-        rows = [dict.fromkeys(keys, "") | point.cells() for point in points]
-        columns = _SIMULATED_COLUMNS if simulated else _COLUMNS
-        print_table(rows, (*columns[:3], *keys, *columns[3:]))
+        _print_points(points, [variation.key for variation in chosen.sweep.vary], simulated=simulated)
     return Status.NEGATIVE if arguments.strict and invalid else Status.DONE
+
+
+def _print_points(points: Sequence[Any], keys: Sequence[str], *, simulated: bool) -> None:
+    rows = [dict.fromkeys(keys, "") | point.cells() for point in points]
+    columns = _SIMULATED_COLUMNS if simulated else _COLUMNS
+    print_table(rows, (*columns[:3], *keys, *columns[3:]))

@@ -43,6 +43,7 @@ def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0):
     result = SimpleNamespace(
         received=SimpleNamespace(log=np.array(rows[::-1], ARRIVAL)),
         interrupted=interrupted_s is not None,
+        failed="",
         sent=SimpleNamespace(seconds=interrupted_s),
     )
     return Probes(SCHEDULE, result)

@@ -1,9 +1,12 @@
 """Programs, files and folders that files of other users name are root's only once they are approved."""
 
+import atexit
 import json
 import os
 import pwd
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -66,8 +69,11 @@ def by_folder_of_all(file, _monkeypatch):
 
 
 def by_link(file, _monkeypatch):
-    elsewhere = file.rename(file.parent.parent / "theirs.toml")
-    file.symlink_to(elsewhere)
+    """Another user's link to a file of root's that this user may read."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    folder.chmod(0o755)
+    file.symlink_to(shutil.move(file, folder / "roots.toml"))
     os.lchown(file, NOBODY, NOBODY)
 
 
