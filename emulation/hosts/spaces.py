@@ -20,7 +20,7 @@ from emulation.hosts.file_system import HOME
 from emulation.hosts.identity import Identity, host_root
 from emulation.hosts.keeper import FAILED, Description
 from emulation.hosts.terminal import Terminal, open_terminal
-from emulation.hosts.working_folder import make_working_folder
+from emulation.hosts.working_folder import make_working_folder, remove_empty_folders
 from emulation.kernel.namespaces import MOUNTS, PROCESSES, in_namespaces
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
 from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
@@ -105,11 +105,7 @@ class HostSpaces:
         """
         kept, self._kept = self._kept, folder
         if kept is not None:
-            for name in self._spaces:
-                with contextlib.suppress(OSError):  # it has files, or was not needed
-                    (kept / FOLDER / name).rmdir()
-            with contextlib.suppress(OSError):
-                (kept / FOLDER).rmdir()
+            remove_empty_folders(kept, FOLDER, self._spaces)
         return kept
 
     def open_working_folder(self, name: str) -> int:

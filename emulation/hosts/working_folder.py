@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from emulation.hosts.identity import Identity
@@ -35,3 +36,22 @@ def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) ->
             raise PermissionError(None, "it is somebody else's")
         os.fchown(folder.descriptor, *owner)
     return os.dup(folder.descriptor)
+
+
+def remove_empty_folders(results: Path, name: str, below: Iterable[str]) -> None:
+    """Removes the empty ones of some folders in a folder, and then this folder if it is empty.
+
+    Args:
+        results: the folder of results.
+        name: the folder in it.
+        below: names of the folders to remove.
+    """
+    with contextlib.suppress(OSError):  # it has files, or was not needed
+        above = open_folder(results)
+        folder = open_folder(results / name)
+        with folder.rights():
+            for one in below:
+                with contextlib.suppress(OSError):
+                    os.rmdir(one, dir_fd=folder.descriptor)
+        with above.rights():
+            os.rmdir(name, dir_fd=above.descriptor)
