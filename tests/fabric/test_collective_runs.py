@@ -1,5 +1,6 @@
 """Collectives as users run them: what is told and kept, with losses, deaths and wrong options."""
 
+import contextlib
 import csv
 import json
 import os
@@ -13,6 +14,7 @@ from conftest import (
     TIMEOUT_S,
     collective_options,
     complete_collective,
+    completed,
     er_options,
     one_line,
     polarlab,
@@ -69,7 +71,7 @@ def test_a_rank_that_dies_is_named_and_what_was_measured_is_kept(tmp_path, no_le
     process = start_polarlab(*words, "--message-bytes", "8KiB", "--link-rate", "5Mbit", "--out", str(out))
     wait_for_line(process, "ranks, linear placement")
     settle(1)
-    os.kill(shell_of("h3_1"), signal.SIGKILL)
+    os.kill(first_process_of("h3_1"), signal.SIGKILL)
     _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
     assert "rank 2 (h3_1) died" in one_line(error)
@@ -79,16 +81,15 @@ def test_a_rank_that_dies_is_named_and_what_was_measured_is_kept(tmp_path, no_le
     assert len(table(out / "collective.csv")) > 1
 
 
-def shell_of(name):
-    for process in os.listdir("/proc"):
-        if process.isdigit():
-            try:
-                words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if f"mininet:{name}".encode() in words:
-                return int(process)
-    raise AssertionError(f"there is no {name}")
+def first_process_of(host):
+    """The process that lives as long as the host; its namespaces have the host's name."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if path.joinpath("cmdline").read_bytes() == b"sleep\0infinity\0":
+                named = completed(["nsenter", f"--target={path.name}", "--user", "--uts", "hostname"])
+                if named.stdout.strip() == host.replace("_", "-"):
+                    return int(path.name)
+    raise AssertionError(f"there is no {host}")
 
 
 def test_a_rank_behind_a_dead_switch_is_the_one_that_is_named(tmp_path, no_leftovers):
@@ -108,7 +109,7 @@ def test_a_host_that_dies_before_the_traffic_is_named(tmp_path, no_leftovers):
     process = start_polarlab(*words)
     wait_for_line(process, "starting 7 Open vSwitches")
     wait_for_line(process, "all switches hold their rules")
-    os.kill(shell_of("h3_1"), signal.SIGKILL)
+    os.kill(first_process_of("h3_1"), signal.SIGKILL)
     _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1
-    assert "the shell of h3_1 ended" in one_line(error)
+    assert "h3_1 ended" in one_line(error)

@@ -61,7 +61,9 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
     sweep = open_results(out)
     for point, values in sweep.points.items():
         loads = [link.load for link in sweep.link_loads(point)]
-        assert max(loads) == pytest.approx(values.link_load_max, abs=1e-5)
+        # The mean over replications of the highest load is at least the highest of the links' mean loads.
+        assert max(loads) <= values.link_load_max + 1e-5
+        assert max(loads) == pytest.approx(values.link_load_max, rel=0.1)
         assert 1 <= values.hops_mean <= 4
 
     other = polarlab(*SWEEP, "--loads", "0.5", "--seed", "7", "--out", str(out))
