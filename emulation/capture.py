@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from emulation.subprocesses import (
     CommandError,
@@ -18,6 +20,7 @@ from emulation.subprocesses import (
 from topology.files.writing import open_folder
 
 _END_TIMEOUT_S = 10.0
+_READ_BYTES = 1 << 16
 # The kernel hands packets over to tcpdump a second late at most; of those that it has not, none are written.
 _HANDED_OVER_S = 1.2
 
@@ -41,21 +44,24 @@ class Capture:
     """Captures that run, by the places of their interfaces."""
 
     def __init__(self) -> None:
-        self._processes: dict[CapturePoint, subprocess.Popen[str]] = {}
+        self._processes: dict[CapturePoint, subprocess.Popen[bytes]] = {}
+        self._writers: list[threading.Thread] = []
 
     def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
         """Starts a capture, which `wait_until_listening` waits for."""
-        # Hosts cannot write into the folder.
         argv = ["tcpdump", "-i", point.interface, "-U", "-w", "-", "-Z", "root"]
-        with open_folder(folder).begin(point.file) as file:
-            self._processes[point] = network[point.node].start_program(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.PIPE,
-                text=True,
-                start_new_session=True,
-            )
+        # Hosts cannot write into the folder, and whatever is open there their root could take.
+        file = open_folder(folder).begin(point.file)
+        process = self._processes[point] = network[point.node].start_program(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        writer = threading.Thread(target=_write, args=(process.stdout, file), daemon=True)
+        self._writers.append(writer)
+        writer.start()
 
     def wait_until_listening(self) -> None:
         """Returns when all captures see packets.
@@ -80,8 +86,17 @@ class Capture:
             time.sleep(_HANDED_OVER_S)
         for process in self._processes.values():
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
+        deadline_s = time.monotonic() + _END_TIMEOUT_S
         for process in self._processes.values():
-            process.communicate(timeout=_END_TIMEOUT_S)
+            try:
+                process.wait(max(0.0, deadline_s - time.monotonic()))
+            except subprocess.TimeoutExpired:  # it was stopped; what it has written is kept
+                process.kill()
+                process.wait()
+            assert process.stderr
+            process.stderr.close()
+        for writer in self._writers:  # a program on a host may keep the pipe open
+            writer.join(max(0.0, deadline_s - time.monotonic()))
 
 
 def require_capture() -> None:
@@ -111,11 +126,19 @@ def capture(network: Any, points: Sequence[CapturePoint], folder: Path) -> Itera
         captured.end()
 
 
-def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[str]) -> None:
+def _write(packets: IO[bytes], file: IO[bytes]) -> None:
+    """Writes the packets of a capture as they come, until its end."""
+    with packets, file, contextlib.suppress(OSError):  # the disk is full
+        while content := os.read(packets.fileno(), _READ_BYTES):
+            file.write(content)
+            file.flush()
+
+
+def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[bytes]) -> None:
     assert process.stderr
     last_line = ""
     for line in process.stderr:
-        if "listening on" in line:
+        if b"listening on" in line:
             return
-        last_line = line.strip()
+        last_line = line.decode(errors="replace").strip()
     raise CommandError(f"tcpdump cannot capture at {point.interface}: {last_line}")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
+import re
 import signal
 import threading
 import time
@@ -24,6 +24,7 @@ from pathlib import Path
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
+from topology.files.writing import remove_tree
 
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -32,6 +33,7 @@ RUN_DIR = STATE_DIR / "fabric"
 _LOCK_FILE = STATE_DIR / "lock"
 MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabric has changed
 _END_TIMEOUT_S = 10.0
+_PROCESS = r"[0-9]{1,10}"
 
 
 class FabricRunning(MachineError):
@@ -146,7 +148,11 @@ def _remove_fabric() -> Removed:
         time.sleep(0.01)
     page_merging.clean_up(MERGING_NOTE)
     existed = RUN_DIR.exists()
-    shutil.rmtree(RUN_DIR, ignore_errors=True)
+    folder = os.open(STATE_DIR, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        remove_tree(RUN_DIR.name, folder)
+    finally:
+        os.close(folder)
     return Removed(tuple(ended.values()), existed)
 
 
@@ -175,10 +181,9 @@ def _is_removable(pid: int) -> bool:
     One that still runs, as `polarlab doctor`, needs the programs that it has started.
     """
     mark = _mark(pid) or ""
-    starter = mark.partition(":")[0]
-    started_by_other = (
-        starter.isdecimal() and int(starter) != os.getpid() and process_mark(int(starter)) == mark
-    )
+    number = mark.partition(":")[0]
+    starter = int(number) if re.fullmatch(_PROCESS, number) else None  # anybody can write a mark
+    started_by_other = starter not in (None, os.getpid()) and process_mark(starter or 0) == mark
     return _is_ours(pid) and not started_by_other
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import stat
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,8 @@ from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
 from emulation.subprocesses import answer
 from topology.errors import UsageError
+from topology.files.foreign import read_judged
+from topology.files.reading import SETTINGS_BYTES
 
 _WAIT_S = 30  # for switches to connect
 _MOST_NESTED = 10  # files that read files
@@ -68,18 +69,14 @@ class FabricCLI(NodeCLI):
         path = Path(line.strip())
         if not line.strip():
             raise UsageError("source needs a file")
-        try:
-            if not stat.S_ISREG(path.stat().st_mode):
-                raise UsageError(f"source needs a regular file, got {path}")
-            lines = path.read_text(errors="replace").splitlines()
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"source cannot read {line.strip()!r} ({reason})") from None
+        text, foreign = read_judged(path, SETTINGS_BYTES)
+        if foreign:
+            raise UsageError(f"source runs lines as root, and {foreign.reason}; give a copy of your own")
         if self._nested >= _MOST_NESTED:
             raise UsageError(f"files can read files {_MOST_NESTED} deep, got {path} once more")
         self._nested += 1
         try:
-            for inner in lines:
+            for inner in text.splitlines():
                 self.onecmd(inner)
         finally:
             self._nested -= 1

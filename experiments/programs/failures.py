@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.results.parts.programs import ProgramRecord
+from topology.files.reading import TABLE_BYTES, FileError, read_bytes
 
 _MOST_CHARACTERS = 200
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
@@ -42,10 +43,9 @@ def _remedy(command: str, error: str) -> str:
 def last_line(path: Path) -> str:
     """Returns the last line of a file of output behind a colon; nothing if there is none."""
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 4096))
-            lines = file.read().decode(errors="replace").splitlines()
-    except OSError:
+        # Whoever owns the folder may have put a FIFO or a link there.
+        lines = read_bytes(path, TABLE_BYTES)[-4096:].decode(errors="replace").splitlines()
+    except FileError:
         return ""
     text = next((line.strip() for line in reversed(lines) if line.strip()), "")
     printable = "".join(character if character.isprintable() else "?" for character in text)

@@ -13,7 +13,6 @@ from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_g
 from experiments.results.sweep_points import read_sweep_manifest
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of, given_by
-from experiments.spec.files.foreign import Foreign, foreign_file
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
@@ -27,6 +26,7 @@ from experiments.spec.options import (
 )
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from topology.errors import ParameterError, UsageError
+from topology.files.foreign import Foreign, foreign_file
 from topology.links import rate_text
 from topology.registry import family
 

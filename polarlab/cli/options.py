@@ -44,6 +44,8 @@ _WITH_JSON = (
     *("topology", "verify", "predict", "explain", "rules", *KINDS, SATURATION),
     *(*_LISTS, *_RESULTS, "paper", "doctor", "clean"),
 )
+# Commands whose options a file or results can give.
+_OF_FILES = (*KINDS, UP, SATURATION, "topology", "verify", "predict", "rules", "explain")
 _WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")  # commands with a live page
 _FILE, _AGAIN = ".toml", "--again"
 _RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
@@ -117,7 +119,7 @@ OWN: tuple[Option, ...] = (
     _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
          file=True, metavar="DIR"),
-    _own("run-programs", KINDS, "programs, input files and an output directory that a file or results of "
+    _own("run-programs", _OF_FILES, "programs, input files and an output directory that a file or results of "
          "another user name are used without a question", type=bool),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
@@ -375,8 +377,8 @@ def approve(arguments: argparse.Namespace) -> None:
     Raises:
         UsageError: it is not approved, or nobody can be asked.
     """
-    if arguments.kind in KINDS:
-        allowed, asks = arguments.run_programs, not arguments.json
+    if arguments.kind in _OF_FILES and arguments.experiment:
+        allowed, asks = arguments.run_programs, not getattr(arguments, "json", False)
         arguments.experiment = approved_at_terminal(arguments.experiment, allowed=allowed, asks=asks)
 
 

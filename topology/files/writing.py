@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 import weakref
 from collections.abc import Iterator
@@ -210,7 +209,7 @@ class Folder:
                 try:
                     os.unlink(name, dir_fd=self.descriptor)
                 except IsADirectoryError:
-                    shutil.rmtree(name, ignore_errors=True, dir_fd=self.descriptor)
+                    remove_tree(name, self.descriptor)
                 except OSError:  # another user's, or gone
                     pass
         self._remove_made()
@@ -269,6 +268,41 @@ def make_folder(path: Path) -> Folder:
         if path.parent == path:
             raise
     return make_folder(path.parent).folder(path.name)
+
+
+def remove_tree(name: str, above: int) -> None:
+    """Removes a folder with all that it holds, as far as that is possible.
+
+    Programs may have nested folders deeper than recursion or open descriptors go: folders are moved up
+    before they are emptied.
+
+    Args:
+        name: the folder.
+        above: descriptor of the folder that it is in.
+    """
+    left, count = [name], 0
+    while left:
+        one = left.pop()
+        try:
+            descriptor = os.open(one, _FOLDER, dir_fd=above)
+        except OSError:  # gone, or a link
+            continue
+        try:
+            for entry in os.listdir(descriptor):
+                try:
+                    os.unlink(entry, dir_fd=descriptor)
+                except IsADirectoryError:
+                    count += 1
+                    moved = f".{name}-removed-{count}"
+                    with contextlib.suppress(OSError):
+                        os.rename(entry, moved, src_dir_fd=descriptor, dst_dir_fd=above)
+                        left.append(moved)
+                except OSError:  # another user's, or gone
+                    pass
+        finally:
+            os.close(descriptor)
+        with contextlib.suppress(OSError):
+            os.rmdir(one, dir_fd=above)
 
 
 def check_new(path: Path) -> None:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from emulation.hosts.identity import REAL_ROOT
 from experiments.spec.experiment import Experiment
-from experiments.spec.files.foreign import Foreign, read_judged
 from experiments.spec.programs import lines_of_programs
 from topology.errors import ParameterError, UsageError
+from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
 
-_EXEC, _EXEC_FILE, _OUT = "exec", "exec-file", "out"
+_EXEC, _EXEC_FILE, _OUT, _HOST_ROOT = "exec", "exec-file", "out", "host-root"
 
 
 class Demands(NamedTuple):
@@ -87,6 +88,8 @@ def _demands(
     values, given = experiment.values, foreign.options if foreign else frozenset()
     programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *own_list]
     others = []
+    if _HOST_ROOT in given and values[_HOST_ROOT] == REAL_ROOT:
+        others.append(f"programs on hosts to be root of this machine (--{_HOST_ROOT} {REAL_ROOT})")
     if _OUT in given:
         others.append(f"results in {values[_OUT]}")
     home = Path(os.path.abspath(foreign.path)).parent if foreign else Path()

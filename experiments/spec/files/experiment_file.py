@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.files.foreign import Foreign, read_judged
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
 from experiments.spec.variations.texts import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
+from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
 from topology.files.shown import quoted
 from topology.parameters import hint
 from topology.registry import FAMILIES, family
 
 VERSION = 1
+_MOST_PARTS = 16
+# Python's parser takes a time that is quadratic in the parts of a key.
+_LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MOST_PARTS},}}"
 _MOST_REASON = 200  # characters of a reason, which may quote the file
 Lines = Mapping[tuple[str, str], int]
 _NAME = "name"  # of the topology in its table
@@ -52,6 +55,10 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
     Raises:
         ParameterError: the text is not TOML.
     """
+    if re.search(_LONG_KEY, text):
+        raise ParameterError(
+            f"{path} must have keys of a table and a name, got one of over {_MOST_PARTS} parts"
+        )
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # of its grammar, of long numbers, of deep arrays

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from experiments.spec.files.foreign import Foreign
 from topology.errors import UsageError
+from topology.files.foreign import Foreign
 
 _WORD = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PATH = rf"{_WORD}(?:\s*\.\s*{_WORD})*"

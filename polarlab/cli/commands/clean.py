@@ -7,7 +7,7 @@ import json
 import textwrap
 
 import polarlab
-from polarlab.process import Status
+from polarlab.process import Status, shown
 
 _SHOWN = 4  # processes that are named
 _COMMAND_WIDTH = 60
@@ -35,9 +35,11 @@ def _lines(removed: polarlab.Cleaned) -> list[str]:
     lines = []
     processes, logs = removed.processes, removed.error_logs
     if processes:
-        shown = [f"{one.pid} {textwrap.shorten(one.command, _COMMAND_WIDTH)}" for one in processes[:_SHOWN]]
-        more = len(processes) - len(shown)
-        names = ", ".join([*shown, *([f"{more} more"] if more else [])])
+        named = [
+            f"{one.pid} {shown(textwrap.shorten(one.command, _COMMAND_WIDTH))}" for one in processes[:_SHOWN]
+        ]
+        more = len(processes) - len(named)
+        names = ", ".join([*named, *([f"{more} more"] if more else [])])
         lines.append(
             f"removed {_counted(len(processes), 'process', 'es')} of a fabric that had crashed: {names}"
         )

@@ -72,3 +72,14 @@ def test_a_process_is_left_over_only_where_that_which_started_it_has_ended(clean
         for process in (starter, needed, other, own):
             process.kill()
             process.wait()
+
+
+def test_a_mark_that_nobody_can_read_is_that_of_a_process_that_has_ended(cleaned):
+    """Anybody can write a mark."""
+    for mark in ("9" * 5000, "x", ""):
+        process = subprocess.Popen(["sleep", "60"], env={MARK_OF_THIS_TEST: f"{mark}:1"})
+        try:
+            cleaned()
+            assert process.wait(10)
+        finally:
+            process.kill()

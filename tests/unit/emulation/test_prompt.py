@@ -292,3 +292,11 @@ def test_a_switch_name_in_a_command_stands_for_an_interface():
     switch = FabricSwitch.__new__(FabricSwitch)
     switch.name, switch.intfs = "s1", {2: "s1-eth2", 1: "s1-eth1"}
     assert switch.defaultIntf() == "s1-eth1"
+
+
+def test_a_file_of_lines_that_another_user_can_change_is_refused(tmp_path):
+    (tmp_path / "lines").write_text("h1 echo ro''und\n")
+    (tmp_path / "lines").chmod(0o666)
+    output = answers(tmp_path, "source lines\n")
+    assert "round" not in output
+    assert "lines may be written by other users" in output

@@ -400,3 +400,12 @@ def test_a_name_that_toml_cannot_hold_is_refused(tmp_path):
     path.write_text("a b\n")
     with pytest.raises(UsageError, match="UTF-8"):
         Experiment("run", {"topology": "graph", "from_": path}).to_toml()
+
+
+def test_a_key_of_very_many_parts_is_refused_at_once(tmp_path):
+    """Python's parser would take minutes for it."""
+    file = tmp_path / "deep.toml"
+    for key in (".".join("a" * 100_000), "x = {" + ".".join("a" * 100_000)):
+        file.write_text(f'version = 1\nkind = "run"\n{key} = 1\n')
+        with pytest.raises(UsageError, match="parts"):
+            Experiment.from_toml(file)

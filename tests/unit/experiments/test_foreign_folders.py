@@ -12,7 +12,7 @@ import polarlab
 from experiments.results.run_directory import RunDirectory
 from polarlab.cli.main import main
 from topology.errors import PolarLabError
-from topology.files.writing import make_folder, open_folder, write_new
+from topology.files.writing import make_folder, open_folder, remove_tree, write_new
 
 SIMULATED = {"engine": "simulation", "q": 2, "routings": ["min"], "patterns": ["uniform"], "cycles": 200}
 
@@ -110,3 +110,21 @@ def test_folders_that_are_exchanged_for_links_lead_root_nowhere(nobodys, sentine
     assert done == 3
     assert untouched(sentinel)
     assert times[0] > 1_000
+
+
+def test_folders_however_deep_are_removed(tmp_path):
+    (tmp_path / "deep").mkdir()
+    place = os.open(tmp_path / "deep", os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("x", dir_fd=place)
+        below = os.open("x", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = below
+    os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+    os.close(place)
+    (tmp_path / "deep" / "link").symlink_to("/etc")
+    above = os.open(tmp_path, os.O_RDONLY)
+    remove_tree("deep", above)
+    os.close(above)
+    assert list(tmp_path.iterdir()) == []
+    assert Path("/etc/passwd").exists()

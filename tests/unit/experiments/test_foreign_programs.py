@@ -136,10 +136,25 @@ def test_files_and_folders_that_it_names_are_refused_as_well(capsys, tmp_path):
         {"faults": "/etc/shadow"},
         {"exec_file": "/etc/shadow"},
         {"out": "/etc/results"},
+        {"host_root": "real"},
     ):
         file = experiment_file(tmp_path, **options)
         os.chown(file, NOBODY, NOBODY)
         assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
+
+
+@pytest.mark.parametrize("command", ["topology", "verify", "predict", "up", "explain"])
+def test_other_commands_read_nothing_that_it_names_either(capsys, tmp_path, command):
+    secret = tmp_path / "secret"
+    secret.write_text("root:secret\n")
+    (tmp_path / "theirs").mkdir()
+    file = tmp_path / "theirs" / "experiment.toml"
+    file.write_text(f'version = 1\nkind = "run"\n[topology]\nname = "graph"\nfrom = "{secret}"\n')
+    os.chown(file, NOBODY, NOBODY)
+    words = ["h1_1", "h2_1"] if command == "explain" else []
+    told = fails(capsys, [command, str(file), *words], 2)
+    assert "--run-programs" in told
+    assert "root:secret" not in told
 
 
 def test_the_lines_that_were_shown_are_those_that_run(tmp_path):

@@ -1,5 +1,6 @@
 """A user's programs: their specification, and runs whose traffic is theirs alone."""
 
+import os
 import time
 from contextlib import nullcontext
 from dataclasses import replace
@@ -240,3 +241,14 @@ def test_replications_name_the_programs_of_each():
     assert [program.output for program in both.programs] == [f"seed-{n}/{RECORD.output}" for n in (4, 5)]
     assert both.hops_as_distances is None
     assert both.offered is None
+
+
+def test_the_last_word_of_a_program_is_read_from_a_regular_file_alone(tmp_path):
+    record = ProgramRecord(
+        host="h1_1", command="x", status=1, started_s=0, ended_s=1, output="1-h1_1.out", errors="1-h1_1.err"
+    )
+    (tmp_path / "1-h1_1.err").write_text("went wrong")
+    assert "went wrong" in failure_text(record, tmp_path, 1.0)
+    (tmp_path / "1-h1_1.err").unlink()
+    os.mkfifo(tmp_path / "1-h1_1.err")
+    assert "status 1" in failure_text(record, tmp_path, 1.0)

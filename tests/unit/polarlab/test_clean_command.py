@@ -19,6 +19,7 @@ FEW = tuple(MarkedProcess(number, f"sleep {number}") for number in range(1, 5))
         ((), False, (), "nothing to remove"),
         ((SLEEP,), False, (), "removed a process of a fabric that had crashed: 4711 sleep 1000"),
         ((SLEEP, MarkedProcess(1, "x" * 900)), True, (), "crashed: 4711 sleep 1000, 1 [...]"),
+        ((MarkedProcess(1, "\x1b[2Jx"),), True, (), "crashed: 1 \\x1b[2Jx"),
         (FEW, True, (), "removed 4 processes of a fabric that had crashed: 1 sleep 1, 2 sleep 2, "),
         ((*FEW, SLEEP, SLEEP), True, (), "4 sleep 4, 2 more"),
         ((), True, (), "removed the files of a fabric that had crashed"),
