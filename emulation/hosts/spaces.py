@@ -165,6 +165,8 @@ class HostSpace:
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
+        # No terminal of the machine's, and no file of a program that is made to crash before it has entered.
+        options = {"stdin": subprocess.DEVNULL, **options, "start_new_session": True, "cwd": "/"}
         try:
             self._open_folder()
             # The program has its number in the host's namespace of processes from the beginning.

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from conftest import POLARLAB, completed, one_line, polarlab
+from terminal import Terminal
 
 from polarlab import Fabric
 
@@ -68,3 +69,12 @@ def test_a_kernel_without_user_namespaces_needs_real_root():
     assert "--host-root real" in one_line(refused.stderr)
     findings = json.loads(completed([*words, "doctor", "--json"]).stdout)
     assert "--host-root real" in json.dumps(findings)
+
+
+def test_no_program_on_a_host_has_the_terminal_of_the_prompt():
+    """It could type lines of the prompt."""
+    with Terminal([POLARLAB, "up", "polarfly", "--q", "2"]) as terminal:
+        terminal.expect("polarlab>")
+        terminal.type("px print('has', h1_1.popen(['test', '-t', '0']).wait() == 0)\n")
+        assert "has False" in terminal.expect(r"has (True|False)\r?\n")
+        terminal.type("exit\n")
