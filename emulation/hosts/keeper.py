@@ -147,6 +147,8 @@ class Keeper:
         child = os.fork()
         if child == 0:
             try:
+                # What a host uses up counts for the owner of its user namespace, who must not be root.
+                _become(self._description.identity)
                 call("unshare", CLONE_NEWUSER)
                 os.write(answering, _READY)
                 os.read(allowed, 1)
@@ -192,15 +194,20 @@ class Keeper:
         os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
 
 
+def _become(identity: Identity) -> None:
+    """Gives up all rights of this process but those of a user."""
+    os.setgroups([])
+    os.setresgid(*[identity.group] * 3)
+    os.setresuid(*[identity.user] * 3)
+
+
 def _may_read(identity: Identity, folder: str) -> bool:
     """Returns whether somebody may read a folder."""
     child = os.fork()
     if child == 0:
         allowed = False
         try:
-            os.setgroups([])
-            os.setresgid(*[identity.group] * 3)
-            os.setresuid(*[identity.user] * 3)
+            _become(identity)
             allowed = os.access(folder, os.R_OK | os.X_OK)
         finally:
             os._exit(0 if allowed else 1)

@@ -1,6 +1,7 @@
 """Hosts apart from the machine: what their root can do at home, and what it cannot do to the machine."""
 
 import contextlib
+import ctypes
 import json
 import os
 import shlex
@@ -117,6 +118,19 @@ def test_a_signal_to_all_processes_of_a_host_reaches_none_of_the_machine(fabric,
     fabric.host("h4_1").run("kill -9 -1")
     assert victim.poll() is None
     assert fabric.host("h4_1").run("ping -c 1 -W 2 h1_1").ok
+
+
+def test_what_a_host_uses_up_is_not_counted_for_root(fabric):
+    """The kernel counts inotify instances for each user."""
+    take = "[ctypes.CDLL(None).inotify_init1(0) for _ in range(5000)]; open('taken', 'w'); time.sleep(60)"
+    program = fabric.host("h5_1").start(f"{PYTHON} -c {shlex.quote('import ctypes, time; ' + take)}")
+    try:
+        eventually(lambda: fabric.host("h5_1").run("rm taken").ok)
+        instance = ctypes.CDLL(None).inotify_init1(0)
+    finally:
+        program.stop()
+    assert instance >= 0
+    os.close(instance)
 
 
 @pytest.mark.parametrize(
