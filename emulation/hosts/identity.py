@@ -43,7 +43,7 @@ class Identity(NamedTuple):
 
 
 def host_root(environment: Mapping[str, str] = os.environ) -> Identity:
-    """Returns who is root on hosts: who called sudo, else a user of their own; never the root of the machine."""
+    """Returns who is root on hosts: who called sudo, else a user of their own; never the machine's."""
     user, group = (_number(environment.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
     return Identity(_NOBODY_ELSE if user is None else user, (user and group) or _NOBODY_ELSE)
 
