@@ -276,6 +276,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         """Returns the id of a process in each host's network namespace, by host name."""
         return {host.name: host.pid for host in self.hosts}
 
+    def first_processes(self) -> dict[str, int]:
+        """Returns the ids of the first processes of hosts that have one, by host name."""
+        return {host.name: host.space.pid for host in self.hosts if host.space}
+
     def _machine_names(self) -> dict[str, str]:
         """Returns host -> name of its machine."""
         hosts = hosts_of(self.settings.topology, self.settings.concentration)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# Root of hosts: of its own there and nobody on the machine, or the machine's.
+# Root of hosts: of its own there and another user on the machine, or the machine's.
 OWN_ROOT, REAL_ROOT = "own", "real"
 HOST_ROOTS = (OWN_ROOT, REAL_ROOT)
 # The ids of a host, of which 0 is its root.
@@ -15,7 +15,9 @@ IDS = 1 << 16
 # directory services, and below 2^31. So many hosts have numbers of their own; further ones share them.
 FIRST_NUMBER = 0x7800_0000
 _RANGES = (0x8000_0000 - FIRST_NUMBER) // IDS
-_NOBODY = 65534
+# The number of root on hosts without sudo, which no other id of a host has. The machine's `nobody` will not
+# do: services of the machine run as that user, and could end all programs on hosts.
+_NOBODY_ELSE = FIRST_NUMBER
 _HIGHEST = FIRST_NUMBER - 1
 
 
@@ -35,11 +37,15 @@ class Identity(NamedTuple):
         user, group = (f"0 {own} 1\n1 {first + 1} {IDS - 1}\n" for own in self)
         return user, group
 
+    def has(self, user: int) -> bool:
+        """Returns whether a user of the machine is one of those of hosts."""
+        return user == self.user or user >= FIRST_NUMBER
+
 
 def host_root(environment: Mapping[str, str] = os.environ) -> Identity:
-    """Returns who is root on hosts: the user who called sudo, else nobody; never the machine's root."""
+    """Returns who is root on hosts: who called sudo, else a user of their own; never the machine's."""
     user, group = (_number(environment.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
-    return Identity(_NOBODY, _NOBODY) if user is None else Identity(user, group or _NOBODY)
+    return Identity(_NOBODY_ELSE if user is None else user, (user and group) or _NOBODY_ELSE)
 
 
 def _number(text: str) -> int | None:

@@ -20,7 +20,7 @@ from emulation.hosts.file_system import HOME
 from emulation.hosts.identity import Identity, host_root
 from emulation.hosts.keeper import FAILED, Description
 from emulation.hosts.terminal import Terminal, open_terminal
-from emulation.hosts.working_folder import make_working_folder, remove_empty_folders
+from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
 from emulation.kernel.namespaces import MOUNTS, PROCESSES, in_namespaces
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
 from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
@@ -48,6 +48,7 @@ class HostSpaces:
         self._temporary = run_dir / "work"  # for working folders that are not kept
         self._temporary.mkdir()
         self._kept: Path | None = None
+        self._written: set[tuple[Path, str]] = set()  # folders of results, and hosts whose folders they have
         self._spaces: dict[str, HostSpace] = {}
         folder = run_dir / "root"
         folder.mkdir()
@@ -116,13 +117,16 @@ class HostSpaces:
         """
         results = self._kept or self._temporary
         try:
-            return make_working_folder(results, (FOLDER, name), self.identity)
+            folder = make_working_folder(results, (FOLDER, name), self.identity)
         except OSError as error:
             place = results / FOLDER / name
             raise CommandError(f"the working folder {place} cannot be used ({error.strerror})") from error
+        if self._kept:
+            self._written.add((results, name))
+        return folder
 
     def close(self) -> None:
-        """Ends all programs of all hosts, and removes empty working folders; can be called again."""
+        """Ends all programs of all hosts, and tidies working folders up; can be called again."""
         self.keep_in(None)
         assert self._process.stdin
         assert self._process.stdout
@@ -134,6 +138,9 @@ class HostSpaces:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
+        while self._written:
+            results, name = self._written.pop()
+            clear_rights(results, (FOLDER, name), self.identity)
 
 
 class HostSpace:

@@ -10,7 +10,7 @@ from experiments.results.parts.programs import TrafficOutcome
 
 @dataclass(frozen=True)
 class ProcessEnded(Event):
-    """A process of the fabric ended by itself: the controller, or a program of a switch."""
+    """A process of the fabric ended by itself: of the controller, of a switch, or the first one of a host."""
 
     process: str
     remedy: str = ""

@@ -14,6 +14,7 @@ from experiments.live_fabric import LiveFabric
 
 _LOOK_EVERY_S = 0.1
 _CONTROLLER = "the controller"
+_HOST_REMEDY = "all that ran there has ended with it, and the host is back in the next fabric"
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,17 @@ class Watch:
         self._fabric, self._notify, self._busy = fabric, notify, busy
         self._known: set[str] = set()
         self._programs: dict[tuple[str, int], Program] = {}  # by node and number there
+        self._first: dict[int, str] = {}  # open file of a host's first process -> what it is
+        self._ends = select.epoll()  # of these: one call for all hosts
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Watch:
+        for name, pid in self._fabric.network.first_processes().items():
+            with contextlib.suppress(ProcessLookupError):  # the keeper of hosts was killed, and they with it
+                handle = os.pidfd_open(pid)
+                self._first[handle] = f"the first process of {name}"
+                self._ends.register(handle, select.EPOLLIN)
         self._thread.start()
         return self
 
@@ -59,6 +67,9 @@ class Watch:
         self._thread.join()
         for program in self._programs.values():
             os.close(program.handle)
+        self._ends.close()
+        while self._first:
+            os.close(self._first.popitem()[0])
 
     def add_program(self, node: str, command: str, pid: int) -> None:
         """Adds a program that a node runs in the background; one that has ended already is told as well."""
@@ -88,6 +99,9 @@ class Watch:
         for process in sorted(ended - self._known):
             self._notify(ProcessEnded(process, _remedy(process)))
         self._known = ended
+        for handle, _ in self._ends.poll(0):
+            self._ends.unregister(handle)
+            self._notify(ProcessEnded(self._first[handle], _HOST_REMEDY))
         for program in [program for program in list(self._programs.values()) if program.ended]:
             del self._programs[program.node, program.pid]
             os.close(program.handle)

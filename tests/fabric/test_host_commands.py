@@ -4,9 +4,11 @@ import json
 import os
 import shlex
 import socket
+import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
 from conftest import POLARLAB, completed, one_line, polarlab
 from terminal import Terminal
 
@@ -16,18 +18,40 @@ ATTACKS = Path(__file__).with_name("host_attacks.py")
 UP = ("up", "polarfly", "--q", "2")
 
 
-def test_the_caller_of_sudo_is_root_on_hosts_and_owns_what_programs_write(tmp_path, monkeypatch):
+@pytest.fixture
+def open_path():
+    """A folder that all users of the machine may read."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
+def run_by_others(program):
+    """Returns what a program says that another user of the machine runs."""
+    others = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    run = ("sh", "-c", '"$0"', str(program))  # setpriv itself would start it with root's rights
+    return subprocess.run([*others, *run], capture_output=True, text=True, check=False).stdout
+
+
+def test_the_caller_of_sudo_is_root_on_hosts_and_owns_what_programs_write(open_path, monkeypatch):
     monkeypatch.setenv("SUDO_UID", "12345")
     monkeypatch.setenv("SUDO_GID", "12346")
-    out = tmp_path / "session"
+    out = open_path / "session"
+    program = out / "hosts" / "h1_1" / "id"
     with tempfile.TemporaryDirectory() as beside, monkeypatch.context() as patch:
         Path(beside, "mine").write_text("the caller's")
         os.chown(beside, 12345, 12346)
         patch.chdir(beside)
         with Fabric("polarfly", q=2, out=out) as fabric:
             fabric.host("h1_1").run("cat /proc/self/uid_map /proc/self/gid_map > maps")
+            fabric.host("h1_1").run("cp /usr/bin/id id; chmod 6755 id")
+            assert run_by_others(program) == ""  # while the fabric is up
             assert fabric.host("h2_1").run("cat $POLARLAB_CALLER_DIR/mine").output == "the caller's"
     assert [entry.name for entry in (out / "hosts").iterdir()] == ["h1_1"]  # no other has files
+    (out / "hosts").chmod(0o755)  # as its owner may
+    said = run_by_others(program)
+    assert "65534" in said
+    assert "12345" not in said
     maps = out / "hosts" / "h1_1" / "maps"
     assert (maps.stat().st_uid, maps.stat().st_gid) == (12345, 12346)
     numbers = [line.split() for line in maps.read_text().splitlines()]

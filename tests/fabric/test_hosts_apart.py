@@ -16,6 +16,7 @@ import pytest
 from conftest import completed, eventually
 
 from emulation.hosts.identity import host_root
+from experiments.events.session import ProcessEnded
 from polarlab import Fabric
 
 PYTHON = "/usr/bin/python3"
@@ -61,12 +62,18 @@ def victim():
 
 
 @pytest.fixture(scope="module")
-def fabric(listening, victim):
+def told():
+    """The events of the fabric so far."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def fabric(listening, victim, told):
     """ER_2, up after the sockets of the machine were there."""
     del listening, victim
     os.environ["POLARLAB_TEST_SECRET"] = "told"
     try:
-        with Fabric("polarfly", q=2) as up:
+        with Fabric("polarfly", q=2, progress=told.append) as up:
             yield up
     finally:
         del os.environ["POLARLAB_TEST_SECRET"]
@@ -169,8 +176,10 @@ def test_hosts_see_neither_files_nor_processes_of_one_another(fabric):
     beside.stop()
 
 
-def test_a_host_whose_first_process_is_killed_is_named_and_the_others_stay(fabric):
+def test_a_host_whose_first_process_is_killed_is_named_and_the_others_stay(fabric, told):
     live = fabric.session.fabric
     os.kill(live.network["h7_1"].pid, signal.SIGKILL)
     eventually(lambda: "the first process of h7_1" in live.ended_processes())
+    eventually(lambda: [event.process for event in told if isinstance(event, ProcessEnded)])
+    assert ["h7_1" in event.process for event in told if isinstance(event, ProcessEnded)] == [True]
     assert fabric.host("h6_1").run("ping -c 1 -W 2 h1_1").ok

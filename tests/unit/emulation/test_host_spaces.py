@@ -8,9 +8,9 @@ import pytest
 
 from emulation.hosts.identity import FIRST_NUMBER, IDS, Identity, host_root
 from emulation.hosts.keeper import Description
-from emulation.hosts.working_folder import make_working_folder
+from emulation.hosts.working_folder import clear_rights, make_working_folder
 
-NOBODY = 65534
+NOBODY_ELSE = FIRST_NUMBER
 OWNER = Identity(12345, 12346)
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
 
@@ -19,23 +19,23 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folde
     ("user", "group", "root"),
     [
         ("1000", "1001", (1000, 1001)),
-        ("1000", "0", (1000, NOBODY)),
-        ("1000", "", (1000, NOBODY)),
-        ("0", "0", (NOBODY, NOBODY)),  # root called sudo
-        ("", "1001", (NOBODY, NOBODY)),
-        ("-1", "1001", (NOBODY, NOBODY)),
-        ("1000 0", "1001", (NOBODY, NOBODY)),
-        ("٣", "1001", (NOBODY, NOBODY)),
-        (str(FIRST_NUMBER), "1001", (NOBODY, NOBODY)),  # another host's
-        (str(2**32), "1001", (NOBODY, NOBODY)),
+        ("1000", "0", (1000, NOBODY_ELSE)),
+        ("1000", "", (1000, NOBODY_ELSE)),
+        ("0", "0", (NOBODY_ELSE, NOBODY_ELSE)),  # root called sudo
+        ("", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
+        ("-1", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
+        ("1000 0", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
+        ("٣", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
+        (str(FIRST_NUMBER), "1001", (NOBODY_ELSE, NOBODY_ELSE)),  # another host's
+        (str(2**32), "1001", (NOBODY_ELSE, NOBODY_ELSE)),
     ],
 )
 def test_the_root_of_hosts_is_never_the_machines(user, group, root):
     assert host_root({"SUDO_UID": user, "SUDO_GID": group}) == root
 
 
-def test_without_sudo_it_is_nobody():
-    assert host_root({}) == (NOBODY, NOBODY)
+def test_without_sudo_it_is_nobody_else():
+    assert host_root({}) == (NOBODY_ELSE, NOBODY_ELSE)
 
 
 def test_all_other_numbers_of_2048_hosts_are_nobody_elses():
@@ -47,7 +47,8 @@ def test_all_other_numbers_of_2048_hosts_are_nobody_elses():
             assert (others[0], others[2]) == (1, IDS - 1)
         owned.append(range(others[1], others[1] + others[2]))
     assert all(before.stop <= after.start for before, after in pairwise(owned))
-    assert owned[0].start > 2_000_200_000  # of directory services
+    assert owned[0].start > NOBODY_ELSE
+    assert NOBODY_ELSE > 2_000_200_000  # of directory services
     assert owned[-1].stop <= 2**31
     assert OWNER.maps(2048) == OWNER.maps(0)
 
@@ -65,6 +66,39 @@ def test_a_working_folder_is_the_hosts_own_and_is_found_again(tmp_path):
     status = (tmp_path / "hosts" / "h1_1").stat()
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (*OWNER, 0o755)
     assert (tmp_path / "hosts").stat().st_uid == 0
+
+
+@needs_root
+def test_only_the_owner_of_results_gets_to_working_folders(tmp_path):
+    (tmp_path / "hosts").mkdir(mode=0o755)
+    os.close(make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER))
+    assert stat.S_IMODE((tmp_path / "hosts").stat().st_mode) == 0o700
+
+
+@needs_root
+def test_files_of_programs_lose_the_rights_of_their_owner(tmp_path):
+    """In folders as programs leave them; files of others, and what links lead to, stay as they are."""
+    os.close(make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER))
+    home, aside = tmp_path / "hosts" / "h1_1", tmp_path / "aside"
+    deep = home.joinpath(*["deep"] * 200)
+    deep.mkdir(parents=True)
+    (home / "closed").mkdir()
+    files = [home / "file", home / "closed" / "group", home / "closed" / "other"]
+    numbers = (OWNER.user, OWNER.user, FIRST_NUMBER + 33)
+    for path, number in [*zip(files, numbers, strict=True), (aside, OWNER.user), (home / "roots", 0)]:
+        path.touch()
+        os.chown(path, number, OWNER.group)
+        path.chmod(0o6755)
+    (home / "link").symlink_to(aside)
+    os.setxattr(files[0], "security.capability", bytes.fromhex("0100000200040000000000000000000000000000"))
+    for folder in (home / "closed", *(path for path in (deep, *deep.parents) if home in path.parents)):
+        os.chown(folder, *OWNER)
+    (home / "closed").chmod(0)
+    clear_rights(tmp_path, ("hosts", "h1_1"), OWNER)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o755] * 3
+    assert os.listxattr(files[0]) == []
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (aside, home / "roots")] == [0o6755] * 2
+    assert any(stat.S_IMODE(path.stat().st_mode) == 0o700 for path in deep.parents if home in path.parents)
 
 
 @needs_root
