@@ -102,3 +102,4 @@ def test_no_program_on_a_host_has_the_terminal_of_the_prompt():
         terminal.type("px print('has', h1_1.popen(['test', '-t', '0']).wait() == 0)\n")
         assert "has False" in terminal.expect(r"has (True|False)\r?\n")
         terminal.type("exit\n")
+        assert terminal.status() == 0
