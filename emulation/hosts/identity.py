@@ -15,8 +15,10 @@ IDS = 1 << 16
 # directory services, and below 2^31. So many hosts have numbers of their own; further ones share them.
 FIRST_NUMBER = 0x7800_0000
 _RANGES = (0x8000_0000 - FIRST_NUMBER) // IDS
-_NOBODY = 65534
-_HIGHEST = FIRST_NUMBER - 1
+NOBODY = 65534
+# User and group of the live page's process: theirs alone, as many processes are nobody's.
+PAGE_NUMBER = FIRST_NUMBER - 1
+_HIGHEST = PAGE_NUMBER - 1
 
 
 class Identity(NamedTuple):
@@ -39,7 +41,7 @@ class Identity(NamedTuple):
 def host_root(environment: Mapping[str, str] = os.environ) -> Identity:
     """Returns who is root on hosts: the user who called sudo, else nobody; never the machine's root."""
     user, group = (_number(environment.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
-    return Identity(_NOBODY, _NOBODY) if user is None else Identity(user, group or _NOBODY)
+    return Identity(NOBODY, NOBODY) if user is None else Identity(user, group or NOBODY)
 
 
 def _number(text: str) -> int | None:
