@@ -9,7 +9,9 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
+from typing import IO
 
+from topology.files.libraries import temporary_folder
 from topology.files.shown import shown
 
 _PREFIX, _SUFFIX = "polarlab-error-", ".log"
@@ -23,11 +25,21 @@ def write_log(error: BaseException) -> Path:
 
 def write_text(text: str) -> Path:
     """Writes a text to a new log and returns its path."""
-    with tempfile.NamedTemporaryFile(
-        "w", prefix=_PREFIX, suffix=_SUFFIX, delete=False, errors="backslashreplace"
-    ) as log:
+    with new_log() as log:
         log.write(text)
     return Path(log.name)
+
+
+def new_log() -> IO[str]:
+    """Returns a new log, open, which has a name."""
+    return tempfile.NamedTemporaryFile(
+        "w",
+        prefix=_PREFIX,
+        suffix=_SUFFIX,
+        dir=temporary_folder(),
+        delete=False,
+        errors="backslashreplace",
+    )
 
 
 def escaped(text: str) -> str:
@@ -38,7 +50,7 @@ def escaped(text: str) -> str:
 def remove_old_logs() -> list[Path]:
     """Removes this user's logs that are older than an hour, and returns their paths."""
     removed = []
-    for path in sorted(Path(tempfile.gettempdir()).glob(f"{_PREFIX}*{_SUFFIX}")):
+    for path in sorted(temporary_folder().glob(f"{_PREFIX}*{_SUFFIX}")):
         with contextlib.suppress(OSError):  # another user's, or gone
             status = path.lstat()
             ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()

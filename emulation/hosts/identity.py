@@ -18,7 +18,10 @@ _RANGES = (0x8000_0000 - FIRST_NUMBER) // IDS
 # The number of root on hosts without sudo, which no other id of a host has. The machine's `nobody` will not
 # do: services of the machine run as that user, and could end all programs on hosts.
 _NOBODY_ELSE = FIRST_NUMBER
-_HIGHEST = FIRST_NUMBER - 1
+NOBODY = 65534
+# User and group of the live page's process: theirs alone, as many processes are nobody's.
+PAGE_NUMBER = FIRST_NUMBER - 1
+_HIGHEST = PAGE_NUMBER - 1
 
 
 class Identity(NamedTuple):

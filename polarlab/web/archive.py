@@ -13,6 +13,8 @@ from pathlib import Path
 
 from topology.errors import ParameterError, UsageError
 
+_MOST_DEPTH = 64  # of folders in folders, each of which is open meanwhile
+_PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO would keep it waiting
 MOST_ARCHIVE_BYTES = 32 << 20  # of the files, before they are compressed; a message of the channel has 64 MiB
 
 
@@ -64,27 +66,43 @@ def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, byt
     """Yields place, time and content of each file of a folder, in order."""
     gone = UsageError(f"{path} was moved or replaced since it was measured")
     try:
-        top = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        top = os.open(path, _PASS | os.O_DIRECTORY)
     except OSError:
         raise gone from None
     try:
         if not os.path.samestat(os.fstat(top), before):
             raise gone
-        for root, folders, names, folder in os.fwalk(".", dir_fd=top, follow_symlinks=False):
-            folders.sort()
-            for name in sorted(names):
-                with suppress(OSError):  # deleted meanwhile, or a symbolic link
-                    read = _read(name, folder)
-                    if read:
-                        yield os.path.normpath(f"{root}/{name}"), *read
+        yield from _files_of(top, "", _MOST_DEPTH)
     finally:
         os.close(top)
 
 
+def _files_of(folder: int, place: str, depth: int) -> Iterator[tuple[str, float, bytes]]:
+    """Yields place, time and content of each file of an open folder, then those of its folders.
+
+    Whatever is listed as a file or a folder may be something else when it is opened.
+    """
+    if not depth:
+        raise UsageError(f"results must be at most {_MOST_DEPTH} folders deep; copy them instead")
+    with os.scandir(folder) as listed:
+        entries = sorted((entry.is_dir(follow_symlinks=False), entry.name) for entry in listed)
+    for is_folder, name in entries:
+        with suppress(OSError):  # deleted or replaced meanwhile, or a symbolic link
+            if not is_folder:
+                read = _read(name, folder)
+                if read:
+                    yield f"{place}{name}", *read
+                continue
+            inner = os.open(name, _PASS | os.O_DIRECTORY, dir_fd=folder)
+            try:
+                yield from _files_of(inner, f"{place}{name}/", depth - 1)
+            finally:
+                os.close(inner)
+
+
 def _read(name: str, folder: int) -> tuple[float, bytes] | None:
     """Returns time and content of a file in an open folder, at most a byte more than an archive may have."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with open(name, "rb", opener=lambda path, _: os.open(path, flags, dir_fd=folder)) as file:
+    with open(name, "rb", opener=lambda path, _: os.open(path, _PASS, dir_fd=folder)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             return None

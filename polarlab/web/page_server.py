@@ -62,6 +62,8 @@ class PageServer:
             MachineError: the port is taken.
         """
         self._address, self._notify = address, notify
+        # Open for the page's life: if it were closed with a web process, somebody else could listen until the
+        # next one is started, and pages that connect again would give them their cookie.
         self._listener = address.listen()
         self.port: int = self._listener.getsockname()[1]
         self.url = address.url(self.port)
@@ -78,7 +80,11 @@ class PageServer:
         self.timeline = Timeline(self._tell_entry)
 
     def __enter__(self) -> PageServer:
-        self._web = self._started(self._listener)
+        try:
+            self._web = self._started()
+        except BaseException:
+            self._listener.close()
+            raise
         inboxes = (self._changes, self._looks)
         self._threads = [threading.Thread(target=self._act, args=(one,), daemon=True) for one in inboxes]
         for thread in self._threads:
@@ -96,9 +102,10 @@ class PageServer:
             # A request that never ends must not keep the fabric up.
             thread.join(max(0.0, deadline_s - time.monotonic()))
         self._web.end()
+        self._listener.close()
 
-    def _started(self, listener: socket.socket) -> WebProcess:
-        """Returns a web process that serves at a listening socket."""
+    def _started(self) -> WebProcess:
+        """Returns a web process that serves at the listening socket."""
         address = self._address
         files = [str(path.resolve()) if path else None for path in (address.certificate, address.key)]
         settings = {
@@ -109,7 +116,7 @@ class PageServer:
             "version": metadata.version("polarlab"),
         }
         return WebProcess(
-            listener,
+            self._listener,
             settings,
             self._take,
             lambda reason: self._notify(PageEnded(reason)),
@@ -120,14 +127,18 @@ class PageServer:
         """Starts the web process again if it has ended, at the same address, and returns that.
 
         Raises:
-            MachineError: the port is taken, or the process does not start.
+            MachineError: the process does not start, or had given the port up and it is taken.
         """
         with self._starting:
             if self._web.running:
                 return self.url
             self._web.end()
             self._watchers = 0
-            web = self._started(replace(self._address, port=self.port).listen())
+            if not self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                # The process was taken over, and has shut it down.
+                with self._listener:
+                    self._listener = replace(self._address, port=self.port).listen()
+            web = self._started()
 
             def begin() -> None:
                 self._web = web

@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
+from emulation.kernel.namespaces import first_of_its_own
 from experiments.observation.model import FabricState
-from polarlab.error_log import escaped, write_text
+from polarlab.error_log import escaped, new_log, write_text
 from polarlab.web.channel import MOST_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
 from topology.errors import MachineError
 from traffic.engine.child_process import start_python
@@ -48,7 +49,7 @@ class WebProcess:
         """Starts the process, and returns when it serves.
 
         Args:
-            listener: a socket that listens, which is closed here.
+            listener: a socket that listens.
             settings: settings of the process.
             heard: takes its messages, in a thread.
             ended: called in that thread when the process has ended; with the reason if it was killed for a
@@ -68,8 +69,10 @@ class WebProcess:
         fds = (listener.fileno(), theirs.fileno())
         # It has no mark of a fabric's processes: the fabric to come would take it for a leftover.
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
-        with theirs, listener:
-            self._process = start_python([*_SERVICE, *map(str, fds)], environment, pass_fds=fds)
+        with theirs:
+            self._process = _apart(
+                lambda: start_python([*_SERVICE, *map(str, fds)], environment, pass_fds=fds)
+            )
         self._begin(settings)
         tasks = (self._send, self._receive, self._listen)
         self._threads = [threading.Thread(target=one, daemon=True) for one in tasks]
@@ -194,15 +197,25 @@ class WebProcess:
     def _listen(self) -> None:
         """Logs the beginning of what the process writes to its standard error, and discards the rest."""
         assert self._process.stderr
-        log, room = None, _MOST_SAID_BYTES
-        with contextlib.suppress(OSError):  # there is no room for a log
+        room = _MOST_SAID_BYTES
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # there is no room for a log
+            log: IO[str] | None = None
             while said := os.read(self._process.stderr.fileno(), 4096):
                 text = escaped(said[:room].decode(errors="backslashreplace"))
                 room = max(0, room - len(said))
-                if text and log is None:
-                    log = write_text(text)
-                    if not self._ending:
-                        self._said(log)
-                elif text and log:
-                    with log.open("a") as more:
-                        more.write(text)
+                if not text:
+                    continue
+                first = log is None
+                log = log or opened.enter_context(new_log())
+                log.write(text)
+                log.flush()
+                if first and not self._ending:
+                    self._said(Path(log.name))
+
+
+def _apart(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """Returns a process that is started; root's sees no other processes, where the kernel allows that."""
+    if os.geteuid() == 0:
+        with contextlib.suppress(OSError):  # some containers forbid it
+            return first_of_its_own(start)
+    return start()

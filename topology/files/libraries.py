@@ -23,6 +23,8 @@ from pathlib import Path
 from topology.files.rights import ROOT
 
 _CLONE_FS = 0x200
+# Folders of root's in place of one that is not; at least the last is.
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/"))  # noqa: S108
 _libc = ctypes.CDLL(None, use_errno=True)
 _command: list[bool] = []
 
@@ -78,9 +80,17 @@ def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
         real = Path(os.path.realpath(folder))
         if _is_roots(real):
             return real
-    fresh = Path(tempfile.mkdtemp(prefix=f"polarlab-{purpose}-"))
+    fresh = Path(tempfile.mkdtemp(prefix=f"polarlab-{purpose}-", dir=temporary_folder()))
     atexit.register(shutil.rmtree, fresh, ignore_errors=True)
     return fresh
+
+
+def temporary_folder() -> Path:
+    """Returns the folder of temporary files; for root, one in which nobody else can replace those of root."""
+    given = Path(tempfile.gettempdir())
+    if os.geteuid() != ROOT:
+        return given
+    return next(one for one in (given, *_TEMPORARY) if _is_roots(Path(os.path.realpath(one)), sticky=True))
 
 
 def homes() -> tuple[Path, ...]:
@@ -93,8 +103,13 @@ def homes() -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _is_roots(path: Path) -> bool:
-    """Returns whether only root can change a folder, or what would be made at its place."""
+def _is_roots(path: Path, *, sticky: bool = False) -> bool:
+    """Returns whether only root can change a folder, or what would be made at its place.
+
+    Args:
+        path: the folder, without symbolic links on the way.
+        sticky: whether others may make entries of their own in it.
+    """
     below_exists = True
     for folder in (path, *path.parents):
         status = None
@@ -107,7 +122,7 @@ def _is_roots(path: Path) -> bool:
             return False
         shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
         # In a sticky folder, as /tmp, others can make new entries but cannot replace those of root.
-        kept = status.st_mode & stat.S_ISVTX and below_exists and folder != path
+        kept = status.st_mode & stat.S_ISVTX and below_exists and (sticky or folder != path)
         if shared and not kept:
             return False
         below_exists = True

@@ -12,15 +12,16 @@ import os
 import resource
 import tempfile
 
-_NOBODY = 65_534
-_NO_NEW_PRIVILEGES = 38  # of prctl
+from emulation.hosts.identity import NOBODY, PAGE_NUMBER
+
+_DUMPABLE, _NO_NEW_PRIVILEGES = 4, 38  # of prctl
 _NEW_NETWORK, _NEW_IPC = 0x40000000, 0x08000000  # of unshare
 _MOST_FILES = 512
 _MOST_DATA_BYTES = 2 << 30
 
 
 def give_rights_up() -> None:
-    """Makes root's process nobody's for good, without files and network; limits that of any other user."""
+    """Makes root's process one of a user of its own, without files and network; limits that of others."""
     libc = ctypes.CDLL(None)
     os.chdir("/")
     root = os.geteuid() == 0
@@ -30,14 +31,26 @@ def give_rights_up() -> None:
         with contextlib.suppress(OSError):
             _leave_the_files()
         os.setgroups([])
-        os.setgid(_NOBODY)
-        os.setuid(_NOBODY)
+        _become_nobody_else()
+    # Processes of the same user could read its memory, or take its connections.
+    libc.prctl(_DUMPABLE, 0, 0, 0, 0)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_NOFILE, _MOST_FILES)
     _limit(resource.RLIMIT_DATA, _MOST_DATA_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
+
+
+def _become_nobody_else() -> None:
+    """Takes a number that no other process has: one of the same user can be signalled, and traced."""
+    number = PAGE_NUMBER
+    try:
+        os.setgid(number)
+    except OSError:  # a container that has fewer numbers
+        number = NOBODY
+        os.setgid(number)
+    os.setuid(number)
 
 
 def _leave_the_files() -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from emulation.hosts.identity import FIRST_NUMBER, IDS, Identity, host_root
+from emulation.hosts.identity import FIRST_NUMBER, IDS, PAGE_NUMBER, Identity, host_root
 from emulation.hosts.keeper import Description
 from emulation.hosts.working_folder import clear_rights, make_working_folder
 
@@ -27,6 +27,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folde
         ("1000 0", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
         ("٣", "1001", (NOBODY_ELSE, NOBODY_ELSE)),
         (str(FIRST_NUMBER), "1001", (NOBODY_ELSE, NOBODY_ELSE)),  # another host's
+        (str(PAGE_NUMBER), "1001", (NOBODY_ELSE, NOBODY_ELSE)),
         (str(2**32), "1001", (NOBODY_ELSE, NOBODY_ELSE)),
     ],
 )

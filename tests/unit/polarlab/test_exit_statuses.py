@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 import result_folders
 from command_line import fails
+from foreign_folders import AS_ROOT
 
 import polarlab
 from polarlab.cli import main as entry
@@ -101,6 +102,14 @@ def test_old_logs_of_internal_errors_are_removed_and_recent_ones_are_kept(tmp_pa
         os.utime(path, (0, 0))
     assert remove_old_logs() == [old]
     assert {path.name for path in tmp_path.iterdir()} == {recent.name, "notes.log"}
+
+
+@AS_ROOT
+def test_root_writes_no_log_where_another_user_can_replace_it(nobodys, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(nobodys))
+    log = write_log(ValueError("x"))
+    assert log.parent != nobodys
+    log.unlink()
 
 
 @pytest.mark.parametrize(("negative", "status"), [(None, 0), ("7 probes were lost", 1)])

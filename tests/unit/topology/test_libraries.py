@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def test_root_keeps_machine_code_and_fonts_in_no_folder_of_another_user(nobodys)
 
 
 @AS_ROOT
-def test_root_trusts_a_folder_that_nobody_else_can_change(public, nobodys):
+def test_root_trusts_a_folder_that_nobody_else_can_change(public, nobodys, monkeypatch):
     own = public / "own"
     own.mkdir(mode=0o700)
     shared = public / "shared"
@@ -71,6 +72,8 @@ def test_root_trusts_a_folder_that_nobody_else_can_change(public, nobodys):
     assert trusted_folder([own / "new"], "x") == own / "new"
     # In /tmp, somebody else could make the folder first.
     assert trusted_folder([public.parent / "polarlab-not-there", own], "x") == own
+    monkeypatch.setattr(tempfile, "tempdir", str(nobodys))  # TMPDIR of a user who calls sudo
     fresh = trusted_folder([nobodys], "x")
+    assert fresh.parent != nobodys
     assert fresh.stat().st_uid == 0
     assert fresh.stat().st_mode & 0o777 == 0o700

@@ -1,10 +1,13 @@
 """Folders of results that the page offers: nothing of them leads elsewhere."""
 
+import contextlib
 import io
 import os
+import signal
 import zipfile
 
 import pytest
+from foreign_folders import AS_ROOT, exchanging, give_all
 
 from polarlab.web import archive
 from polarlab.web.archive import Results
@@ -57,6 +60,46 @@ def test_what_is_no_file_of_its_own_is_left_out(results, folder, tmp_path):
     (folder / "gone").symlink_to("nowhere")
     os.mkfifo(folder / "fifo")
     assert files_of(results) == KEPT
+
+
+@AS_ROOT
+def test_folders_that_are_exchanged_for_pipes_hold_nothing_up(public):
+    run = public / "run"
+    (run / "a").mkdir(parents=True)
+    (run / "a" / "file").write_text("theirs")
+    os.mkfifo(run / "b")
+    give_all(run)
+    measured = Results()
+    measured.add(run)
+    with exchanging(run / "a", run / "b") as times, no_longer_than(20):
+        found = [set(files_of(measured)) for _ in range(200)]
+    assert times[0] > 1_000
+    assert {"run/a/file"} in found
+
+
+@contextlib.contextmanager
+def no_longer_than(seconds):
+    """Interrupts a block that waits for ever."""
+    before = signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(*_signal):
+    pytest.fail("it waits")
+
+
+def test_a_folder_of_endless_folders_is_refused(results, folder):
+    inner = folder
+    for _ in range(70):
+        inner /= "x"
+        inner.mkdir()
+    with pytest.raises(UsageError, match="at most"):
+        results.archive("run")
 
 
 @pytest.mark.parametrize("where", ["link", "other", "above"])

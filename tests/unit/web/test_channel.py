@@ -121,6 +121,23 @@ def test_the_process_has_nothing_of_the_terminal_and_its_words_are_no_escapes(wa
 
 
 @needs_root
+def test_a_log_that_is_exchanged_for_a_link_leads_nowhere(watched, tmp_path):
+    _, process, events = watched
+    victim = tmp_path / "victim"
+    victim.write_text("root's")
+    with stolen_fd(process, 2) as stderr:
+        os.write(stderr, b"first\n")
+        until(lambda: any(isinstance(event, PageTrouble) for event in events))
+        [log] = [event.log for event in events if isinstance(event, PageTrouble)]
+        moved = log.rename(tmp_path / "moved")
+        log.symlink_to(victim)
+        os.write(stderr, b"more\n")
+        until(lambda: "more" in moved.read_text() + victim.read_text())
+    log.unlink()
+    assert victim.read_text() == "root's"
+
+
+@needs_root
 def test_the_process_finds_no_files_no_network_and_starts_nothing(watched):
     _, process, _ = watched
     assert os.listdir(f"/proc/{process.pid}/root/") == []

@@ -6,6 +6,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -13,10 +14,12 @@ from urllib.parse import urlsplit
 
 import pytest
 from browser import browser, needs_browser
+from foreign_folders import AS_ROOT, NOBODY
 from made_up import made_up_recording
-from taken_over import web_processes
+from taken_over import stolen_fd, web_processes
 
 import polarlab
+from emulation.hosts.identity import PAGE_NUMBER
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress, parse_address
 from polarlab.web.events import PageEnded, PageReady
@@ -92,14 +95,42 @@ def test_actions_on_finished_results_are_refused(client):
     assert "replayed" in json.loads(body)["error"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root's processes become nobody's")
+@AS_ROOT
 def test_the_web_process_has_no_rights(replay):
     [process] = web_processes()
-    assert process.uids().real == process.uids().effective == process.uids().saved == 65534
-    assert process.gids().real == 65534
+    assert process.uids().real == process.uids().effective == process.uids().saved == PAGE_NUMBER
+    assert process.gids().real == PAGE_NUMBER
     status = Path(f"/proc/{process.pid}/status").read_text()
     assert "NoNewPrivs:\t1" in status
     assert "CapEff:\t0000000000000000" in status
+    assert f"NSpid:\t{process.pid}\t1\n" in status  # it has no numbers for other processes
+
+
+GIVEN_UP = """
+import os, sys
+from polarlab.web.service.rights import give_rights_up
+give_rights_up()
+os.kill(int(sys.argv[1]), 0)
+"""
+
+
+@AS_ROOT
+def test_nobodys_processes_and_the_page_s_are_apart(replay):
+    """Processes of one user can signal one another, and take one another's memory and open files."""
+    [process] = web_processes()
+    nobodys = ["setpriv", f"--reuid={NOBODY.pw_uid}", f"--regid={NOBODY.pw_gid}", "--clear-groups"]
+    attack = subprocess.run(
+        [*nobodys, "kill", "-0", str(process.pid)], capture_output=True, text=True, check=False
+    )
+    assert "not permitted" in attack.stderr
+    with subprocess.Popen([*nobodys, "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as theirs:
+        theirs.stdin.write(b"x")
+        theirs.stdin.flush()
+        assert theirs.stdout.read(1) == b"x"  # it is nobody's by now
+        words = [sys.executable, "-c", GIVEN_UP, str(theirs.pid)]
+        attack = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert "PermissionError" in attack.stderr
+        theirs.stdin.close()
 
 
 def test_a_port_that_is_taken_is_one_line_before_anything_starts(replay):
@@ -141,6 +172,35 @@ def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client)
         assert ask("GET", "/api/state")[0] == 503  # no fabric is up
     assert [type(event) for event in events] == [PageReady, PageEnded, PageReady]
     assert "goes on without it" in str(events[1])
+
+
+def test_nobody_can_take_the_port_while_no_web_process_runs(replay):
+    before = {process.pid for process in web_processes()}
+    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+        [own] = [process for process in web_processes() if process.pid not in before]
+        own.kill()
+        own.wait(20)
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with pytest.raises(OSError, match="in use"):
+                other.bind(("127.0.0.1", page.port))
+        with socket.create_connection(("127.0.0.1", page.port), 20) as waiting:
+            waiting.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            page.start_again()
+            assert waiting.recv(100).startswith(b"HTTP/1.1 401")
+
+
+@AS_ROOT
+def test_a_web_process_that_has_given_the_port_up_is_started_again_at_it(client):
+    before = {process.pid for process in web_processes()}
+    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+        [own] = [process for process in web_processes() if process.pid not in before]
+        with stolen_fd(own, int(own.cmdline()[-2])) as fd, socket.socket(fileno=os.dup(fd)) as listener:
+            listener.shutdown(socket.SHUT_RDWR)
+        own.kill()
+        own.wait(20)
+        assert page.start_again() == page.url
+        assert type(client)(page)("GET", "/")[0] == 200
 
 
 def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):

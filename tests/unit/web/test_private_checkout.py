@@ -50,7 +50,7 @@ print(json.dumps([statuses, [str(event) for event in events[1:]]]))
 IN_PRIVATE = 'mkdir "$2/checkout" && mount --bind "$1" "$2/checkout" && cd "$2/checkout" && exec "$3" -c "$4"'
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root's page becomes nobody's")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root's page gives rights up")
 def test_all_that_may_be_asked_for_is_loaded_before_rights_are_given_up(tmp_path):
     private = tmp_path / "private"
     private.mkdir(mode=0o700)
