@@ -72,10 +72,14 @@ def fabric(listening, victim, told):
     """ER_2, up after the sockets of the machine were there."""
     del listening, victim
     os.environ["POLARLAB_TEST_SECRET"] = "told"
+    before = os.getcwd()  # other tests leave one that only root may enter
+    os.chdir("/usr/share")
     try:
         with Fabric("polarfly", q=2, progress=told.append) as up:
+            os.chdir(before)
             yield up
     finally:
+        os.chdir(before)
         del os.environ["POLARLAB_TEST_SECRET"]
 
 

@@ -66,7 +66,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
         assert max(loads) == pytest.approx(values.link_load_max, rel=0.1)
         assert 1 <= values.hops_mean <= 4
 
-    other = polarlab(*SWEEP, "--loads", "0.5", "--seed", "7", "--out", str(out))
+    other = polarlab(*words, "--seed", "7")
     assert other.returncode == 2
     assert "holds a sweep with seed 1, not 7" in one_line(other.stderr)
     assert len(rows(out)) == 2
