@@ -236,7 +236,7 @@ class SwitchSocket:
         self._end()
 
     def sendall(self, data: bytes) -> None:
-        """Has bytes sent as soon as the switch takes them, without a wait for that.
+        """Queues bytes for the switch and returns at once.
 
         Raises:
             OSError: the connection has ended.

@@ -128,7 +128,7 @@ class HostFiles:
 
 
 def _show(source: str, place: str, owners: int) -> None:
-    """Has files of the machine appear at a place, those of all owners but a few as nobody's.
+    """Binds files of the machine to a place; those of all owners but a few appear as nobody's.
 
     The kernel lets nobody connect to a nobody's socket, or write into such a FIFO, whatever its mode.
 

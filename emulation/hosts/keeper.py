@@ -195,7 +195,7 @@ class Keeper:
 
 
 def _become(identity: Identity) -> None:
-    """Gives up all rights of this process but those of a user."""
+    """Drops all rights of this process but those of a user."""
     os.setgroups([])
     os.setresgid(*[identity.group] * 3)
     os.setresuid(*[identity.user] * 3)

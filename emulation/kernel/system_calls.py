@@ -46,7 +46,7 @@ def mount(kind: str, place: str, flags: int = 0, options: str = "") -> None:
 
 
 def bind(source: str, place: str, *, recursive: bool = False) -> None:
-    """Has a file or a folder, with the mounts in it if recursive, appear at a place; OSError if it cannot."""
+    """Binds a file or a folder to a place, with the mounts in it if recursive; OSError if that fails."""
     flags = ctypes.c_ulong(_MS_BIND | (_MS_REC if recursive else 0))
     call("mount", source.encode(), place.encode(), None, flags, None)
 

@@ -7,34 +7,33 @@ no network but the page's connections, and cannot start a process or a thread.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import resource
 import tempfile
 
 from emulation.hosts.identity import NOBODY, PAGE_NUMBER
+from emulation.kernel.system_calls import CLONE_NEWIPC, CLONE_NEWNET, call, refuse_new_rights
 
-_DUMPABLE, _NO_NEW_PRIVILEGES = 4, 38  # of prctl
-_NEW_NETWORK, _NEW_IPC = 0x40000000, 0x08000000  # of unshare
+_DUMPABLE = 4  # of prctl
 _MOST_FILES = 512
 _MOST_DATA_BYTES = 2 << 30
 
 
 def give_rights_up() -> None:
     """Makes root's process one of a user of its own, without files and network; limits that of others."""
-    libc = ctypes.CDLL(None)
     os.chdir("/")
     root = os.geteuid() == 0
     if root:
         # Some containers forbid these two; what follows must succeed.
-        libc.unshare(_NEW_NETWORK | _NEW_IPC)
+        with contextlib.suppress(OSError):
+            call("unshare", CLONE_NEWNET | CLONE_NEWIPC)
         with contextlib.suppress(OSError):
             _leave_the_files()
         os.setgroups([])
         _become_nobody_else()
     # Processes of the same user could read its memory, or take its connections.
-    libc.prctl(_DUMPABLE, 0, 0, 0, 0)
-    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    call("prctl", _DUMPABLE, 0, 0, 0, 0)
+    refuse_new_rights()
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_NOFILE, _MOST_FILES)
