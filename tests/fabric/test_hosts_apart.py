@@ -172,6 +172,12 @@ def test_a_server_listens_on_a_low_port(fabric):
     server.stop()
 
 
+def test_a_host_without_a_kept_folder_fills_no_disk_of_the_machine(fabric):
+    """Its home is in its own memory, of which there are 128 MiB."""
+    result = fabric.host("h2_1").run("head -c 200M /dev/zero > big; stat -c %s big; rm big")
+    assert 0 < int(result.output.split()[-1]) < 140_000_000
+
+
 def test_hosts_see_neither_files_nor_processes_of_one_another(fabric):
     fabric.host("h1_1").run("echo mine > /tmp/mine; echo mine > ~/mine")
     beside = fabric.host("h1_1").start("exec -a beside sleep 600")
