@@ -82,19 +82,19 @@ def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
         FabricRunning: another fabric holds the lock.
         MachineError: the state directory cannot be written.
     """
-    def remove() -> None:
-        left = _remove_fabric().left_behind
-        if left:
-            say(left_behind(left))
-
     with _locked():
-        remove()
+        _say_left_behind(_remove_fabric(), say)
         RUN_DIR.mkdir(mode=0o700)
         try:
             yield RUN_DIR
         finally:
             with signals_deferred():
-                remove()
+                _say_left_behind(_remove_fabric(), say)
+
+
+def _say_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
+    if removed.left_behind:
+        say(left_behind(removed.left_behind))
 
 
 @contextlib.contextmanager
@@ -187,7 +187,7 @@ def _remove_fabric() -> Removed:
 
 def left_behind(processes: Sequence[MarkedProcess]) -> str:
     """Returns a line about processes that were killed and have not ended."""
-    return f"killed, but not ended: {described(processes)}"
+    return f"left behind, as SIGKILL did not end them: {described(processes)}"
 
 
 def described(processes: Sequence[MarkedProcess]) -> str:

@@ -62,7 +62,8 @@ class HostFiles:
         Args:
             folder: an empty folder.
             files: place -> file that appears there.
-            caller: a folder that hosts may read although it is in a place of their own, but HOME; empty for none.
+            caller: a folder that hosts may read although it is in a place of their own, except HOME; empty
+                for none.
             owners: user namespace of the only owner whose files may be opened to be written, as a socket or a
                 FIFO, where the file system of the machine can tell owners apart so.
 

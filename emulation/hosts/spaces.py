@@ -56,7 +56,7 @@ class HostSpaces:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         with theirs:
-            self._process = first_of_its_own(lambda: _start_keeper(theirs))
+            self._process = first_of_its_own(lambda: _start_keeper(theirs.fileno()))
         description = Description(
             dict(names), self.identity, str(folder), described, self.caller, self.environment()
         )
@@ -205,7 +205,7 @@ class HostSpace:
             self._home = home
 
 
-def _start_keeper(channel: socket.socket) -> subprocess.Popen[str]:
+def _start_keeper(channel: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "emulation.hosts.keeper"],
         stdin=subprocess.PIPE,

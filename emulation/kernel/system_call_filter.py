@@ -49,8 +49,10 @@ class _Refusal(NamedTuple):
 
 
 # The C library does without the calls that are unknown.
-_UNKNOWN = ("clone3", "add_key", "request_key", "keyctl")
-_UNKNOWN += ("io_uring_setup", "io_uring_enter", "io_uring_register")
+_UNKNOWN = (
+    *("clone3", "add_key", "request_key", "keyctl"),
+    *("io_uring_setup", "io_uring_enter", "io_uring_register"),
+)
 _REFUSALS = (
     *(_Refusal(name, errno.ENOSYS) for name in _UNKNOWN),
     *(_Refusal(name, errno.EPERM, (_Test(0, _HAS, CLONE_NEWCGROUP),)) for name in ("clone", "unshare")),
@@ -60,9 +62,11 @@ _REFUSALS = (
         for request in _PTRACE_OPTIONS
     ),
 )
-# What has memory that no limit of a process counts, or opens a large part of the kernel.
-_UNCOUNTED = ("memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open")
-_UNCOUNTED += ("bpf", "perf_event_open", "userfaultfd", "socket")
+# Memory that no limit of a process counts, and large parts of the kernel.
+_UNCOUNTED = (
+    *("memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open"),
+    *("bpf", "perf_event_open", "userfaultfd", "socket"),
+)
 _REFUSALS_OF_MEMORY = (
     *(_Refusal(name, errno.EPERM) for name in _UNCOUNTED),
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
