@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterable
 
 import polarlab
-from emulation.cleanup import MarkedProcess, described, left_behind
-from polarlab.process import Status
+from polarlab.process import MarkedProcess, Status, described, left_behind
 
 SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
