@@ -277,7 +277,7 @@ def running(words: bytes) -> list[int]:
 
 def test_programs_on_hosts_end_with_the_keeper_of_the_hosts_whatever_they_have_removed():
     program = b"sleep\000604.7"
-    command = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 exec env -i sleep 604.7")
+    command = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 setsid -w env -i sleep 604.7")
     try:
         eventually(lambda: running(program))
         (keeper,) = running(b"emulation.hosts.keeper")
