@@ -167,7 +167,7 @@ class HostSpace:
         entered = ["--user", "--mount", "--net", "--ipc", "--uts", f"--wdns={HOME}"]
         command = [
             *("setpriv", f"--reuid={identity.user}", f"--regid={identity.group}", "--clear-groups"),
-            *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}", "--no-new-privs"),
+            *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}"),
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
