@@ -5,7 +5,8 @@ Every process of a fabric carries a mark in its environment, which names the pro
 fabric; only they and the run directory are ever removed, and the kernel's search for equal pages of memory is
 set as the fabric found it. Processes of containers (other namespaces of processes) belong to fabrics with a
 lock of their own; those on hosts have marks that name ours. Namespaces and interfaces have no names outside
-their processes and vanish with them.
+their processes and vanish with them. Anybody can write a mark, so that only processes of our own user count,
+and on hosts those of their users.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ import fcntl
 import os
 import re
 import signal
+import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from emulation.hosts.identity import host_root
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
+from topology.files.shown import shown
 from topology.files.writing import remove_tree
 
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
@@ -32,7 +36,9 @@ STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 _LOCK_FILE = STATE_DIR / "lock"
 MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabric has changed
-_END_TIMEOUT_S = 10.0
+# In all, and since the last time that a killed process has ended: one can outlive SIGKILL for good.
+_END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
+_NAMED, _COMMAND_WIDTH = 4, 60  # processes in a text, and of the command of each
 _PROCESS = r"[0-9]{1,10}"
 
 
@@ -50,30 +56,45 @@ class MarkedProcess:
 
 @dataclass(frozen=True)
 class Removed:
-    """The processes that a clean-up ended, and whether it removed a run directory."""
+    """What a clean-up did.
+
+    Attributes:
+        processes: the processes that it ended.
+        run_dir: whether it removed a run directory.
+        left_behind: processes that it killed and that have not ended.
+    """
 
     processes: tuple[MarkedProcess, ...]
     run_dir: bool
+    left_behind: tuple[MarkedProcess, ...] = ()
 
 
 @contextlib.contextmanager
-def exclusive_run_dir() -> Iterator[Path]:
+def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
     """Holds the machine's lock for fabrics and yields an empty run directory, removed at the end.
 
     Processes of a crashed fabric are ended first, and at the end all of this fabric's that still run.
+
+    Args:
+        say: called with a line about processes that could not be ended.
 
     Raises:
         FabricRunning: another fabric holds the lock.
         MachineError: the state directory cannot be written.
     """
     with _locked():
-        _remove_fabric()
+        _say_left_behind(_remove_fabric(), say)
         RUN_DIR.mkdir(mode=0o700)
         try:
             yield RUN_DIR
         finally:
             with signals_deferred():
-                _remove_fabric()
+                _say_left_behind(_remove_fabric(), say)
+
+
+def _say_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
+    if removed.left_behind:
+        say(left_behind(removed.left_behind))
 
 
 @contextlib.contextmanager
@@ -139,12 +160,19 @@ def _running(owner: str) -> str:
 def _remove_fabric() -> Removed:
     """Ends left-over processes and our own, and removes all other traces of a fabric; we hold the lock."""
     ended: dict[int, MarkedProcess] = {}
-    deadline = time.monotonic() + _END_TIMEOUT_S
+    live: dict[int, MarkedProcess] = {}
+    start_s = changed_s = time.monotonic()
     # A marked process may start another while it is being ended, hence the repetition until none is left.
-    while (marked := _removable_processes()) and time.monotonic() < deadline:
-        for process in marked:
-            ended[process.pid] = process
-            _kill(process.pid)
+    while True:
+        before, live = live, {process.pid: process for process in _removable_processes()}
+        now_s = time.monotonic()
+        if before.keys() - live.keys():
+            changed_s = now_s
+        if not live or now_s > min(start_s + _END_TIMEOUT_S, changed_s + _END_PATIENCE_S):
+            break
+        for pid in live:
+            _kill(pid)
+        ended |= live
         time.sleep(0.01)
     page_merging.clean_up(MERGING_NOTE)
     existed = RUN_DIR.exists()
@@ -153,7 +181,21 @@ def _remove_fabric() -> Removed:
         remove_tree(RUN_DIR.name, folder)
     finally:
         os.close(folder)
-    return Removed(tuple(ended.values()), existed)
+    gone = tuple(process for pid, process in ended.items() if pid not in live)
+    return Removed(gone, existed, tuple(live.values()))
+
+
+def left_behind(processes: Sequence[MarkedProcess]) -> str:
+    """Returns a line about processes that were killed and have not ended."""
+    return f"left behind, as SIGKILL did not end them: {described(processes)}"
+
+
+def described(processes: Sequence[MarkedProcess]) -> str:
+    """Returns the numbers and commands of a few processes, and how many more there are."""
+    commands = (shown(textwrap.shorten(one.command, _COMMAND_WIDTH)) for one in processes)
+    named = [f"{one.pid} {command}" for one, command in zip(processes[:_NAMED], commands, strict=False)]
+    more = len(processes) - len(named)
+    return ", ".join([*named, *([f"{more} more"] if more else [])])
 
 
 def marked_processes() -> list[MarkedProcess]:
@@ -189,11 +231,21 @@ def _is_removable(pid: int) -> bool:
 
 def _is_ours(pid: int) -> bool:
     """Returns whether a process is marked, in our namespace of processes or on a host of a fabric in it."""
-    own, mark = process_namespace(os.getpid()), _mark(pid)
+    own, mark, user = process_namespace(os.getpid()), _mark(pid), _user(pid)
+    if mark is None or user is None:
+        return False
     try:
-        return mark is not None and (mark.endswith(f":{own}") or process_namespace(pid) == own)
+        if process_namespace(pid) == own:
+            return user == os.geteuid()
     except OSError:  # it has ended
         return False
+    return mark.endswith(f":{own}") and (user == os.geteuid() or host_root().has(user))
+
+
+def _user(pid: int) -> int | None:
+    """Returns the real user of a process; None if it has ended."""
+    users = re.search(rb"^Uid:\s*(\d+)", _read(pid, "status"), re.MULTILINE)
+    return int(users[1]) if users else None
 
 
 def _mark(pid: int) -> str | None:

@@ -300,7 +300,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
 
     Args:
         settings: the description of the fabric.
-        progress: called with a description of every step.
+        progress: called with a description of every step, and of processes that could not be ended.
 
     Raises:
         MachineError: no root, no Open vSwitch, another fabric runs, or too little memory.
@@ -310,7 +310,7 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
     if settings.link_spec.impaired:
         requirements.require_netem()
     requirements.require_memory(*settings.size)
-    with exclusive_run_dir() as run_dir, _marked():
+    with exclusive_run_dir(progress) as run_dir, _marked():
         network = FabricNetwork(settings, run_dir, progress)
         try:
             yield network

@@ -15,17 +15,15 @@ from pathlib import Path
 
 from emulation.kernel.system_calls import (
     CLONE_NEWNET,
-    CLONE_NEWNS,
     CLONE_NEWPID,
     NO_DEVICES,
     NO_PROGRAMS,
     NO_SUID,
     attach,
     bind,
-    call,
     copy_mounts,
     detach,
-    keep_mounts_private,
+    fork_into_namespaces,
     know_owners,
     make_read_only,
     mount,
@@ -37,10 +35,16 @@ TERMINALS = "/dev/pts"
 _DEVICES, _RUN = "/dev", "/run"
 _SHARED_MODE, _OWN_MODE = 0o1777, 0o755
 # Places in memory of a host's own, all in one file system, which is first at the last one.
-_OWN = {"/var/tmp": _SHARED_MODE, "/dev/shm": _SHARED_MODE, "/tmp": _SHARED_MODE, _RUN: _OWN_MODE}  # noqa: S108
+_OWN = {
+    HOME: _OWN_MODE,
+    "/var/tmp": _SHARED_MODE,  # noqa: S108
+    "/dev/shm": _SHARED_MODE,  # noqa: S108
+    "/tmp": _SHARED_MODE,  # noqa: S108
+    _RUN: _OWN_MODE,
+}
 _MEMORY = "size=128m,nr_inodes=16k,mode=0755"
 # Places of which hosts see nothing that is the machine's, beside those.
-_HIDDEN = (_DEVICES, HOME, "/proc", "/sys")
+_HIDDEN = (_DEVICES, "/proc", "/sys")
 # Place of the caller's folder until a host has places of its own.
 _CALLER = "/tmp/caller"  # noqa: S108
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -50,7 +54,7 @@ _LISTENS = 0x10000  # __SO_ACCEPTCON, among the flags in /proc/net/unix
 
 
 class HostFiles:
-    """The file system of a fabric's hosts, made by a process that has no other thread."""
+    """The file system of a fabric's hosts, made by a process of one thread whose mounts are its own."""
 
     def __init__(self, folder: str, files: Mapping[str, str], caller: str, owners: int) -> None:
         """Makes it, in place of the machine's for this process and for those that it starts.
@@ -58,18 +62,18 @@ class HostFiles:
         Args:
             folder: an empty folder.
             files: place -> file that appears there.
-            caller: a folder that hosts may read although it is in a place of their own; empty for none.
+            caller: a folder that hosts may read although it is in a place of their own, except HOME; empty
+                for none.
             owners: user namespace of the only owner whose files may be opened to be written, as a socket or a
                 FIFO, where the file system of the machine can tell owners apart so.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
         """
-        self._caller = caller if caller.startswith(tuple(f"{place}/" for place in _OWN)) else ""
+        hidden = tuple(f"{place}/" for place in _OWN if place != HOME)
+        self._caller = caller if caller.startswith(hidden) else ""
         self._late: dict[str, str] = {}  # contents of files in places of a host's own
         sockets = _listening_sockets()
-        call("unshare", CLONE_NEWNS)
-        keep_mounts_private()
         _show("/", folder, owners)
         for place in (*_HIDDEN, *_OWN):
             with contextlib.suppress(OSError):  # it is no mount, or none any more
@@ -96,7 +100,7 @@ class HostFiles:
         os.chdir("/")
 
     def mount_own(self) -> None:
-        """Mounts the places of a host's own but /proc, by a process in its namespaces."""
+        """Mounts the places of a host's own, by a process in its namespaces."""
         *_, base = _OWN
         mount("tmpfs", base, NO_SUID | NO_DEVICES, _MEMORY)
         for place, mode in _OWN.items():
@@ -113,12 +117,8 @@ class HostFiles:
                 bind(_CALLER, caller, recursive=True)
         _bind_parts(base, _OWN)
         mount("sysfs", "/sys", NO_SUID | NO_DEVICES | NO_PROGRAMS)
-        mount("devpts", TERMINALS, NO_SUID | NO_PROGRAMS, _TERMINAL_OPTIONS)
-
-    @staticmethod
-    def mount_processes() -> None:
-        """Mounts /proc, by a process in the host's namespace of processes."""
         mount("proc", "/proc", NO_SUID | NO_DEVICES | NO_PROGRAMS)
+        mount("devpts", TERMINALS, NO_SUID | NO_PROGRAMS, _TERMINAL_OPTIONS)
 
     def _place_file(self, folder: str, place: str, file: str) -> None:
         if place.startswith(f"{_RUN}/"):
@@ -153,7 +153,7 @@ def _cover(folder: str) -> None:
     *_, last = _OWN
     base = folder + last
     mount("tmpfs", base, options="mode=0755")
-    places = [_DEVICES, HOME, *_OWN]
+    places = [_DEVICES, *_OWN]
     for place in places:
         os.mkdir(_part(base, place))
     devices = _part(base, _DEVICES)
@@ -187,21 +187,16 @@ def _mount_empty_proc_and_sys(folder: str) -> None:
     Without any, the kernel would let hosts mount none of their own; the machine's must not appear when a
     host's root removes its own.
     """
-    home = os.open("/proc/self/ns/pid", os.O_RDONLY)
-    call("unshare", CLONE_NEWPID)
-    child = os.fork()
+    child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:
         status = 1
         try:
-            call("unshare", CLONE_NEWNET)
             mount("proc", f"{folder}/proc")
             mount("sysfs", f"{folder}/sys")
             status = 0
         finally:
             os._exit(status)
     _, status = os.waitpid(child, 0)
-    call("setns", home, CLONE_NEWPID)
-    os.close(home)
     if status:
         raise PermissionError("hosts cannot have /proc and /sys of their own")
 

@@ -1,8 +1,9 @@
 """Keeper of hosts: a program of one thread that makes their namespaces and keeps their first processes.
 
-Only a process of one thread can enter a user namespace. Standard input holds a line with the description, and
-its end, also when the process that wrote it is killed, is the end of all hosts and their programs. On
-standard output follows a line for each host: its name and the number of its first process.
+Only a process of one thread can enter a user namespace. The keeper is the first process of a namespace of
+processes, in which those of all hosts are: with it, the kernel ends all programs on hosts. Standard input has
+a line with the description; its end, also when the process that wrote it is killed, is that of the keeper.
+Standard output is a socket, to which a message goes for each host, with its name and its first process.
 
 A host's user namespace owns all its other namespaces. Its first process sleeps; the kernel buries all
 processes without parents for it, as it ignores their ends.
@@ -13,13 +14,15 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import struct
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import NoReturn
 
 from emulation.hosts.file_system import HostFiles
 from emulation.hosts.identity import Identity
+from emulation.kernel.system_call_filter import filter_calls
 from emulation.kernel.system_calls import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -27,16 +30,20 @@ from emulation.kernel.system_calls import (
     CLONE_NEWPID,
     CLONE_NEWUSER,
     CLONE_NEWUTS,
-    adopt_orphans,
     call,
+    fork_into_namespaces,
+    keep_mounts_private,
     leave_keys,
+    mount,
     refuse_new_rights,
 )
 
-FAILED = "failed"  # the first word of a line on standard output that has an error
+FAILED = "failed"  # the first word of a message that has an error
+_OWN = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _FIRST_PROGRAM = ("sleep", "infinity")
-_READY, _DONE = b"\n", b"done"
-_END_TIMEOUT_S = 2.0
+_CREDENTIALS = struct.Struct("=iII")  # struct ucred: process, user, group
+_MOST_MESSAGE_BYTES = 1 << 12
+_ALLOWED = b"\n"
 _UMASK = 0o022
 
 
@@ -72,49 +79,52 @@ class Description:
 
 
 class Keeper:
-    """The hosts of a fabric: made one after another, ended together."""
+    """The hosts of a fabric, made one after another."""
 
-    def __init__(self, description: Description) -> None:
-        self._description = description
-        adopt_orphans()
+    def __init__(self, description: Description, channel: socket.socket) -> None:
+        """Makes what hosts share.
+
+        Args:
+            description: the hosts.
+            channel: takes their names and first processes.
+
+        Raises:
+            OSError, subprocess.SubprocessError: the kernel refuses.
+        """
+        self._description, self._channel = description, channel
         refuse_new_rights()
         leave_keys()
+        filter_calls()
         os.umask(_UMASK)
+        call("unshare", CLONE_NEWNS)
+        keep_mounts_private()
+        mount("proc", "/proc")  # of the keeper's namespace of processes
         self._proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         caller = description.caller if _may_read(description.identity, description.caller) else ""
         owners = self._owners()
         self._files = HostFiles(description.folder, description.files, caller, owners)
         os.close(owners)
-        self._first: list[int] = []
 
     def make_all(self) -> None:
-        """Makes all hosts, and prints the number of each one's first process.
+        """Makes all hosts, and sends a message for each.
 
         Raises:
             OSError: the kernel refuses.
         """
         for place, (name, machine) in enumerate(self._description.names.items()):
-            self._first.append(self._make(place, machine))
-            print(name, self._first[-1], flush=True)
-
-    def end_all(self) -> None:
-        """Kills all hosts' processes, and returns when they have ended, or after a while.
-
-        Some are others' children, who may never take notice of their ends.
-        """
-        for pid in self._first:
-            os.kill(pid, signal.SIGKILL)
-        deadline_s, waiting = time.monotonic() + _END_TIMEOUT_S, self._first
-        while waiting and time.monotonic() < deadline_s:
-            waiting = [pid for pid in waiting if os.waitpid(pid, os.WNOHANG) == (0, 0)]
-            time.sleep(0.002 if waiting else 0)
+            # The kernel translates the number into that of the receiver's namespace.
+            credentials = _CREDENTIALS.pack(self._make(place, machine), 0, 0)
+            rights = [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)]
+            self._channel.sendmsg([name.encode()], rights)
 
     def _owners(self) -> int:
         """Returns a user namespace, as an open file, in which who is root on hosts has the same number."""
-        user, group = (f"{own} {own} 1\n" for own in self._description.identity)
-        child, answers = self._fork((user, group), lambda _answering: signal.pause())
-        os.close(answers)
+        child = fork_into_namespaces(CLONE_NEWUSER)
+        if child == 0:
+            signal.pause()
         try:
+            user, group = (f"{own} {own} 1\n" for own in self._description.identity)
+            self._write_maps(child, (user, group))
             return os.open(f"{child}/ns/user", os.O_RDONLY, dir_fd=self._proc)
         finally:
             os.kill(child, signal.SIGKILL)
@@ -122,76 +132,59 @@ class Keeper:
 
     def _make(self, place: int, machine: str) -> int:
         """Returns the first process of a new host."""
-        maps = self._description.identity.maps(place)
-        child, answers = self._fork(maps, lambda answering: self._become_host(machine, answering))
-        with open(answers, "rb") as answer:
-            words = answer.read().replace(_DONE, b" done ").split()
-        os.waitpid(child, 0)
-        if _DONE not in words or len(words) != 2:
-            raise OSError(b" ".join(words).decode(errors="replace"))
-        words.remove(_DONE)  # it may come before the number
-        return int(words[0])
-
-    def _fork(self, maps: tuple[str, str], action: Callable[[int], object]) -> tuple[int, int]:
-        """Starts an action in a process with a user namespace of its own.
-
-        Args:
-            maps: contents of its uid_map and gid_map.
-            action: gets an open file to answer to, as errors are.
-
-        Returns:
-            The process, and its answers.
-        """
+        identity = self._description.identity
         answers, answering = os.pipe()
         allowed, allowing = os.pipe()
-        child = os.fork()
+        # What a host uses up counts for the owner of its user namespace, who must not be root.
+        os.setegid(identity.group)
+        os.seteuid(identity.user)
+        child = fork_into_namespaces(_OWN)
         if child == 0:
-            try:
-                # What a host uses up counts for the owner of its user namespace, who must not be root.
-                _become(self._description.identity)
-                call("unshare", CLONE_NEWUSER)
-                os.write(answering, _READY)
-                os.read(allowed, 1)
-                action(answering)
-            except BaseException as error:
-                os.write(answering, f" {error}".encode())
-            finally:
-                os._exit(0)
+            self._become_host(machine, allowed, answering)
+        os.seteuid(0)
+        os.setegid(0)
         os.close(answering)
         os.close(allowed)
-        if os.read(answers, 1) == _READY:
-            for file, content in zip(("uid_map", "gid_map"), maps, strict=True):
-                descriptor = os.open(f"{child}/{file}", os.O_WRONLY, dir_fd=self._proc)
-                os.write(descriptor, content.encode())
-                os.close(descriptor)
-            os.write(allowing, _READY)
+        self._write_maps(child, identity.maps(place))
+        os.write(allowing, _ALLOWED)
         os.close(allowing)
-        return child, answers
+        with open(answers, errors="replace") as answer:
+            if error := answer.read():
+                raise OSError(error)
+        return child
 
-    def _become_host(self, machine: str, answering: int) -> None:
-        """Makes the other namespaces of a host in this process, and starts its first one."""
-        os.setgroups([])
-        os.setresgid(0, 0, 0)
-        os.setresuid(0, 0, 0)
-        call("unshare", CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWPID)
-        call("sethostname", machine.encode(), len(machine.encode()))
-        self._files.mount_own()
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # also of the program that follows
-        first = os.fork()
-        if first:
-            os.write(answering, b"%d " % first)
-        else:
-            self._begin(answering)
+    def _write_maps(self, child: int, maps: tuple[str, str]) -> None:
+        """Writes the uid_map and the gid_map of a process."""
+        for file, content in zip(("uid_map", "gid_map"), maps, strict=True):
+            descriptor = os.open(f"{child}/{file}", os.O_WRONLY, dir_fd=self._proc)
+            os.write(descriptor, content.encode())
+            os.close(descriptor)
 
-    def _begin(self, answering: int) -> None:
-        """Becomes the first process of the host."""
-        self._files.mount_processes()
-        os.setsid()
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for descriptor in range(3):
-            os.dup2(nothing, descriptor)
-        os.write(answering, _DONE)
-        os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
+    def _become_host(self, machine: str, allowed: int, answering: int) -> NoReturn:
+        """Becomes the first process of a host, once its ids are there.
+
+        Args:
+            machine: name of its machine.
+            allowed: open file that has something to read then.
+            answering: open file for an error; it closes when the host is there.
+        """
+        try:
+            os.read(allowed, 1)
+            os.setgroups([])
+            os.setresgid(0, 0, 0)
+            os.setresuid(0, 0, 0)
+            call("sethostname", machine.encode(), len(machine.encode()))
+            self._files.mount_own()
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # also of the program that follows
+            os.setsid()
+            nothing = os.open(os.devnull, os.O_RDWR)
+            for descriptor in range(3):
+                os.dup2(nothing, descriptor)
+            os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
+        except BaseException as error:
+            os.write(answering, str(error).encode())
+        finally:
+            os._exit(1)
 
 
 def _become(identity: Identity) -> None:
@@ -214,17 +207,28 @@ def _may_read(identity: Identity, folder: str) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
+def receive(channel: socket.socket) -> tuple[str, int]:
+    """Returns the text of a keeper's next message, and the number of a process in this one's namespace.
+
+    The text is a host's name, or has an error; it is empty if the keeper has ended.
+
+    Args:
+        channel: the other end of its channel, to which the kernel passes credentials.
+    """
+    message, rights, _, _ = channel.recvmsg(_MOST_MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
+    processes = [_CREDENTIALS.unpack(data)[0] for _, _, data in rights]
+    return message.decode(), processes[0] if processes else 0
+
+
 def main() -> None:
-    """Makes the hosts that standard input describes, and ends them at its end."""
-    try:
-        keeper = Keeper(Description.parse(sys.stdin.readline()))
+    """Makes the hosts that standard input describes, and ends at its end."""
+    with socket.socket(fileno=os.dup(sys.stdout.fileno())) as channel:
         try:
-            keeper.make_all()
+            Keeper(Description.parse(sys.stdin.readline()), channel).make_all()
             sys.stdin.read()
-        finally:
-            keeper.end_all()
-    except Exception as error:
-        print(FAILED, " ".join(str(error).split()), flush=True)
+        except Exception as error:
+            reason = f"{FAILED} {' '.join(str(error).split())}"
+            channel.send(reason.encode()[:_MOST_MESSAGE_BYTES])
 
 
 if __name__ == "__main__":

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from emulation.hosts.file_system import HOME
 from emulation.hosts.identity import Identity, host_root
-from emulation.hosts.keeper import FAILED, Description
+from emulation.hosts.keeper import FAILED, Description, receive
 from emulation.hosts.terminal import Terminal, open_terminal
 from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
-from emulation.kernel.namespaces import MOUNTS, PROCESSES, in_namespaces
+from emulation.kernel.namespaces import MOUNTS, first_of_its_own, in_namespaces, start_filtered
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
 from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
 from topology.errors import MachineError
@@ -29,7 +30,7 @@ from topology.errors import MachineError
 CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
 FOLDER = "hosts"  # of the working folders, in a folder of results
 _RIGHTS = "+sys_admin,+sys_chroot,+sys_ptrace"
-_TIMEOUT_S = 10.0
+_END_TIMEOUT_S = 2.0
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 
 
@@ -45,8 +46,6 @@ class HostSpaces:
             files: place in the file system of hosts -> file that appears there.
         """
         self.identity = host_root()
-        self._temporary = run_dir / "work"  # for working folders that are not kept
-        self._temporary.mkdir()
         self._kept: Path | None = None
         self._written: set[tuple[Path, str]] = set()  # folders of results, and hosts whose folders they have
         self._spaces: dict[str, HostSpace] = {}
@@ -54,14 +53,10 @@ class HostSpaces:
         folder.mkdir()
         self.caller = os.getcwd()
         described = {str(place): str(file) for place, file in files.items()}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "emulation.hosts.keeper"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=marked_environment(),
-            text=True,
-            start_new_session=True,
-        )
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        with theirs:
+            self._process = first_of_its_own(lambda: _start_keeper(theirs.fileno()))
         description = Description(
             dict(names), self.identity, str(folder), described, self.caller, self.environment()
         )
@@ -83,14 +78,14 @@ class HostSpaces:
             MachineError: the kernel does not let hosts have one.
         """
         while name not in self._spaces:
-            assert self._process.stdout
-            first, _, rest = self._process.stdout.readline().strip().partition(" ")
-            if not rest or first == FAILED:
+            text, pid = receive(self._channel)
+            first, _, reason = text.partition(" ")
+            if not text or first == FAILED:
                 raise MachineError(
-                    f"hosts cannot have namespaces of their own here ({rest or 'their keeper has ended'}); "
+                    f"hosts cannot have namespaces of their own here ({reason or 'their keeper has ended'}); "
                     "--host-root real does without, and makes programs on hosts root on this machine"
                 )
-            self._spaces[first] = HostSpace(self, first, int(rest))
+            self._spaces[text] = HostSpace(self, text, pid)
         return self._spaces[name]
 
     def keep_in(self, folder: Path | None) -> Path | None:
@@ -109,35 +104,39 @@ class HostSpaces:
             remove_empty_folders(kept, FOLDER, self._spaces)
         return kept
 
-    def open_working_folder(self, name: str) -> int:
-        """Opens the working folder of a host, which it makes if need be.
+    @contextlib.contextmanager
+    def working_folder(self, name: str) -> Iterator[int | None]:
+        """Yields the open working folder of a host, which it makes if need be; None if none is kept.
 
         Raises:
             CommandError: it cannot be made, or is somebody else's.
         """
-        results = self._kept or self._temporary
+        if self._kept is None:
+            yield None
+            return
         try:
-            folder = make_working_folder(results, (FOLDER, name), self.identity)
+            folder = make_working_folder(self._kept, (FOLDER, name), self.identity)
         except OSError as error:
-            place = results / FOLDER / name
+            place = self._kept / FOLDER / name
             raise CommandError(f"the working folder {place} cannot be used ({error.strerror})") from error
-        if self._kept:
-            self._written.add((results, name))
-        return folder
+        self._written.add((self._kept, name))
+        try:
+            yield folder
+        finally:
+            os.close(folder)
 
     def close(self) -> None:
         """Ends all programs of all hosts, and tidies working folders up; can be called again."""
         self.keep_in(None)
         assert self._process.stdin
-        assert self._process.stdout
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         try:
-            self._process.wait(_TIMEOUT_S)
+            self._process.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
+            # It ends when all programs have, of which somebody may take no notice, or stop one at its end.
             self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+        self._channel.close()
         while self._written:
             results, name = self._written.pop()
             clear_rights(results, (FOLDER, name), self.identity)
@@ -152,7 +151,7 @@ class HostSpace:
 
     def __init__(self, spaces: HostSpaces, name: str, pid: int) -> None:
         self._spaces, self._name, self.pid = spaces, name, pid
-        self._home: tuple[int, int] | None = None  # device and number of the folder that is its home
+        self._home: tuple[int, int] | None = None  # of the kept folder that is its home
 
     def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         """Starts a program as root of the host, in its working folder, with an environment of its own.
@@ -168,16 +167,16 @@ class HostSpace:
         entered = ["--user", "--mount", "--net", "--ipc", "--uts", f"--wdns={HOME}"]
         command = [
             *("setpriv", f"--reuid={identity.user}", f"--regid={identity.group}", "--clear-groups"),
-            *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}", "--no-new-privs"),
+            *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}"),
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
         # No terminal of the machine's, and no file of a program that is made to crash before it has entered.
         options = {"stdin": subprocess.DEVNULL, **options, "start_new_session": True, "cwd": "/"}
         try:
-            self._open_folder()
+            self._change_home()
             # The program has its number in the host's namespace of processes from the beginning.
-            return in_namespaces(self.pid, lambda: _start(command, identity, options), PROCESSES)
+            return start_filtered(self.pid, lambda: _start(command, identity, options))
         except OSError as error:
             raise CommandError(
                 f"`{' '.join(argv)}` cannot be started on {self._name}: {error.strerror}"
@@ -194,21 +193,27 @@ class HostSpace:
         except OSError as error:
             raise CommandError(f"{self._name} has no terminal: {error.strerror}") from error
 
-    def _open_folder(self) -> None:
-        """Has the working folder be the home of the host's root."""
-        descriptor = self._spaces.open_working_folder(self._name)
-        try:
-            status = os.fstat(descriptor)
-            if (status.st_dev, status.st_ino) == self._home:
+    def _change_home(self) -> None:
+        """Makes the working folder that is kept the home of the host's root, else a place in its memory."""
+        with self._spaces.working_folder(self._name) as folder:
+            home = None if folder is None else _identity(folder)
+            if home == self._home:
                 return
-            before, self._home = self._home, (status.st_dev, status.st_ino)
-            tree = folder_to_attach(descriptor)
-        finally:
-            os.close(descriptor)
-        try:
-            in_namespaces(self.pid, lambda: _replace_home(tree, present=before is not None), MOUNTS)
-        finally:
-            os.close(tree)
+            with contextlib.nullcontext() if folder is None else folder_to_attach(folder) as tree:
+                present = self._home is not None
+                in_namespaces(self.pid, lambda: _replace_home(tree, present=present), MOUNTS)
+            self._home = home
+
+
+def _start_keeper(channel: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "emulation.hosts.keeper"],
+        stdin=subprocess.PIPE,
+        stdout=channel,
+        env=marked_environment(),
+        text=True,
+        start_new_session=True,
+    )
 
 
 def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) -> subprocess.Popen[Any]:
@@ -217,8 +222,15 @@ def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) 
         return subprocess.Popen(command, **options)
 
 
-def _replace_home(tree: int, *, present: bool) -> None:
+def _identity(folder: int) -> tuple[int, int]:
+    """Returns device and number of an open folder."""
+    status = os.fstat(folder)
+    return status.st_dev, status.st_ino
+
+
+def _replace_home(tree: int | None, *, present: bool) -> None:
     if present:
         with contextlib.suppress(OSError):  # a program has removed it
             detach(HOME)
-    attach(tree, HOME)
+    if tree is not None:
+        attach(tree, HOME)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import platform
+import signal
 import struct
 from collections.abc import Iterator
 
-CLONE_FS, CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x200, 0x20000, 0x4000000, 0x8000000
+from emulation.kernel.system_call_numbers import number
+
+CLONE_FS, CLONE_NEWNS, CLONE_NEWCGROUP = 0x200, 0x20000, 0x2000000
+CLONE_NEWUTS, CLONE_NEWIPC = 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 NO_SUID, NO_DEVICES, NO_PROGRAMS = 0x2, 0x4, 0x8  # MS_ and MOUNT_ATTR_: NOSUID, NODEV, NOEXEC
 _READ_ONLY = 0x1  # MS_RDONLY, MOUNT_ATTR_RDONLY
@@ -18,11 +21,8 @@ _MNT_DETACH = 0x2
 _KNOW_OWNERS = 0x100000  # MOUNT_ATTR_IDMAP
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
-# Numbers of calls without a function in the C library; these three are the same on all architectures.
-_OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
-_KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
 _KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
-_PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
+_PR_SET_NO_NEW_PRIVS = 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -34,9 +34,19 @@ def call(name: str, *arguments: object) -> int:
     """
     result = int(getattr(_libc, name)(*arguments))
     if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        error = ctypes.get_errno()
+        raise OSError(error, os.strerror(error))
     return result
+
+
+def fork_into_namespaces(kinds: int) -> int:
+    """Forks this process, which has one thread, into new namespaces, as `os.fork`.
+
+    Raises:
+        OSError: the kernel refuses, or the architecture is not known.
+    """
+    # A fork that is followed by `unshare`, and by a second fork for the namespace of processes, takes longer.
+    return call("syscall", number("clone"), kinds | signal.SIGCHLD, None, None, None, None)
 
 
 def mount(kind: str, place: str, flags: int = 0, options: str = "") -> None:
@@ -72,7 +82,7 @@ def restrict(place: str) -> None:
     """
     attributes = struct.pack("QQQQ", _READ_ONLY | NO_SUID | NO_DEVICES, 0, 0, 0)
     size = ctypes.c_size_t(len(attributes))
-    call("syscall", _MOUNT_SETATTR, _AT_FDCWD, place.encode(), _AT_RECURSIVE, attributes, size)
+    call("syscall", number("mount_setattr"), _AT_FDCWD, place.encode(), _AT_RECURSIVE, attributes, size)
 
 
 def make_read_only(place: str) -> None:
@@ -83,7 +93,7 @@ def make_read_only(place: str) -> None:
 def copy_mounts(place: str) -> int:
     """Returns a copy of the mounts at and below a place that is at no place yet, as an open file."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
-    return call("syscall", _OPEN_TREE, _AT_FDCWD, place.encode(), flags)
+    return call("syscall", number("open_tree"), _AT_FDCWD, place.encode(), flags)
 
 
 def know_owners(tree: int, place: str, owners: int) -> None:
@@ -99,21 +109,25 @@ def know_owners(tree: int, place: str, owners: int) -> None:
     """
     attributes = struct.pack("QQQQ", _KNOW_OWNERS, 0, 0, owners)
     size = ctypes.c_size_t(len(attributes))
-    call("syscall", _MOUNT_SETATTR, tree, place.encode(), _AT_EMPTY_PATH, attributes, size)
+    call("syscall", number("mount_setattr"), tree, place.encode(), _AT_EMPTY_PATH, attributes, size)
 
 
-def folder_to_attach(folder: int) -> int:
-    """Returns a mount of an open folder that is at no place yet, as an open file; OSError if it cannot."""
-    tree = call("syscall", _OPEN_TREE, folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
-    attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
-    size = ctypes.c_size_t(len(attributes))
-    call("syscall", _MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, attributes, size)
-    return tree
+@contextlib.contextmanager
+def folder_to_attach(folder: int) -> Iterator[int]:
+    """Yields a mount of an open folder that is at no place yet, as an open file; OSError if it cannot."""
+    tree = call("syscall", number("open_tree"), folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
+    try:
+        attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
+        size = ctypes.c_size_t(len(attributes))
+        call("syscall", number("mount_setattr"), tree, b"", _AT_EMPTY_PATH, attributes, size)
+        yield tree
+    finally:
+        os.close(tree)
 
 
 def attach(tree: int, place: str) -> None:
     """Attaches a mount of `folder_to_attach` at a place of the present namespace."""
-    call("syscall", _MOVE_MOUNT, tree, b"", _AT_FDCWD, place.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
+    call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, place.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
 
 
 def refuse_new_rights() -> None:
@@ -134,12 +148,6 @@ def making_files_as(user: int, group: int) -> Iterator[None]:
 
 def leave_keys() -> None:
     """Gives this thread, and all that it starts, a session keyring in which no key can be put or found."""
-    if number := _KEYCTL.get(platform.machine()):
-        with contextlib.suppress(OSError):  # the kernel has no keys
-            call("syscall", number, _KEYCTL_JOIN_SESSION_KEYRING, None)
-            call("syscall", number, _KEYCTL_SETPERM, _SESSION_KEYRING, 0)
-
-
-def adopt_orphans() -> None:
-    """Makes this process the parent of all descendants whose own parents end."""
-    call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    with contextlib.suppress(OSError):  # the kernel has no keys, or the architecture is not known
+        call("syscall", number("keyctl"), _KEYCTL_JOIN_SESSION_KEYRING, None)
+        call("syscall", number("keyctl"), _KEYCTL_SETPERM, _SESSION_KEYRING, 0)

@@ -86,17 +86,19 @@ def _carried(q: int, hosts: int) -> CarriedFabric:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Remains that were removed.
+    """Remains that were removed, and those that could not be.
 
     Attributes:
         processes: processes of a crashed fabric that were ended.
         run_directory: whether a crashed fabric's directory was removed.
         error_logs: logs of internal errors older than an hour.
+        left_behind: processes of a crashed fabric that were killed and have not ended.
     """
 
     processes: tuple[MarkedProcess, ...]
     run_directory: bool
     error_logs: tuple[Path, ...]
+    left_behind: tuple[MarkedProcess, ...] = ()
 
 
 def clean() -> Cleaned:
@@ -107,4 +109,5 @@ def clean() -> Cleaned:
     """
     requirements.require_root()
     removed = clean_fabric()
-    return Cleaned(removed.processes, removed.run_dir, tuple(remove_old_logs()))
+    logs = tuple(remove_old_logs())
+    return Cleaned(removed.processes, removed.run_dir, logs, removed.left_behind)

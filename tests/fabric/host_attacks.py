@@ -5,10 +5,12 @@ addresses and `unix` paths at which programs of the machine listen, `writable` p
 and perhaps `attacks`, the only ones to be made.
 """
 
+import contextlib
 import ctypes
 import fcntl
 import json
 import os
+import signal
 import socket
 import stat
 import struct
@@ -16,7 +18,11 @@ import sys
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-PTRACE_ATTACH, PTRACE_SEIZE = 16, 0x4206
+PTRACE_ATTACH, PTRACE_SEIZE, PTRACE_O_TRACEEXIT = 16, 0x4206, 0x40
+CLONE_NEWCGROUP, AF_VSOCK = 0x2000000, 40
+KEYCTL_GET_KEYRING_ID, USER_KEYRING = 0, -4
+# Numbers of keyctl, request_key and io_uring_setup.
+NUMBERS = (250, 249, 425) if os.uname().machine == "x86_64" else (219, 218, 425)
 # Settings of a host's own namespaces: names, messages between processes, numbers of processes.
 OWN_SETTINGS = {"hostname", "domainname", "sem", "ns_last_pid", "pid_max", "auto_msgmni", "sem_next_id"}
 SECRETS = ("/etc/shadow", "/etc/gshadow", "/proc/kcore", "/proc/kmsg", "/dev/mem", "/dev/kmsg")
@@ -136,11 +142,40 @@ def kernel(_given):
     yield from (name for name, result in trials.items() if result >= 0)
 
 
+def calls(_given):
+    """No control group of the machine can be reached, no key of a user be found, no hypervisor be asked."""
+    if LIBC.unshare(CLONE_NEWCGROUP) == 0:
+        yield "a namespace of control groups"
+    keyctl, request_key, ring = NUMBERS
+    if LIBC.syscall(keyctl, KEYCTL_GET_KEYRING_ID, USER_KEYRING, 0) >= 0:
+        yield "the keys of a user"
+    if LIBC.syscall(request_key, b"user", b"polarlab-test", None, 0) >= 0:
+        yield "a key of a user"
+    if LIBC.syscall(ring, 1, ctypes.create_string_buffer(120)) >= 0:
+        yield "requests to the kernel by a ring"
+    with contextlib.suppress(OSError):
+        socket.socket(AF_VSOCK, socket.SOCK_STREAM).close()
+        yield "a socket of the hypervisor"
+
+
+def deaths(_given):
+    """No process can stop another at its end: two that do it to each other outlive SIGKILL."""
+    child = os.fork()
+    if child == 0:
+        signal.pause()
+    if LIBC.ptrace(PTRACE_SEIZE, child, None, ctypes.c_long(PTRACE_O_TRACEEXIT)) == 0:
+        yield "a stop at the end of a process"
+    os.kill(child, signal.SIGKILL)
+
+
 def rights(_given):
     """Neither setuid programs nor open files give more than a host's root has."""
     status = Path("/proc/self/status").read_text()
     if "NoNewPrivs:\t1" not in status:
         yield "new rights by programs"
+    for pid in ("self", "1"):
+        if "Seccomp:\t2" not in Path(f"/proc/{pid}/status").read_text():
+            yield f"all system calls of process {pid}"
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2 and not os.path.realpath(f"/proc/self/fd/{name}").startswith("/proc/"):
             yield f"open file {os.readlink(f'/proc/self/fd/{name}')}"
@@ -179,7 +214,8 @@ def mounts(_given):
             yield f"{place.decode()} made writable"
 
 
-ATTACKS = (signals, traces, connections, writes, devices, settings, secrets, kernel, rights, terminals)
+ATTACKS = (signals, traces, connections, writes, devices, settings, secrets, kernel, calls, deaths)
+ATTACKS += (rights, terminals)
 
 
 def main():

@@ -1,5 +1,6 @@
 """The commands that launch fabrics, run as a user runs them."""
 
+import contextlib
 import csv
 import json
 import os
@@ -262,6 +263,33 @@ def test_one_fabric_at_a_time_and_clean_removes_what_kill_9_leaves_and_nothing_e
     finally:
         bystander.kill()
         bystander.wait()
+
+
+def running(words: bytes) -> list[int]:
+    """Returns the processes of this machine with some words in their command lines."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):  # it has ended
+            if words in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def test_programs_on_hosts_end_with_the_keeper_of_the_hosts_whatever_they_have_removed():
+    program = b"sleep\000604.7"
+    command = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 setsid -w env -i sleep 604.7")
+    try:
+        eventually(lambda: running(program))
+        (keeper,) = running(b"emulation.hosts.keeper")
+        os.kill(keeper, signal.SIGSTOP)  # it does not see that the command ends
+        command.kill()
+        os.kill(keeper, signal.SIGKILL)
+        killed(command)
+        eventually(lambda: not running(program))
+    finally:
+        for pid in running(program):
+            os.kill(pid, signal.SIGKILL)
+        polarlab("clean")
 
 
 # ---- what the machine may lack ----

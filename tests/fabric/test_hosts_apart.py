@@ -102,7 +102,7 @@ def test_the_root_of_a_host_gets_nothing_of_the_machine(fabric, listening, victi
     pids = [os.getpid(), victim.pid, *range(2, 3000)]
     result = fabric.host("h3_1").run(attack({"pids": pids, "tcp": tcp, "unix": unix, "writable": writable}))
     assert result.ok, result
-    assert result.output.splitlines() == ["11 attacks done"]
+    assert result.output.splitlines() == ["13 attacks done"]
 
 
 def test_sockets_that_come_later_are_nobodys_too(fabric, open_folder):
@@ -157,6 +157,7 @@ def test_what_a_host_uses_up_is_not_counted_for_root(fabric):
         "echo to the terminal 2>/dev/stderr >/dev/stdout",
         "chown 33:33 . && chown 0:0 . && setpriv --reuid=33 id -u | grep -qx 33",
         "test -d $POLARLAB_CALLER_DIR",
+        "unshare --map-root-user --net ip link set lo up",
     ],
 )
 def test_the_root_of_a_host_is_root_at_home(fabric, command):
@@ -169,6 +170,12 @@ def test_a_server_listens_on_a_low_port(fabric):
     fetch = f"{PYTHON} -c 'import urllib.request as u; print(u.urlopen(\"http://h5_1/page\").read())'"
     eventually(lambda: "served" in fabric.host("h1_1").run(fetch).output)
     server.stop()
+
+
+def test_a_host_without_a_kept_folder_fills_no_disk_of_the_machine(fabric):
+    """Its home is in its own memory, of which there are 128 MiB."""
+    result = fabric.host("h2_1").run("head -c 200M /dev/zero > big; stat -c %s big; rm big")
+    assert 0 < int(result.output.split()[-1]) < 140_000_000
 
 
 def test_hosts_see_neither_files_nor_processes_of_one_another(fabric):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import textwrap
+from collections.abc import Iterable
 
 import polarlab
-from polarlab.process import Status, shown
+from polarlab.process import MarkedProcess, Status, described, left_behind
 
-_SHOWN = 4  # processes that are named
-_COMMAND_WIDTH = 60
 SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
 
@@ -19,9 +17,10 @@ def run(arguments: argparse.Namespace) -> Status:
     """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
     removed = polarlab.clean()
     result = {
-        "processes": [{"pid": p.pid, "command": p.command} for p in removed.processes],
+        "processes": _listed(removed.processes),
         "run_directory": removed.run_directory,
         "error_logs": [str(path) for path in removed.error_logs],
+        "left_behind": _listed(removed.left_behind),
     }
     if arguments.json:
         print(json.dumps(result))
@@ -35,19 +34,19 @@ def _lines(removed: polarlab.Cleaned) -> list[str]:
     lines = []
     processes, logs = removed.processes, removed.error_logs
     if processes:
-        named = [
-            f"{one.pid} {shown(textwrap.shorten(one.command, _COMMAND_WIDTH))}" for one in processes[:_SHOWN]
-        ]
-        more = len(processes) - len(named)
-        names = ", ".join([*named, *([f"{more} more"] if more else [])])
-        lines.append(
-            f"removed {_counted(len(processes), 'process', 'es')} of a fabric that had crashed: {names}"
-        )
+        counted = _counted(len(processes), "process", "es")
+        lines.append(f"removed {counted} of a fabric that had crashed: {described(processes)}")
     elif removed.run_directory:
         lines.append("removed the files of a fabric that had crashed")
     if logs:
         lines.append(f"removed {_counted(len(logs), 'log', 's')} of internal errors, older than an hour")
+    if removed.left_behind:
+        lines.append(left_behind(removed.left_behind))
     return lines
+
+
+def _listed(processes: Iterable[MarkedProcess]) -> list[dict[str, object]]:
+    return [{"pid": one.pid, "command": one.command} for one in processes]
 
 
 def _counted(number: int, noun: str, plural: str) -> str:

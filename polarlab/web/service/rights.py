@@ -1,7 +1,7 @@
 """Rights of the web process, given up for good before it serves.
 
 All that it needs is loaded and opened before. An attacker who takes the process over later sees no files, has
-no network but the page's connections, and cannot start a process or a thread.
+no network but the page's connections, cannot start a process or a thread, and has no memory beyond its limit.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import resource
 import tempfile
 
 from emulation.hosts.identity import NOBODY, PAGE_NUMBER
+from emulation.kernel.system_call_filter import filter_calls
 from emulation.kernel.system_calls import CLONE_NEWIPC, CLONE_NEWNET, call, refuse_new_rights
 
 _DUMPABLE = 4  # of prctl
@@ -39,6 +40,8 @@ def give_rights_up() -> None:
     _limit(resource.RLIMIT_NOFILE, _MOST_FILES)
     _limit(resource.RLIMIT_DATA, _MOST_DATA_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
+    with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is not known
+        filter_calls(own_memory=True)
 
 
 def _become_nobody_else() -> None:

@@ -1,7 +1,9 @@
 """Clean-up: whose processes it ends."""
 
+import contextlib
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 
 from emulation import cleanup
 from emulation.cleanup import marked_processes
-from emulation.subprocesses import MARK_VARIABLE, process_mark
+from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")
 
@@ -80,6 +82,54 @@ def test_a_mark_that_nobody_can_read_is_that_of_a_process_that_has_ended(cleaned
         process = subprocess.Popen(["sleep", "60"], env={MARK_OF_THIS_TEST: f"{mark}:1"})
         try:
             cleaned()
-            assert process.wait(10)
+            process.wait(10)
         finally:
             process.kill()
+
+
+@needs_root
+def test_a_process_of_another_user_is_none_of_a_fabrics(cleaned):
+    """Whatever its environment has, in our namespace of processes and in one of its own."""
+    mark = {MARK_OF_THIS_TEST: f"9:9:{process_namespace(os.getpid())}"}
+    apart = ["unshare", "--user", "--pid", "--fork", "--kill-child", "sleep", "60"]
+    others = [subprocess.Popen(words, user=12345, env=mark) for words in (["sleep", "60"], apart)]
+    try:
+        until = time.monotonic() + 10
+        while not children(others[1].pid) and time.monotonic() < until:
+            time.sleep(0.01)
+        assert marked_processes() == []
+        assert cleaned() == set()
+        assert [process.poll() for process in others] == [None, None]
+    finally:
+        for process in others:
+            process.kill()
+            process.wait()
+
+
+TRACER = """
+import ctypes, signal, sys
+assert ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, ctypes.c_long(0x40)) == 0
+print(flush=True)
+signal.pause()
+"""
+
+
+@needs_root
+def test_a_process_that_outlives_its_end_is_left_behind_and_named(cleaned):
+    """It is stopped at its end by a tracer that does not care."""
+    said = []
+    with contextlib.ExitStack() as started:
+        with cleanup.exclusive_run_dir(said.append):
+            stopped = started.enter_context(
+                subprocess.Popen(["sleep", "60"], env={MARK_OF_THIS_TEST: process_mark(os.getpid())})
+            )
+            words = [sys.executable, "-c", TRACER, str(stopped.pid)]
+            tracer = started.enter_context(subprocess.Popen(words, stdout=subprocess.PIPE))
+            started.callback(tracer.kill)
+            tracer.stdout.readline()
+        (line,) = said
+        assert f"{stopped.pid} sleep 60" in line
+        removed = cleanup.clean()
+        assert [process.pid for process in removed.left_behind] == [stopped.pid]
+        assert removed.processes == ()
+    assert cleaned() == set()

@@ -1,13 +1,16 @@
 """Who is root on hosts, and whose their working folders become."""
 
 import os
+import signal
 import stat
+import time
 from itertools import pairwise
 
 import pytest
 
 from emulation.hosts.identity import FIRST_NUMBER, IDS, PAGE_NUMBER, Identity, host_root
 from emulation.hosts.keeper import Description
+from emulation.hosts.spaces import HostSpaces
 from emulation.hosts.working_folder import clear_rights, make_working_folder
 
 NOBODY_ELSE = FIRST_NUMBER
@@ -122,3 +125,16 @@ def test_a_folder_of_somebody_else_does_not_change_hands(tmp_path):
     with pytest.raises(PermissionError):
         make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER)
     assert taken.stat().st_uid == 0
+
+
+@needs_root
+def test_the_end_of_hosts_does_not_wait_for_a_parent_that_takes_no_notice(tmp_path):
+    """A process has not ended while its parent does not know."""
+    spaces = HostSpaces({"h1_1": "h1-1"}, tmp_path, {})
+    program = spaces.space("h1_1").start(["sleep", "600"])
+    begin_s = time.monotonic()
+    spaces.close()
+    took_s = time.monotonic() - begin_s
+    assert program.wait(10) == -signal.SIGKILL
+    spaces.close()
+    assert took_s < 10

@@ -1,6 +1,7 @@
 """`polarlab clean`: its lines."""
 
 import argparse
+import json
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,13 @@ def test_the_line_names_what_was_removed(processes, run_directory, logs, text, m
     clean.run(argparse.Namespace(json=False))
     (line,) = capsys.readouterr().out.splitlines()
     assert text in line
+
+
+def test_processes_that_outlive_their_end_are_named_so(monkeypatch, capsys):
+    monkeypatch.setattr(polarlab, "clean", lambda: polarlab.Cleaned((), False, (), (SLEEP,)))
+    clean.run(argparse.Namespace(json=False))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "left behind" in line
+    assert "4711 sleep 1000" in line
+    clean.run(argparse.Namespace(json=True))
+    assert json.loads(capsys.readouterr().out)["left_behind"] == [{"pid": 4711, "command": "sleep 1000"}]

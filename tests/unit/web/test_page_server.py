@@ -102,6 +102,7 @@ def test_the_web_process_has_no_rights(replay):
     assert process.gids().real == PAGE_NUMBER
     status = Path(f"/proc/{process.pid}/status").read_text()
     assert "NoNewPrivs:\t1" in status
+    assert "Seccomp:\t2" in status
     assert "CapEff:\t0000000000000000" in status
     assert f"NSpid:\t{process.pid}\t1\n" in status  # it has no numbers for other processes
 

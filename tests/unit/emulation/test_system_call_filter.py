@@ -1,0 +1,125 @@
+"""The filter of system calls: each refused call is made by a process that has it."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from emulation.kernel import system_call_numbers
+
+pytestmark = pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="no filter for this architecture"
+)
+PRELUDE = """
+import ctypes, errno, fcntl, mmap, os, signal, socket, subprocess, sys, threading
+from emulation.kernel.system_call_filter import filter_calls
+from emulation.kernel.system_call_numbers import number
+from emulation.kernel.system_calls import refuse_new_rights
+
+libc = ctypes.CDLL(None, use_errno=True)
+refuse_new_rights()
+
+def made(name, *arguments):
+    ctypes.set_errno(0)
+    libc.syscall(number(name) if isinstance(name, str) else name, *map(ctypes.c_long, arguments))
+    return errno.errorcode.get(ctypes.get_errno())
+"""
+ON_HOSTS, OWN_MEMORY = "filter_calls()", "filter_calls(own_memory=True)"
+
+
+def printed(setting, code):
+    """Returns what code prints in a process with a filter."""
+    words = [sys.executable, "-c", f"{PRELUDE}\n{setting}\n{code}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("setting", [ON_HOSTS, OWN_MEMORY])
+def test_calls_that_reach_beyond_a_host_are_refused(setting):
+    code = """
+print(made("unshare", 0x2000000))
+print(made("clone", 0x2000000 | 17, 0, 0, 0, 0))
+print(made("clone3", 0, 0))
+print(made("add_key", 0, 0, 0, 0, 0), made("request_key", 0, 0, 0, 0), made("keyctl", 0, -4, 0))
+print(made("socket", 40, 1, 0))
+print(made("io_uring_setup", 1, 0), made("io_uring_enter", 0, 0, 0, 0), made("io_uring_register", 0, 0, 0, 0))
+"""
+    unknown = "ENOSYS"
+    assert printed(setting, code) == ["EPERM"] * 2 + [unknown] * 4 + ["EPERM"] + [unknown] * 3
+
+
+def test_no_process_is_traced_to_its_end():
+    """Neither as tracing begins nor later; other options stay."""
+    code = """
+child = os.fork()
+if child == 0:
+    signal.pause()
+print(made("ptrace", 0x4206, child, 0, 0x40), made("ptrace", 0x4206, child, 0, 0x10 | 0x40))
+print(made("ptrace", 0x4206, child, 0, 0x10))
+print(made("ptrace", 0x4207, child, 0, 0))
+os.waitpid(child, 0)
+print(made("ptrace", 0x4200, child, 0, 0x40), made("ptrace", 21, child, 0, 0x40))
+os.kill(child, signal.SIGKILL)
+os.waitpid(child, 0)
+"""
+    assert printed(ON_HOSTS, code) == ["EPERM", "EPERM", "None", "None", "EPERM", "EPERM"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the machine has one architecture")
+def test_calls_of_other_architectures_are_unknown():
+    """By numbers of x32, and by int 0x80, of which 20 is getpid."""
+    code = """
+print(made(0x40000000 + 39))
+code = bytes.fromhex("b814000000cd80c3")
+memory = mmap.mmap(-1, len(code), mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+memory.write(code)
+place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+print(errno.errorcode[-ctypes.CFUNCTYPE(ctypes.c_int)(place)()])
+"""
+    assert printed(ON_HOSTS, code) == ["ENOSYS"] * 2
+
+
+def test_memory_that_no_limit_counts_is_refused():
+    code = """
+print(made("memfd_create", 0, 0), made("memfd_secret", 0))
+print(made("shmget", 0, 4096, 0o1600), made("semget", 0, 1, 0o1600), made("msgget", 0, 0o1600))
+print(made("mmap", 0, 4096, 3, 0x21, -1, 0), made("mmap", 0, 4096, 3, 0x23, -1, 0))
+print(made("mq_open", 0, 0, 0, 0), made("fcntl", os.pipe()[0], 1031, 1 << 20))
+print(made("bpf", 0, 0, 0), made("perf_event_open", 0, 0, 0, 0, 0), made("userfaultfd", 0))
+print(made("socket", 1, 1, 0))
+"""
+    assert set(printed(OWN_MEMORY, code)) == {"EPERM"}
+
+
+@pytest.mark.parametrize("setting", [ON_HOSTS, OWN_MEMORY])
+def test_what_programs_need_stays(setting):
+    """Processes, threads, memory, pipes and pairs of sockets."""
+    code = """
+thread = threading.Thread(target=print, args=["thread"])
+thread.start()
+thread.join()
+print(subprocess.run(["echo", "process"], capture_output=True, text=True).stdout)
+mmap.mmap(-1, 4096, mmap.MAP_PRIVATE)
+one, other = socket.socketpair()
+one.send(b"pair")
+print(other.recv(4).decode())
+"""
+    assert printed(setting, code) == ["thread", "process", "pair"]
+
+
+def test_on_hosts_sockets_and_shared_memory_stay():
+    code = """
+for family in (socket.AF_INET, socket.AF_UNIX, socket.AF_NETLINK):
+    socket.socket(family, socket.SOCK_DGRAM).close()
+mmap.mmap(-1, 4096, mmap.MAP_SHARED)
+os.close(os.memfd_create("x"))
+print("done")
+"""
+    assert printed(ON_HOSTS, code) == ["done"]
+
+
+def test_an_unknown_architecture_is_an_error_in_words(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "vax")
+    with pytest.raises(OSError, match="vax"):
+        system_call_numbers.number("keyctl")
