@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,6 @@ from controller.reports import (
     PortSet,
     Ready,
     Refused,
-    Replanned,
     Report,
     Restored,
     RoutingSet,
@@ -33,6 +33,7 @@ from controller.reports import (
     Warned,
     report,
 )
+from controller.state_reports import StateReports
 from topology.addressing import dpid, dpid_router, switch_name
 from topology.drains import Drain
 
@@ -84,6 +85,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
+        self._state_reports = StateReports(replanner.state)
         self._datapaths: dict[int, Any] = {}  # of the fabric's switches
         self._foreign: set[int] = set()  # datapath ids of other switches that were reported
         self._in_charge = False
@@ -114,6 +116,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         asked = self._asked_drain()
         if asked is not None:
             self._replanner.ask_for(asked)
+        # Before a plan is made: nothing can be reported meanwhile.
+        self._state_reports.step(now_s, settled=self._settled)
         if not self._in_charge:
             self._take_charge_when_due(now_s)
         elif self._installer.resting:
@@ -127,6 +131,12 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._execute(self._installer.skip_unanswered())
         elif self._replanner.plan_due(now_s):
             self._replan(now_s)
+
+    @property
+    def _settled(self) -> bool:
+        """Whether all switches have the plan for the present state and drain, and no other is wanted."""
+        planning = self._pending or self._installer.updating or self._replanner.plan_due(math.inf)
+        return self._in_charge and not planning
 
     def _rest(self, now_s: float) -> None:
         """Begins the next round of an update once the pause behind the present one is over."""
@@ -204,19 +214,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._send(self._datapaths[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
-            report(
-                Replanned(
-                    failed=replan.failure.name,
-                    rules=replan.rules,
-                    rounds=len(replan.rounds),
-                    cut_off_pairs=replan.cut_off_pairs,
-                    cut_off=replan.cut_off,
-                    planning_s=replan.seconds,
-                    seconds=time.monotonic() - self._replan_began_s,
-                    drained=replan.drain.name,
-                    crossing_pairs=replan.crossing_pairs,
-                )
-            )
+            report(replan.report(time.monotonic() - self._replan_began_s))
 
     # ---- adaptation ----
 
@@ -287,7 +285,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._datapaths[datapath_id] = datapath
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
-        for port in datapath.ports.values():
+        for port in list(datapath.ports.values()):  # other messages may change them meanwhile
             self._note_port(datapath_id, port)
         if self._loop:
             self._loop.reset(datapath_id)

@@ -191,6 +191,23 @@ class Replanned(Report):
 
 
 @dataclass(frozen=True)
+class Unusable(Report):
+    """The links and switches that are unusable now, whether the plan in place avoids them or not.
+
+    Attributes:
+        failed: their names; "none" if all are usable.
+        held_until_s: name -> time, on the clock of `monotonic_s`, of the links that are held down because they
+            flapped; their ports may be up.
+        settled: whether all switches have the plan for this state and for the drain, and no other is wanted.
+    """
+
+    event: ClassVar[str] = "unusable"
+    failed: str
+    held_until_s: dict[str, float]
+    settled: bool
+
+
+@dataclass(frozen=True)
 class NotDrained(Report):
     """The drain that was asked for is refused, and the one before stays."""
 

@@ -22,6 +22,7 @@ from controller.reports import (
     Replanned,
     Report,
     RoutingSet,
+    Unusable,
     Warned,
     parse_report,
 )
@@ -54,6 +55,11 @@ class ControllerReports:
         ports_set_s: when ports were set up or down, on the clock of time.monotonic.
         ports_down: switch and port of the ports that are set down.
         planned_failure, planned_drain: names of the failure and of the drain that the present plan is for.
+        failed_now: names of the links and switches that the controller takes for unusable now, planned for or
+            not; "none" if there are none.
+        held_until_s: those links among them that are held down because they flapped, though their ports may be
+            up, and until when on the clock of time.monotonic.
+        settled: whether all switches have the plan for these and for the drain, and no other is wanted.
         listening_s, connected_s, in_charge_s: of the present controller, on the clock of time.monotonic: when
             it listened, when the last switch had connected before it took charge, and when all switches that
             were there held its plan.
@@ -82,6 +88,9 @@ class ControllerReports:
         """Reads the reports of another controller."""
         self._process = process
         self.planned_failure = self.planned_drain = "none"
+        self.failed_now = "none"
+        self.held_until_s: dict[str, float] = {}
+        self.settled = True
         self._in_charge = False
         self.listening_s: float | None = None
         self.connected_s: float | None = None
@@ -170,6 +179,8 @@ class ControllerReports:
             case Replanned(failed):
                 self.replans.append(report)
                 self.planned_failure, self.planned_drain = failed, report.drained
+            case Unusable(failed, held_until_s, settled):
+                self.failed_now, self.held_until_s, self.settled = failed, held_until_s, settled
             case PortSet(switch, port, direction):
                 self.ports_set_s.append(report.monotonic_s)
                 self.ports_down -= {(switch, port)}

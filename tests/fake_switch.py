@@ -25,6 +25,7 @@ class FakeSwitch:
         rules: (table, priority, match) -> cookie.
         groups: number -> (type, encoded buckets).
         ports_down: ports that are administratively down.
+        links_down: ports whose links are down.
         changes: rules, groups and deletions received since the last connection.
         refuses_rules: whether it answers every rule with an error.
     """
@@ -37,6 +38,7 @@ class FakeSwitch:
         self.rules = {}
         self.groups = {}
         self.ports_down = set()
+        self.links_down = set()
         self.changes = 0
         self.refuses_rules = False
         self._socket = None
@@ -62,6 +64,11 @@ class FakeSwitch:
         self.groups.clear()
         self.ports_down.clear()
         self.connect()
+
+    def set_link(self, port, *, down):
+        """Loses the link of a port, or has it again."""
+        (self.links_down.add if down else self.links_down.discard)(port)
+        self._send_port(port)
 
     def _serve(self):
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:  # until either end closes
@@ -117,6 +124,9 @@ class FakeSwitch:
         (port,) = struct.unpack_from("!I", body)
         (config,) = struct.unpack_from("!I", body, 16)
         (self.ports_down.add if config & PORT_DOWN else self.ports_down.discard)(port)
+        self._send_port(port, xid)
+
+    def _send_port(self, port, xid=0):
         self._send(PORT_STATUS, xid, struct.pack("!B7x", 2) + self._port(port))  # 2: modified
 
     def _described(self, request):
@@ -132,10 +142,11 @@ class FakeSwitch:
 
     def _port(self, port):
         config = PORT_DOWN if port in self.ports_down else 0
+        state = int(port in self.links_down)
         address = bytes([2, 0, 0, 0, self.datapath_id, port])
         if self.version == OPENFLOW_15:
-            return struct.pack("!IH2x6s2x16sII", port, 40, address, b"port", config, 0)
-        return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, 0, 0, 0, 0, 0, 0, 0)
+            return struct.pack("!IH2x6s2x16sII", port, 40, address, b"port", config, state)
+        return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, state, 0, 0, 0, 0, 0, 0)
 
     def _group(self, number, kind, buckets):
         if self.version == OPENFLOW_15:

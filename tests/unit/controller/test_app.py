@@ -12,6 +12,7 @@ import openflow_messages
 import pytest
 from fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
+from controller.fabric_state import LONGEST_HOLD_S
 from controller.openflow.frameworks import FRAMEWORKS
 from controller.reports import Foreign, Installed, TakingOver
 from experiments import controller_process
@@ -137,6 +138,18 @@ def test_a_lost_switch_is_planned_around_and_filled_when_it_is_back(shared):
 def test_a_switch_that_restarts_unnoticed_is_filled_again(shared):
     shared.switches[4].restart()
     shared.eventually(lambda: holds_plan(shared.switches[4]))
+
+
+def test_a_link_that_is_held_after_its_flaps_is_reported_with_the_time(shared):
+    link = GRAPH.link_list[0]
+    name, switch, controller = f"s{link.a + 1}-s{link.b + 1}", shared.switches[link.a + 1], shared.controller
+    for down in 3 * (True, False):
+        switch.set_link(link.port_a, down=down)
+    shared.eventually(lambda: controller.held_until_s)
+    assert 0 < controller.held_until_s[name] - time.monotonic() <= LONGEST_HOLD_S
+    assert controller.failed_now == name
+    shared.eventually(lambda: controller.settled and controller.failed_now == "none")
+    assert (controller.held_until_s, controller.planned_failure) == ({}, "none")
 
 
 def test_a_foreign_switch_gets_nothing(shared):
