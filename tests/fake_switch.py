@@ -14,6 +14,7 @@ FLOW_STATISTICS, PORT_STATISTICS, GROUP_DESCRIPTION, PORT_DESCRIPTION = 1, 4, 7,
 ADD, DELETE = 0, 3
 PRIORITY_AT, MATCH_AT = 22, 40  # in a flow mod, behind the header
 PORT_DOWN = 1
+ENTRIES_AT_ONCE = 1000  # rules that a message of 64 KiB can describe
 TABLE_FULL = struct.pack("!HH", 5, 1)  # flow mod failed: table full
 
 
@@ -92,7 +93,11 @@ class FakeSwitch:
             self._send(BARRIER_REPLY, xid)
         elif kind == MULTIPART_REQUEST:
             (request,) = struct.unpack_from("!H", body)
-            self._send(MULTIPART_REPLY, xid, struct.pack("!HH4x", request, 0) + self._described(request))
+            entries = self._described(request)
+            for first in range(0, max(1, len(entries)), ENTRIES_AT_ONCE):
+                more = first + ENTRIES_AT_ONCE < len(entries)
+                body = b"".join(entries[first : first + ENTRIES_AT_ONCE])
+                self._send(MULTIPART_REPLY, xid, struct.pack("!HH4x", request, more) + body)
         elif kind in (FLOW_MOD, GROUP_MOD):
             self.changes += 1
             if kind == FLOW_MOD and self.refuses_rules:
@@ -103,14 +108,14 @@ class FakeSwitch:
             self._set_port(xid, body)
 
     def _take_rule(self, body):
-        cookie, _, table, command = struct.unpack_from("!QQBB", body)
+        cookie, mask, table, command = struct.unpack_from("!QQBB", body)
         if command == ADD:
             (priority,) = struct.unpack_from("!H", body, PRIORITY_AT)
             (size,) = struct.unpack_from("!H", body, MATCH_AT + 2)
             self.rules[table, priority, body[MATCH_AT : MATCH_AT + size]] = cookie
         else:
             assert command == DELETE
-            self.rules = {key: other for key, other in self.rules.items() if other != cookie}
+            self.rules = {key: other for key, other in self.rules.items() if (other ^ cookie) & mask}
 
     def _take_group(self, body):
         if self.version == OPENFLOW_13:
@@ -131,14 +136,12 @@ class FakeSwitch:
 
     def _described(self, request):
         if request == PORT_DESCRIPTION:
-            return b"".join(self._port(port) for port in range(1, self.ports + 1))
+            return [self._port(port) for port in range(1, self.ports + 1)]
         if request == FLOW_STATISTICS:
-            return b"".join(self._rule(cookie) for cookie in self.rules.values())
+            return [self._rule(cookie) for cookie in self.rules.values()]
         if request == GROUP_DESCRIPTION:
-            return b"".join(
-                self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()
-            )
-        return b""
+            return [self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()]
+        return []
 
     def _port(self, port):
         config = PORT_DOWN if port in self.ports_down else 0

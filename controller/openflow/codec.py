@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from controller.openflow.commands import Message, PutGroup, PutRule
+from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
 from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
 from routing.plan import model as plan
@@ -52,7 +52,12 @@ def encode(
             encoded += _group_mod(dialect, message.xid, message.command, datapath_id)
             continue
         if isinstance(message.command, PutRule):
-            encoded += _flow_mod(dialect, message.xid, message.command)
+            rule = _encoded_rule(dialect, message.command.rule)
+            encoded += _flow_mod(dialect, message.xid, message.command.cookie, rule.tail)
+            continue
+        if isinstance(message.command, DropRules):
+            tail = _deletion(dialect, message.command.mask)
+            encoded += _flow_mod(dialect, message.xid, message.command.cookie, tail)
             continue
         request = dialect.request(message.command, ports)
         request.set_xid(message.xid)
@@ -72,18 +77,23 @@ def _group_mod(dialect: Dialect, xid: int, put: PutGroup, datapath_id: int) -> b
     return _HEAD.pack(dialect.version, protocol.OFPT_GROUP_MOD, _HEAD.size + len(body), xid) + body
 
 
-def _flow_mod(dialect: Dialect, xid: int, put: PutRule) -> bytes:
-    encoded = _encoded_rule(dialect, put.rule)
-    head = _FLOW_MOD_HEAD.pack(
-        dialect.version, dialect.protocol.OFPT_FLOW_MOD, encoded.length, xid, put.cookie
-    )
-    return head + encoded.tail
+def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
+    length = _FLOW_MOD_HEAD.size + len(tail)
+    return _FLOW_MOD_HEAD.pack(dialect.version, _PROTOCOL.OFPT_FLOW_MOD, length, xid, cookie) + tail
+
+
+@cache
+def _deletion(dialect: Dialect, mask: int) -> bytes:
+    """Returns the bytes behind the cookie of the message that deletes rules."""
+    request = dialect.request(DropRules(0, mask), {})
+    request.set_xid(0)
+    request.serialize()
+    return bytes(request.buf[_FLOW_MOD_HEAD.size :])
 
 
 class _EncodedRule(NamedTuple):
-    """The message of a rule: its length, the bytes behind the cookie, and their fingerprint."""
+    """The message of a rule: the bytes behind the cookie, and the fingerprint of all."""
 
-    length: int
     tail: bytes
     fingerprint: int
 
@@ -110,7 +120,7 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
 def _encode_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     message = dialect.rule(rule)
     digest = blake2b(message, digest_size=plan.FINGERPRINT_BITS // 8).digest()
-    return _EncodedRule(len(message), message[_FLOW_MOD_HEAD.size :], int.from_bytes(digest, "big"))
+    return _EncodedRule(message[_FLOW_MOD_HEAD.size :], int.from_bytes(digest, "big"))
 
 
 # ---- fingerprints ----

@@ -160,6 +160,16 @@ def test_a_foreign_switch_gets_nothing(shared):
     assert foreign.changes == 0
 
 
+def test_a_switch_with_very_many_stale_rules_gets_its_plan(shared):
+    """One by one, their deletions held the controller for seconds and did not fit into a connection."""
+    crowded = shared.switches[5]
+    crowded.disconnect()
+    crowded.rules |= {(Table.MINIMAL, 1, number): COOKIE_MARK | 1 << 40 | number for number in range(100_000)}
+    crowded.connect()
+    shared.eventually(lambda: holds_plan(crowded))
+    assert crowded.changes < 1000
+
+
 def test_a_refused_rule_is_reported_with_its_switch_and_the_reason(shared):
     stubborn = shared.switches[6]
     stubborn.refuses_rules = True
