@@ -283,6 +283,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             datapath.socket.refuse("the switch has another connection")
             return
         self._datapaths[datapath_id] = datapath
+        datapath.socket.served = True
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
         for port in list(datapath.ports.values()):  # other messages may change them meanwhile

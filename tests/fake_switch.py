@@ -52,6 +52,10 @@ class FakeSwitch:
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
+    @property
+    def connected(self):
+        return self._thread.is_alive()
+
     def disconnect(self):
         with contextlib.suppress(OSError):  # the controller was first
             self._socket.shutdown(socket.SHUT_RDWR)

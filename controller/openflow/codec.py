@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -148,11 +148,17 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 def error_text(message: Any) -> str:
     """Returns the type and code of an error message by their OpenFlow names."""
-    protocol = DIALECTS[message.version].protocol
-    kind = protocol.ofp_error_type_to_str(message.type)
+    kind, code = _error_names(message.version, message.type, message.code)
     if message.code is None:  # an experimenter's, which has a type of its own instead
         return f"{kind}: {message.experimenter:#x}, type {message.exp_type}"
-    return f"{kind}: {protocol.ofp_error_code_to_str(message.type, message.code)}"
+    return f"{kind}: {code}"
+
+
+@lru_cache(maxsize=256)  # the framework searches all its names for each, and a switch can send any number
+def _error_names(version: int, kind: int, code: int | None) -> tuple[str, str]:
+    protocol = DIALECTS[version].protocol
+    name = "" if code is None else protocol.ofp_error_code_to_str(kind, code)
+    return protocol.ofp_error_type_to_str(kind), name
 
 
 def more_follows(message: Any) -> bool:

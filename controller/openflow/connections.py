@@ -1,7 +1,7 @@
 """Switches' connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
 
 A connection that says what `controller.openflow.door` does not let through is closed and reported; so is one
-that does not take what it is sent, or does not say in time which switch it is. None of them can keep the
+that does not take what it is sent, or does not get in time as far as to be served. None of them can keep the
 others from being served.
 """
 
@@ -34,11 +34,12 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 # second.
 _BACKLOG = 4096
 
-# Of one connection: bytes that are read at once, messages that are handled before others have their turn,
-# bytes that wait to be sent, time to say which switch it is, and time for the handshake of TLS.
-_READ_BYTES, _IN_A_ROW, _UNSENT_BYTES = 1 << 16, 64, 1 << 22
+# Of one connection: bytes that are read at once, messages that are handled before others have their turn, bytes
+# that wait to be sent before and while it is served, time until it is served, and for the handshake of TLS.
+_READ_BYTES, _IN_A_ROW = 1 << 16, 64
+_UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 _PIECE_BYTES = 64  # that a piece to be sent takes beside its own
-_NAMED_WITHIN_S, _TLS_WITHIN_S = 30.0, 10.0
+_SERVED_WITHIN_S, _TLS_WITHIN_S = 60.0, 10.0
 _SPARE_CONNECTIONS = 64  # beyond two of each switch
 _WARNINGS_AT_ONCE, _WARNING_EVERY_S = 20, 1.0
 # Reasons for which one connection cannot be accepted, and another one soon can.
@@ -118,9 +119,10 @@ class _Warnings:
 class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
     """The framework's own handshake, on a listening socket that was opened beforehand."""
 
+    error_msg_handler = None  # words for a log that nobody reads: a millisecond for each error of a switch
+
     def __init__(self, listener: Any, context: ssl.SSLContext | None, most: int) -> None:
         super().__init__()
-        self.logger.setLevel("ERROR")  # it warns of every error that has no message with it
         self._listener = listener
         self._context = context
         self._most = most
@@ -152,13 +154,14 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             hub.spawn(self._serve, connection, switch, address)  # ends with the connection
 
     def _make_room(self) -> None:
-        """Closes the oldest connection of no known switch if as many are open as can be.
+        """Closes the oldest connection that is not served if as many are open as can be.
 
-        A switch says quickly who it is. Were the newest closed, whoever opens many could keep switches out.
+        A switch is served soon. Were the newest closed, whoever opens many could keep switches out; a switch's
+        number alone proves nothing, since anybody can say it any number of times.
         """
         if len(self._open) >= self._most:
-            unnamed = (switch for switch in self._open if not switch.is_named)
-            oldest = next(unnamed, None) or next(iter(self._open))
+            unserved = (switch for switch in self._open if not switch.served)
+            oldest = next(unserved, None) or next(iter(self._open))
             del self._open[oldest]
             oldest.refuse(f"{self._most} connections are open, which is the most")
 
@@ -176,7 +179,11 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
 
 
 class SwitchSocket:
-    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once."""
+    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once.
+
+    Attributes:
+        served: whether it is that of a switch of the fabric, and the only one of that switch; set from outside.
+    """
 
     def __init__(self, connection: Any, warn: Callable[[str], None]) -> None:
         """Takes over a connection.
@@ -190,15 +197,11 @@ class SwitchSocket:
         self._door = Door()
         self._messages: deque[bytes] = deque()  # received and checked
         self._problem: str | None = None  # of the message behind these
-        self._named_by_s = time.monotonic() + _NAMED_WITHIN_S
+        self._served_by_s = time.monotonic() + _SERVED_WITHIN_S
+        self.served = False
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._sending = self._ended = False
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the switch has said which one it is."""
-        return self._door.datapath_id is not None
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""
@@ -211,10 +214,12 @@ class SwitchSocket:
 
     def recv(self, _size: int) -> bytes:
         """Returns some messages, all of them whole and checked, or nothing at the connection's end."""
-        hub.sleep(0)  # a switch that always has more to say lets the others have their turns
-        while not self._messages:
-            if not self.is_named and time.monotonic() > self._named_by_s:
-                self._problem = f"it has not said within {_NAMED_WITHIN_S:g} s which switch it is"
+        while True:
+            hub.sleep(0)  # a switch that always has more to say, read or not, lets the others have their turns
+            if self._messages:
+                break
+            if not self.served and time.monotonic() > self._served_by_s:
+                self._problem = f"it has not said within {_SERVED_WITHIN_S:g} s which switch it is"
             if self._problem:
                 self.refuse(self._problem)
                 return b""
@@ -241,7 +246,7 @@ class SwitchSocket:
         Raises:
             OSError: the connection has ended.
         """
-        if self._unsent_bytes > _UNSENT_BYTES:
+        if self._unsent_bytes > (_UNSENT_BYTES_SERVED if self.served else _UNSENT_BYTES):
             self.refuse("it does not take what it is sent")
         if self._ended:
             raise OSError("the connection has ended")

@@ -10,7 +10,7 @@ import warnings
 
 import openflow_messages
 import pytest
-from fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
+from fake_switch import MULTIPART_REQUEST, OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
 from controller.fabric_state import LONGEST_HOLD_S
 from controller.openflow.frameworks import FRAMEWORKS
@@ -290,17 +290,18 @@ def kinds(received):
         place += int.from_bytes(received[place + 2 : place + 4])
 
 
-def test_a_flood_leaves_the_others_served(shared, framework):
-    """Echo requests without an end, whose answers the switch that sends them never takes."""
+@pytest.mark.parametrize(("kind", "size"), [(2, 1000), (4, 8)], ids=["echo requests", "dropped messages"])
+def test_a_flood_leaves_the_others_served(shared, framework, kind, size):
+    """Messages without an end, whose answers the switch that sends them never takes."""
     version = framework[1]
     stop = threading.Event()
     with connection(shared, greeted(version, 77)) as flood:
-        echo = openflow_messages.message(version, 2, bytes(1000))
+        messages = 64 * openflow_messages.message(version, kind, bytes(size))
 
         def send():
             with contextlib.suppress(OSError):
                 while not stop.is_set():
-                    flood.sendall(64 * echo)
+                    flood.sendall(messages)
 
         sender = threading.Thread(target=send, daemon=True)
         sender.start()
@@ -308,6 +309,25 @@ def test_a_flood_leaves_the_others_served(shared, framework):
         stop.set()
         flood.shutdown(socket.SHUT_RDWR)
         sender.join()
+
+
+def test_answers_are_not_kept_for_a_connection_that_is_not_served(shared, framework):
+    echo = openflow_messages.message(framework[1], 2, bytes(60_000))
+    with connection(shared, greeted(framework[1], 77)) as deaf, pytest.raises(OSError, match="pipe|reset"):
+        deaf.sendall(50 * echo)
+
+
+def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framework):
+    known, opened = len(shared.controller.warnings), []
+    for _ in range(100):
+        opened.append(connection(shared, greeted(framework[1], 3)))
+        received = b""
+        while MULTIPART_REQUEST not in kinds(received):  # the one for its ports, which stays without an answer
+            received += opened[-1].recv(4096)
+    shared.eventually(lambda: any("are open" in text for text in shared.controller.warnings[known:]))
+    assert all(switch.connected for switch in shared.switches.values())
+    for one in opened:
+        one.close()
 
 
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):
