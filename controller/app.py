@@ -31,6 +31,7 @@ from controller.reports import (
     RoutingSet,
     TakingOver,
     Warned,
+    Warnings,
     report,
 )
 from controller.state_reports import StateReports
@@ -85,6 +86,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
+        self._warnings = Warnings()
         self._state_reports = StateReports(replanner.state)
         self._datapaths: dict[int, Any] = {}  # of the fabric's switches
         self._foreign: set[int] = set()  # datapath ids of other switches that were reported
@@ -116,8 +118,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         asked = self._asked_drain()
         if asked is not None:
             self._replanner.ask_for(asked)
-        # Before a plan is made: nothing can be reported meanwhile.
-        self._state_reports.step(now_s, settled=self._settled)
+        self._state_reports.step(now_s, settled=self._settled)  # before a plan is made, which takes long
         if not self._in_charge:
             self._take_charge_when_due(now_s)
         elif self._installer.resting:
@@ -126,7 +127,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             late = now_s - self._round_sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
                 for datapath_id in self._installer.awaited:
-                    report(Warned(f"{_name(datapath_id)} does not answer"))
+                    self._warnings.add(f"{_name(datapath_id)} does not answer")
                     self._set_ports(state.switch_lost(dpid_router(datapath_id), now_s))
                 self._execute(self._installer.skip_unanswered())
         elif self._replanner.plan_due(now_s):
@@ -343,7 +344,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._set_ports(state.switch_lost(router, self._last_progress_s))
         foreign = self._installer.foreign_rules(datapath_id)
         if foreign:
-            report(Warned(f"{_name(datapath_id)} holds {foreign} rules of other origin; they are left alone"))
+            name = _name(datapath_id)
+            self._warnings.add(f"{name} holds {foreign} rules of other origin; they are left alone")
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
     @fatal_on_error

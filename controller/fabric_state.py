@@ -263,9 +263,7 @@ class FabricState:
     def _port_up(self, end: End) -> bool:
         return end not in self._by_end[end].down_ends
 
-    def _note_change(
-        self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None
-    ) -> None:
+    def _note_change(self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None) -> None:
         """Notes that some links, and perhaps a switch, have changed.
 
         A switch can report any number of changes: each costs the same, however many links there are.

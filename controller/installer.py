@@ -255,7 +255,7 @@ class Installer:
         note = self._port_notes[port]
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
         progress = self._switches[datapath_id]
-        # Not by `message`, which keeps all that is sent until the next barrier: ports can flap often before it.
+        # Not by `message`, which keeps what is sent until the next barrier: ports can flap often before it.
         return [Message(progress.take_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from controller.fabric_state import FabricState
 from controller.reports import Unusable, report
 
-# Between two reports. Links can change at any rate; only the first change of a settled state is reported at once.
+# Between two reports. Links change at any rate; only the first change of a settled state is reported at once.
 _EVERY_S = 0.1
 
 

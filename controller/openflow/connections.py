@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from controller.openflow.door import Door, MalformedMessage
 from controller.openflow.frameworks import load
 from controller.openflow.runtime import Application, app_manager, cfg, hub, run_threads, spawn
-from controller.reports import Warned, report
+from controller.reports import Warnings
 from topology.addressing import dpid_router, switch_name
 
 _serve_switch = load("controller.controller").datapath_connection_factory
@@ -34,14 +34,14 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 # second.
 _BACKLOG = 4096
 
-# Of one connection: bytes that are read at once, messages that are handled before others have their turn, bytes
-# that wait to be sent before and while it is served, time until it is served, and for the handshake of TLS.
+# Of one connection: bytes that are read at once, messages that are handled before others have their turn,
+# bytes that wait to be sent before and while it is served, time until it is served and for TLS's handshake.
 _READ_BYTES, _IN_A_ROW = 1 << 16, 64
 _UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 _PIECE_BYTES = 64  # that a piece to be sent takes beside its own
 _SERVED_WITHIN_S, _TLS_WITHIN_S = 60.0, 10.0
 _SPARE_CONNECTIONS = 64  # beyond two of each switch
-_WARNINGS_AT_ONCE, _WARNING_EVERY_S = 20, 1.0
+_RETRY_EVERY_S = 1.0  # after a connection that could not be accepted
 # Reasons for which one connection cannot be accepted, and another one soon can.
 _PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -95,27 +95,6 @@ def run(
     run_threads([*handshake.threads, *application.threads])
 
 
-class _Warnings:
-    """Warnings about connections: some at once, then one a second; whoever connects can cause any number."""
-
-    def __init__(self) -> None:
-        self._allowed: float = _WARNINGS_AT_ONCE
-        self._since_s = time.monotonic()
-        self._silent = 0
-
-    def add(self, text: str) -> None:
-        """Reports a warning with the number of those before it that were not reported, or counts it."""
-        now_s = time.monotonic()
-        self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
-        self._since_s = now_s
-        if self._allowed < 1:
-            self._silent += 1
-            return
-        more = f" (and {self._silent} such warnings before)" if self._silent else ""
-        self._allowed, self._silent = self._allowed - 1, 0
-        report(Warned(text + more))
-
-
 class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
     """The framework's own handshake, on a listening socket that was opened beforehand."""
 
@@ -127,7 +106,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
         self._context = context
         self._most = most
         self._open: dict[SwitchSocket, None] = {}  # in the order in which they were opened
-        self._warnings = _Warnings()
+        self._warnings = Warnings()
 
     def start(self) -> None:
         Application.start(self)
@@ -141,7 +120,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
                 if error.errno not in _PASSING:
                     raise
                 self._warnings.add(f"a connection was refused: {error}")
-                hub.sleep(_WARNING_EVERY_S)
+                hub.sleep(_RETRY_EVERY_S)
                 continue
             connection.settimeout(_TLS_WITHIN_S)
             if self._context:
@@ -156,8 +135,8 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
     def _make_room(self) -> None:
         """Closes the oldest connection that is not served if as many are open as can be.
 
-        A switch is served soon. Were the newest closed, whoever opens many could keep switches out; a switch's
-        number alone proves nothing, since anybody can say it any number of times.
+        A switch is served soon. Were the newest closed, whoever opens many could keep switches out. A number
+        proves nothing: anybody can say it, any number of times.
         """
         if len(self._open) >= self._most:
             unserved = (switch for switch in self._open if not switch.served)
@@ -182,7 +161,7 @@ class SwitchSocket:
     """A connection as the framework's datapath uses it: it receives checked messages, and sends at once.
 
     Attributes:
-        served: whether it is that of a switch of the fabric, and the only one of that switch; set from outside.
+        served: whether it is the one connection of a switch of the fabric; set from outside.
     """
 
     def __init__(self, connection: Any, warn: Callable[[str], None]) -> None:
@@ -215,7 +194,8 @@ class SwitchSocket:
     def recv(self, _size: int) -> bytes:
         """Returns some messages, all of them whole and checked, or nothing at the connection's end."""
         while True:
-            hub.sleep(0)  # a switch that always has more to say, read or not, lets the others have their turns
+            # A switch that always has more to say, read or not, lets the others have their turns.
+            hub.sleep(0)
             if self._messages:
                 break
             if not self.served and time.monotonic() > self._served_by_s:

@@ -387,8 +387,7 @@ class FabricSession(AdaptationVerbs):
 
     def _parse(self, text: str) -> tuple[Element, ...]:
         """Returns the elements that a text names, links of hosts among them."""
-        fabric = self.fabric
-        return parse_elements(text, fabric.options.topology, max(1, self._draws), fabric.hosts)
+        return parse_elements(text, self.fabric.options.topology, max(1, self._draws), self.fabric.hosts)
 
     def _ended_switches(self) -> list[Element]:
         """Returns the switches whose programs have ended, by themselves or not, as elements."""
