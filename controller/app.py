@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,14 +26,15 @@ from controller.reports import (
     PortSet,
     Ready,
     Refused,
-    Replanned,
     Report,
     Restored,
     RoutingSet,
     TakingOver,
     Warned,
+    Warnings,
     report,
 )
+from controller.state_reports import StateReports
 from topology.addressing import dpid, dpid_router, switch_name
 from topology.drains import Drain
 
@@ -84,6 +86,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
+        self._warnings = Warnings()
+        self._state_reports = StateReports(replanner.state)
         self._datapaths: dict[int, Any] = {}  # of the fabric's switches
         self._foreign: set[int] = set()  # datapath ids of other switches that were reported
         self._in_charge = False
@@ -114,6 +118,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         asked = self._asked_drain()
         if asked is not None:
             self._replanner.ask_for(asked)
+        self._state_reports.step(now_s, settled=self._settled)  # before a plan is made, which takes long
         if not self._in_charge:
             self._take_charge_when_due(now_s)
         elif self._installer.resting:
@@ -122,11 +127,17 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             late = now_s - self._round_sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
                 for datapath_id in self._installer.awaited:
-                    report(Warned(f"{_name(datapath_id)} does not answer"))
+                    self._warnings.add(f"{_name(datapath_id)} does not answer")
                     self._set_ports(state.switch_lost(dpid_router(datapath_id), now_s))
                 self._execute(self._installer.skip_unanswered())
         elif self._replanner.plan_due(now_s):
             self._replan(now_s)
+
+    @property
+    def _settled(self) -> bool:
+        """Whether all switches have the plan for the present state and drain, and no other is wanted."""
+        planning = self._pending or self._installer.updating or self._replanner.plan_due(math.inf)
+        return self._in_charge and not planning
 
     def _rest(self, now_s: float) -> None:
         """Begins the next round of an update once the pause behind the present one is over."""
@@ -204,19 +215,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._send(self._datapaths[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
-            report(
-                Replanned(
-                    failed=replan.failure.name,
-                    rules=replan.rules,
-                    rounds=len(replan.rounds),
-                    cut_off_pairs=replan.cut_off_pairs,
-                    cut_off=replan.cut_off,
-                    planning_s=replan.seconds,
-                    seconds=time.monotonic() - self._replan_began_s,
-                    drained=replan.drain.name,
-                    crossing_pairs=replan.crossing_pairs,
-                )
-            )
+            report(replan.report(time.monotonic() - self._replan_began_s))
 
     # ---- adaptation ----
 
@@ -285,9 +284,10 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             datapath.socket.refuse("the switch has another connection")
             return
         self._datapaths[datapath_id] = datapath
+        datapath.socket.served = True
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
-        for port in datapath.ports.values():
+        for port in list(datapath.ports.values()):  # other messages may change them meanwhile
             self._note_port(datapath_id, port)
         if self._loop:
             self._loop.reset(datapath_id)
@@ -344,7 +344,8 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._set_ports(state.switch_lost(router, self._last_progress_s))
         foreign = self._installer.foreign_rules(datapath_id)
         if foreign:
-            report(Warned(f"{_name(datapath_id)} holds {foreign} rules of other origin; they are left alone"))
+            name = _name(datapath_id)
+            self._warnings.add(f"{name} holds {foreign} rules of other origin; they are left alone")
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
     @fatal_on_error

@@ -11,7 +11,7 @@ Pure: events and their times come in as method calls, and the ports to be set do
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from topology.addressing import switch_name
@@ -25,6 +25,8 @@ FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
 # A switch is lost when its connection has been gone for this long.
 LOST_AFTER_S = 0.2
+# A held port that others set up again is set down again, at most this often.
+REPEAT_S = 0.5
 # A new plan waits until no change has come for the first time, but no longer than the second.
 SETTLE_S, LONGEST_WAIT_S = 0.02, 0.1
 
@@ -50,6 +52,7 @@ class _LinkRecord:
     held_until_s: float | None = None
     held_for: set[int] = field(default_factory=set)  # its routers that are lost or without rules
     set_down: set[End] = field(default_factory=set)  # by this controller, or by one before it
+    set_down_s: float | None = None  # when its port was set down last
 
     @property
     def ends(self) -> tuple[End, End]:
@@ -65,7 +68,11 @@ class _LinkRecord:
 
 
 class FabricState:
-    """The state of all links and switches of a fabric, all of them up at first."""
+    """The state of all links and switches of a fabric, all of them up at first.
+
+    Attributes:
+        changes: number of changes of links, switches and holds so far.
+    """
 
     def __init__(self, topology: Topology) -> None:
         self._records = [_LinkRecord(link) for link in topology.link_list]
@@ -75,9 +82,12 @@ class FabricState:
             for router, _ in record.ends:
                 self._by_router.setdefault(router, []).append(record)
         self._timed: list[_LinkRecord] = []  # those that are held until a time
+        self._disobeyed: dict[Link, _LinkRecord] = {}  # held links whose port is to be set down again
         self._lost: set[int] = set()
         self._disconnected_s: dict[int, float] = {}  # router -> when its connection ended
-        self._planned = self._dead_elements()
+        self._planned: set[Link | int] = set()  # dead links, and routers of lost switches
+        self._unplanned: set[Link | int] = set()  # those that are dead now but not there, or the reverse
+        self.changes = 0
         self._first_change_s: float | None = None
         self._last_change_s = 0.0
 
@@ -107,11 +117,10 @@ class FabricState:
         # A port that the controller itself set down does not flap.
         if not up and not port_was_down and not record.held:
             record.went_down_s = [*_recent(record, now_s), now_s]
-        # Every port of every switch is reported at the start: only a change may cost a look at all links.
         if record.dead != was_dead:
-            self._note_change(now_s)
+            self._note_change(now_s, [record])
         if record.held:
-            return _set_down(record)
+            return self._keep_down(record, now_s)
         if port_was_down and not record.down_ends:
             return self._hold_if_flapping(record, now_s)
         return []
@@ -131,14 +140,13 @@ class FabricState:
         commands = []
         for record in self._records_of(router):
             record.held_for.add(router)
-            commands += _set_down(record)
-        self._note_change(now_s)
+            commands += _set_down(record, now_s)
+        self._note_change(now_s, self._records_of(router), router)
         return commands
 
     def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
         """Releases the links of a switch that holds its rules."""
         held = [record for record in self._records_of(router) if router in record.held_for]
-        # Every switch is filled at the start: only a change may cost a look at all links.
         if not held and router not in self._lost:
             return []
         self._lost.discard(router)
@@ -146,7 +154,7 @@ class FabricState:
         for record in held:
             record.held_for.discard(router)
             commands += self._release(record)
-        self._note_change(now_s)
+        self._note_change(now_s, held, router)
         return commands
 
     def adopt(self, router: int, port: int) -> None:
@@ -165,14 +173,17 @@ class FabricState:
         for router, since_s in list(self._disconnected_s.items()):
             if now_s - since_s >= LOST_AFTER_S:
                 commands += self.switch_lost(router, now_s)
-        for record in list(self._timed):
-            if record.held_until_s is not None and now_s >= record.held_until_s:
-                record.held_until_s = None
-                self._timed = [other for other in self._timed if other is not record]
-                # On probation: if it goes down once more, it is held again, for longer.
-                record.went_down_s = [now_s] * (FLAPS - 1)
-                commands += self._release(record)
-                self._note_change(now_s)
+        over = [record for record in self._timed if now_s >= (record.held_until_s or 0.0)]
+        self._timed = [record for record in self._timed if now_s < (record.held_until_s or 0.0)]
+        for record in over:
+            record.held_until_s = None
+            # On probation: if it goes down once more, it is held again, for longer.
+            record.went_down_s = [now_s] * (FLAPS - 1)
+            commands += self._release(record)
+        if over:
+            self._note_change(now_s, over)
+        for record in list(self._disobeyed.values()):
+            commands += self._keep_down(record, now_s)
         return commands
 
     # ---- queries ----
@@ -190,6 +201,11 @@ class FabricState:
         ends = frozenset(end for record in dead for end in record.ends)
         return Failure(", ".join(names) or "none", ends, frozenset(self._lost))
 
+    def held_until_s(self) -> dict[str, float]:
+        """Returns the links that are held down for their flaps, by name, and until when."""
+        held = {link_element(r.link).location: r.held_until_s for r in self._timed}
+        return {name: until_s for name, until_s in held.items() if until_s is not None}
+
     def plan_due(self, now_s: float) -> bool:
         """Returns whether the state differs from the one planned for, and has settled."""
         if self._first_change_s is None:
@@ -199,7 +215,8 @@ class FabricState:
 
     def mark_planned(self) -> None:
         """Notes that a plan for the present `failure` is under way."""
-        self._planned = self._dead_elements()
+        self._planned ^= self._unplanned
+        self._unplanned.clear()
         self._first_change_s = None
 
     # ---- internals ----
@@ -214,7 +231,19 @@ class FabricState:
             self._timed.append(record)
         record.held_until_s = now_s + record.hold_s
         record.hold_s = min(2 * record.hold_s, LONGEST_HOLD_S)
-        return _set_down(record)
+        self._note_change(now_s, [record])
+        return _set_down(record, now_s)
+
+    def _keep_down(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
+        """Sets a held link's port down again if it is up; if that was done just now, `tick` does it later."""
+        if not record.held:
+            self._disobeyed.pop(record.link, None)
+            return []
+        if record.set_down_s is not None and now_s < record.set_down_s + REPEAT_S:
+            self._disobeyed[record.link] = record
+            return []
+        self._disobeyed.pop(record.link, None)
+        return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
         """Sets a link's ports up that a controller set down, unless the link is still held.
@@ -234,13 +263,19 @@ class FabricState:
     def _port_up(self, end: End) -> bool:
         return end not in self._by_end[end].down_ends
 
-    def _dead_elements(self) -> frozenset[End]:
-        """Returns both ends of every dead link, and (router, 0) of every lost switch."""
-        dead = frozenset(end for record in self._records if record.dead for end in record.ends)
-        return dead | {(router, 0) for router in self._lost}
+    def _note_change(self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None) -> None:
+        """Notes that some links, and perhaps a switch, have changed.
 
-    def _note_change(self, now_s: float) -> None:
-        if self._dead_elements() == self._planned:
+        A switch can report any number of changes: each costs the same, however many links there are.
+        """
+        self.changes += 1
+        dead: dict[Link | int, bool] = {record.link: record.dead for record in records}
+        if router is not None:
+            dead[router] = router in self._lost
+        for element, is_dead in dead.items():
+            differs = is_dead != (element in self._planned)
+            (self._unplanned.add if differs else self._unplanned.discard)(element)
+        if not self._unplanned:
             self._first_change_s = None
             return
         self._last_change_s = now_s
@@ -252,14 +287,15 @@ def _recent(record: _LinkRecord, now_s: float) -> list[float]:
     return [time_s for time_s in record.went_down_s if now_s - time_s < FLAP_WINDOW_S]
 
 
-def _set_down(record: _LinkRecord) -> list[SetPort]:
+def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     """Sets one port of a held link down: that of the neighbour if a switch is the reason.
 
     Nothing is to be done while a port of the link is administratively down; one that others set down must not
-    be set up later by this controller. The command is repeated if others set the port up meanwhile.
+    be set up later by this controller.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])
     if end in record.admin_down or record.set_down & record.admin_down:
         return []
     record.set_down.add(end)
+    record.set_down_s = now_s
     return [SetPort(*end, down=True)]

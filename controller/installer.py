@@ -5,7 +5,8 @@ which `controller.app` translates.
 
 A switch that connects is asked for its groups and rules, and sent only the differences from its plan; it is
 ready when the barrier behind the last message is answered and no error was. PolarLab's rules are those whose
-cookie carries its mark and the rule's fingerprint; all other rules are left alone. The ready switches go from
+cookie carries its mark and the rule's fingerprint; all other rules are left alone. A switch that has far more
+of PolarLab's rules than its plan has loses all of them before it is sent its plan. The ready switches go from
 one plan to the next together, in rounds (`routing.replan.update_order`); a round begins when all barriers of
 the round before are answered.
 """
@@ -34,7 +35,9 @@ from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
-_MOST_REFUSALS = 100  # of one switch that are kept
+# Of one switch: errors that are kept, and rules beyond those of its plan that are compared with it and
+# deleted one by one.
+_MOST_REFUSALS, _MOST_STALE = 100, 1 << 14
 
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
 
@@ -59,15 +62,20 @@ class _Progress:
     barrier: int = 0  # transaction id of the last barrier
     groups_held: dict[int, int] = field(default_factory=dict)  # number -> fingerprint
     rules_held: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
+    overfull: bool = False  # rules_held lacks some of them, which are too many
     foreign_rules: int = 0
     noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to its notes
     open_queries: int = 0
     sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
 
-    def message(self, command: Command) -> Message:
+    def take_xid(self) -> int:
         xid = self.next_xid
         self.next_xid = xid % 0x7FFFFFFF + 1
+        return xid
+
+    def message(self, command: Command) -> Message:
+        xid = self.take_xid()
         if isinstance(command, PutRule):
             self.sent[xid] = command.rule
         elif isinstance(command, PutGroup):
@@ -99,6 +107,8 @@ class Installer:
         self._switches = {dpid(switch.router): _Progress(switch) for switch in plan.switches}
         self._degrees = plan.topology.degrees.tolist()
         self._fingerprint = fingerprint
+        notes = {port: Rule(Table.NOTES, 1, match(in_port=port)) for port in range(1, max(self._degrees) + 1)}
+        self._port_notes = {port: PutRule(note, self._cookie(note)) for port, note in notes.items()}
         # Until `take_charge`, a switch that connects with PolarLab's rules keeps them unchanged.
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
@@ -145,7 +155,9 @@ class Installer:
         if progress is None or progress.stage is not Stage.QUERIED:
             return []
         ours = {cookie for cookie in cookies if cookie & COOKIE_MASK == COOKIE_MARK}
-        progress.rules_held |= ours
+        notes = self._notes(progress.plan.router)
+        progress.rules_held |= ours & notes.keys() if progress.overfull else ours
+        progress.overfull |= len(progress.rules_held) > len(progress.plan.rules) + _MOST_STALE
         progress.foreign_rules += sum(cookie not in ours for cookie in cookies)
         return [] if more else self._query_answered(progress)
 
@@ -191,6 +203,8 @@ class Installer:
         if progress is None:
             return Outcome()
         progress.stage = Stage.ABSENT
+        for kept in (progress.groups_held, progress.rules_held, progress.sent, progress.refusals):
+            kept.clear()
         if datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             return self._after_answer()
@@ -238,17 +252,18 @@ class Installer:
 
         The note distinguishes the port, for a later controller, from one that others set down.
         """
-        note = self._note(port)
+        note = self._port_notes[port]
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
-        return [self._switches[datapath_id].message(command) for command in commands]
-
-    def _note(self, port: int) -> PutRule:
-        rule = Rule(Table.NOTES, 1, match(in_port=port))
-        return PutRule(rule, COOKIE_MARK | self._fingerprint(rule))
+        progress = self._switches[datapath_id]
+        # Not by `message`, which keeps what is sent until the next barrier: ports can flap often before it.
+        return [Message(progress.take_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:
         """Returns cookie -> port, of all notes that a router's switch may hold."""
-        return {self._note(port).cookie: port for port in range(1, self._degrees[router] + 1)}
+        return {self._port_notes[port].cookie: port for port in range(1, self._degrees[router] + 1)}
+
+    def _cookie(self, rule: Rule) -> int:
+        return COOKIE_MARK | self._fingerprint(rule)
 
     def _after_answer(self) -> Outcome:
         """Returns the consequences of an answer, or of its loss, that a round has waited for."""
@@ -281,6 +296,7 @@ class Installer:
         progress.refusals.clear()
         progress.groups_held.clear()
         progress.rules_held.clear()
+        progress.overfull = False
         progress.foreign_rules = 0
         progress.open_queries = 2
         return [progress.message(AskGroups()), progress.message(AskRules())]
@@ -298,29 +314,31 @@ class Installer:
 
     def _fill(self, progress: _Progress) -> list[Message]:
         """Returns the messages that change the switch from its current to its planned state."""
-        plan = progress.plan
+        plan, held = progress.plan, progress.rules_held
         commands: list[Command] = []
+        if progress.overfull:
+            commands.append(DropRules(COOKIE_MARK, COOKIE_MASK))
+            commands += [self._port_notes[port] for port in sorted(progress.noted_ports)]
+            held = set()
         for group in plan.groups:
             if progress.groups_held.get(group.number) != self._fingerprint(group):
                 commands.append(self._put(progress, group))
-        wanted = {COOKIE_MARK | self._fingerprint(rule): rule for rule in plan.rules}
-        commands += [
-            PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in progress.rules_held
-        ]
+        wanted = {self._cookie(rule): rule for rule in plan.rules}
+        commands += [PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in held]
         # Stale rules go last: packets match them until the planned ones are there.
-        stale = progress.rules_held - wanted.keys() - self._notes(plan.router).keys()
+        stale = held - wanted.keys() - self._notes(plan.router).keys()
         commands += [DropRules(cookie) for cookie in sorted(stale)]
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
 
     def _put(self, progress: _Progress, change: Rule | Group | Removal) -> PutRule | PutGroup | DropRules:
         if isinstance(change, Removal):
-            return DropRules(COOKIE_MARK | self._fingerprint(change.rule))
+            return DropRules(self._cookie(change.rule))
         if isinstance(change, Group):
             exists = change.number in progress.groups_held
             progress.groups_held[change.number] = self._fingerprint(change)
             return PutGroup(change, exists)
-        return PutRule(change, COOKIE_MARK | self._fingerprint(change))
+        return PutRule(change, self._cookie(change))
 
     # ---- progress ----
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from controller.fabric_state import FabricState
+from controller.reports import Replanned
 from routing.plan.model import RoutePlan
 from routing.replan.replan import Provers, surviving_plan
 from routing.replan.surviving_graph import cut_off_pairs, surviving_graph
@@ -52,6 +53,20 @@ class Replan:
     unhurried: bool = False
     problem: str | None = None
     refusal: str | None = None
+
+    def report(self, seconds: float) -> Replanned:
+        """Returns the report of the plan once all switches have it, some time after planning began."""
+        return Replanned(
+            failed=self.failure.name,
+            rules=self.rules,
+            rounds=len(self.rounds),
+            cut_off_pairs=self.cut_off_pairs,
+            cut_off=self.cut_off,
+            planning_s=self.seconds,
+            seconds=seconds,
+            drained=self.drain.name,
+            crossing_pairs=self.crossing_pairs,
+        )
 
 
 class Replanner:

@@ -191,6 +191,23 @@ class Replanned(Report):
 
 
 @dataclass(frozen=True)
+class Unusable(Report):
+    """The links and switches that are unusable now, whether the plan in place avoids them or not.
+
+    Attributes:
+        failed: their names; "none" if all are usable.
+        held_until_s: link -> time, on the clock of `monotonic_s`, of those that are held down because they
+            flapped; their ports may be up.
+        settled: whether all switches have the plan for this state and for the drain, and no other is wanted.
+    """
+
+    event: ClassVar[str] = "unusable"
+    failed: str
+    held_until_s: dict[str, float]
+    settled: bool
+
+
+@dataclass(frozen=True)
 class NotDrained(Report):
     """The drain that was asked for is refused, and the one before stays."""
 
@@ -222,6 +239,7 @@ class Fatal(Report):
     text: str
 
 
+_WARNINGS_AT_ONCE = 20
 _KINDS = {kind.event: kind for kind in Report.__subclasses__()}
 
 
@@ -251,6 +269,27 @@ def report(event: Report) -> None:
     """Writes a report to standard output."""
     sys.stdout.write(format_report(event))
     sys.stdout.flush()
+
+
+class Warnings:
+    """Warnings of one origin: some at once, then one a second; whoever connects can cause any number."""
+
+    def __init__(self) -> None:
+        self._allowed: float = _WARNINGS_AT_ONCE
+        self._since_s = time.monotonic()
+        self._silent = 0
+
+    def add(self, text: str) -> None:
+        """Reports a warning with the number of those before it that were not reported, or counts it."""
+        now_s = time.monotonic()
+        self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
+        self._since_s = now_s
+        if self._allowed < 1:
+            self._silent += 1
+            return
+        more = f" (and {self._silent} such warnings before)" if self._silent else ""
+        self._allowed, self._silent = self._allowed - 1, 0
+        report(Warned(text + more))
 
 
 def die(reason: str) -> NoReturn:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from emulation.network import FabricNetwork
 from emulation.open_vswitch import VSwitch
+from emulation.subprocesses import CommandError
 from topology.addressing import Host, interface_name, switch_name
 from topology.base import Link
 from topology.faults import Element, ElementKind, link_element
@@ -49,8 +50,10 @@ class FaultInjector:
             case ElementKind.SWITCH:
                 (router,) = element.routers
                 self._powered_off.add(router)
-                self._set_interfaces(router, "down")
-                self._vswitch(router).kill_daemon()
+                try:
+                    self._set_interfaces(router, "down")
+                finally:
+                    self._vswitch(router).kill_daemon()
             case ElementKind.HANG:
                 (router,) = element.routers
                 self._hanging.add(router)
@@ -77,8 +80,10 @@ class FaultInjector:
             case ElementKind.SWITCH:
                 (router,) = element.routers
                 self._powered_off.discard(router)
-                self._set_interfaces(router, "up")
-                self._start_unless_failed(router)
+                try:
+                    self._set_interfaces(router, "up")
+                finally:
+                    self._start_unless_failed(router)
             case ElementKind.HANG:
                 (router,) = element.routers
                 self._hanging.discard(router)
@@ -87,9 +92,19 @@ class FaultInjector:
                 raise ValueError("the controller is outside of the network")
 
     def restore_all(self) -> None:
-        """Restores everything."""
+        """Restores everything.
+
+        Raises:
+            CommandError: some elements cannot be restored, which the text names; all others are.
+        """
+        failed = []
         for element in self.standing:
-            self.restore(element)
+            try:
+                self.restore(element)
+            except CommandError as error:
+                failed.append(f"{element.name} ({error.reason or error})")
+        if failed:
+            raise CommandError(f"all is restored but {', '.join(failed)}")
 
     def _covered(self, element: Element) -> list[Link]:
         return [link for link in self._topology.link_list if element.covers(link)]

@@ -160,9 +160,13 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
                 finish(process)
 
     def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
-        """Sets interfaces of a router's switch `up` or `down`."""
+        """Sets interfaces of a router's switch `up` or `down`; one that does not exist leaves out no other.
+
+        Raises:
+            CommandError: one cannot be set, as a host's root can have deleted it.
+        """
         batch = "\n".join(f"link set {name} {state}" for name in names)
-        run(["ip", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
+        run(["ip", "-force", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
 
     def remove_controller_socket(self) -> None:
         """Removes the socket of an ended controller, so that another can listen on it."""

@@ -243,7 +243,7 @@ class ControllerProcess(ControllerReports):
                 connected_s = report.monotonic_s
             progress(len(connected), switches)
             if self.refusals:
-                raise ControllerError(f"a switch refused a rule: {self.refusals[0]}")
+                raise ControllerError(f"a switch refused a rule: {next(iter(self.refusals))}")
 
         installed = self._wait_for(Installed, timeout_s=SILENCE_TIMEOUT_S, note=note)
         return Installation(connected_s, installed.monotonic_s)

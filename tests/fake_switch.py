@@ -14,6 +14,7 @@ FLOW_STATISTICS, PORT_STATISTICS, GROUP_DESCRIPTION, PORT_DESCRIPTION = 1, 4, 7,
 ADD, DELETE = 0, 3
 PRIORITY_AT, MATCH_AT = 22, 40  # in a flow mod, behind the header
 PORT_DOWN = 1
+ENTRIES_AT_ONCE = 1000  # rules that a message of 64 KiB can describe
 TABLE_FULL = struct.pack("!HH", 5, 1)  # flow mod failed: table full
 
 
@@ -25,6 +26,7 @@ class FakeSwitch:
         rules: (table, priority, match) -> cookie.
         groups: number -> (type, encoded buckets).
         ports_down: ports that are administratively down.
+        links_down: ports whose links are down.
         changes: rules, groups and deletions received since the last connection.
         refuses_rules: whether it answers every rule with an error.
     """
@@ -37,6 +39,7 @@ class FakeSwitch:
         self.rules = {}
         self.groups = {}
         self.ports_down = set()
+        self.links_down = set()
         self.changes = 0
         self.refuses_rules = False
         self._socket = None
@@ -48,6 +51,10 @@ class FakeSwitch:
         self._socket.connect(self.path)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
+
+    @property
+    def connected(self):
+        return self._thread.is_alive()
 
     def disconnect(self):
         with contextlib.suppress(OSError):  # the controller was first
@@ -62,6 +69,11 @@ class FakeSwitch:
         self.groups.clear()
         self.ports_down.clear()
         self.connect()
+
+    def set_link(self, port, *, down):
+        """Loses the link of a port, or has it again."""
+        (self.links_down.add if down else self.links_down.discard)(port)
+        self._send_port(port)
 
     def _serve(self):
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:  # until either end closes
@@ -85,7 +97,11 @@ class FakeSwitch:
             self._send(BARRIER_REPLY, xid)
         elif kind == MULTIPART_REQUEST:
             (request,) = struct.unpack_from("!H", body)
-            self._send(MULTIPART_REPLY, xid, struct.pack("!HH4x", request, 0) + self._described(request))
+            entries = self._described(request)
+            for first in range(0, max(1, len(entries)), ENTRIES_AT_ONCE):
+                more = first + ENTRIES_AT_ONCE < len(entries)
+                body = b"".join(entries[first : first + ENTRIES_AT_ONCE])
+                self._send(MULTIPART_REPLY, xid, struct.pack("!HH4x", request, more) + body)
         elif kind in (FLOW_MOD, GROUP_MOD):
             self.changes += 1
             if kind == FLOW_MOD and self.refuses_rules:
@@ -96,14 +112,14 @@ class FakeSwitch:
             self._set_port(xid, body)
 
     def _take_rule(self, body):
-        cookie, _, table, command = struct.unpack_from("!QQBB", body)
+        cookie, mask, table, command = struct.unpack_from("!QQBB", body)
         if command == ADD:
             (priority,) = struct.unpack_from("!H", body, PRIORITY_AT)
             (size,) = struct.unpack_from("!H", body, MATCH_AT + 2)
             self.rules[table, priority, body[MATCH_AT : MATCH_AT + size]] = cookie
         else:
             assert command == DELETE
-            self.rules = {key: other for key, other in self.rules.items() if other != cookie}
+            self.rules = {key: other for key, other in self.rules.items() if (other ^ cookie) & mask}
 
     def _take_group(self, body):
         if self.version == OPENFLOW_13:
@@ -117,25 +133,27 @@ class FakeSwitch:
         (port,) = struct.unpack_from("!I", body)
         (config,) = struct.unpack_from("!I", body, 16)
         (self.ports_down.add if config & PORT_DOWN else self.ports_down.discard)(port)
+        self._send_port(port, xid)
+
+    def _send_port(self, port, xid=0):
         self._send(PORT_STATUS, xid, struct.pack("!B7x", 2) + self._port(port))  # 2: modified
 
     def _described(self, request):
         if request == PORT_DESCRIPTION:
-            return b"".join(self._port(port) for port in range(1, self.ports + 1))
+            return [self._port(port) for port in range(1, self.ports + 1)]
         if request == FLOW_STATISTICS:
-            return b"".join(self._rule(cookie) for cookie in self.rules.values())
+            return [self._rule(cookie) for cookie in self.rules.values()]
         if request == GROUP_DESCRIPTION:
-            return b"".join(
-                self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()
-            )
-        return b""
+            return [self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()]
+        return []
 
     def _port(self, port):
         config = PORT_DOWN if port in self.ports_down else 0
+        state = int(port in self.links_down)
         address = bytes([2, 0, 0, 0, self.datapath_id, port])
         if self.version == OPENFLOW_15:
-            return struct.pack("!IH2x6s2x16sII", port, 40, address, b"port", config, 0)
-        return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, 0, 0, 0, 0, 0, 0, 0)
+            return struct.pack("!IH2x6s2x16sII", port, 40, address, b"port", config, state)
+        return struct.pack("!I4x6s2x16s8I", port, address, b"port", config, state, 0, 0, 0, 0, 0, 0)
 
     def _group(self, number, kind, buckets):
         if self.version == OPENFLOW_15:

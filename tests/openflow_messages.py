@@ -66,7 +66,7 @@ def bodies(version):
         statistics = struct.pack("!H2xIII8Q", 120, 2, 1, 1, *range(8)) + struct.pack(
             "!HH4x4Q", 0, 40, *range(4)
         )
-    described = {kind: switch._described(kind) for kind in (1, 7, 13)}
+    described = {kind: b"".join(switch._described(kind)) for kind in (1, 7, 13)}
     described |= {4: 3 * statistics, 13: described[13] + port}
     described |= {0: bytes(1056), 2: struct.pack("!QQI4x", 1, 2, 3), 3: struct.pack("!B3xIQQ", 1, 2, 3, 4)}
     described |= {5: struct.pack("!IIQQQII", *range(7)), 6: struct.pack("!H2xIIIQQII", 40, *range(7))}

@@ -10,11 +10,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from controller.openflow.commands import Message, PutGroup, PutRule
+from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
 from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
 from routing.plan import model as plan
@@ -52,7 +52,12 @@ def encode(
             encoded += _group_mod(dialect, message.xid, message.command, datapath_id)
             continue
         if isinstance(message.command, PutRule):
-            encoded += _flow_mod(dialect, message.xid, message.command)
+            rule = _encoded_rule(dialect, message.command.rule)
+            encoded += _flow_mod(dialect, message.xid, message.command.cookie, rule.tail)
+            continue
+        if isinstance(message.command, DropRules):
+            tail = _deletion(dialect, message.command.mask)
+            encoded += _flow_mod(dialect, message.xid, message.command.cookie, tail)
             continue
         request = dialect.request(message.command, ports)
         request.set_xid(message.xid)
@@ -72,18 +77,23 @@ def _group_mod(dialect: Dialect, xid: int, put: PutGroup, datapath_id: int) -> b
     return _HEAD.pack(dialect.version, protocol.OFPT_GROUP_MOD, _HEAD.size + len(body), xid) + body
 
 
-def _flow_mod(dialect: Dialect, xid: int, put: PutRule) -> bytes:
-    encoded = _encoded_rule(dialect, put.rule)
-    head = _FLOW_MOD_HEAD.pack(
-        dialect.version, dialect.protocol.OFPT_FLOW_MOD, encoded.length, xid, put.cookie
-    )
-    return head + encoded.tail
+def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
+    length = _FLOW_MOD_HEAD.size + len(tail)
+    return _FLOW_MOD_HEAD.pack(dialect.version, _PROTOCOL.OFPT_FLOW_MOD, length, xid, cookie) + tail
+
+
+@cache
+def _deletion(dialect: Dialect, mask: int) -> bytes:
+    """Returns the bytes behind the cookie of the message that deletes rules."""
+    request = dialect.request(DropRules(0, mask), {})
+    request.set_xid(0)
+    request.serialize()
+    return bytes(request.buf[_FLOW_MOD_HEAD.size :])
 
 
 class _EncodedRule(NamedTuple):
-    """The message of a rule: its length, the bytes behind the cookie, and their fingerprint."""
+    """The message of a rule: the bytes behind the cookie, and the fingerprint of all."""
 
-    length: int
     tail: bytes
     fingerprint: int
 
@@ -110,7 +120,7 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
 def _encode_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     message = dialect.rule(rule)
     digest = blake2b(message, digest_size=plan.FINGERPRINT_BITS // 8).digest()
-    return _EncodedRule(len(message), message[_FLOW_MOD_HEAD.size :], int.from_bytes(digest, "big"))
+    return _EncodedRule(message[_FLOW_MOD_HEAD.size :], int.from_bytes(digest, "big"))
 
 
 # ---- fingerprints ----
@@ -138,11 +148,17 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 def error_text(message: Any) -> str:
     """Returns the type and code of an error message by their OpenFlow names."""
-    protocol = DIALECTS[message.version].protocol
-    kind = protocol.ofp_error_type_to_str(message.type)
+    kind, code = _error_names(message.version, message.type, message.code)
     if message.code is None:  # an experimenter's, which has a type of its own instead
         return f"{kind}: {message.experimenter:#x}, type {message.exp_type}"
-    return f"{kind}: {protocol.ofp_error_code_to_str(message.type, message.code)}"
+    return f"{kind}: {code}"
+
+
+@lru_cache(maxsize=256)  # the framework searches all its names for each, and a switch can send any number
+def _error_names(version: int, kind: int, code: int | None) -> tuple[str, str]:
+    protocol = DIALECTS[version].protocol
+    name = "" if code is None else protocol.ofp_error_code_to_str(kind, code)
+    return protocol.ofp_error_type_to_str(kind), name
 
 
 def more_follows(message: Any) -> bool:

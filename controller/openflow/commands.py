@@ -40,9 +40,10 @@ class PutRule:
 
 @dataclass(frozen=True, slots=True)
 class DropRules:
-    """Deletion of the rules with a cookie."""
+    """Deletion of the rules whose cookie agrees with a given one in the bits of a mask."""
 
     cookie: int
+    mask: int = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Switches' connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
 
 A connection that says what `controller.openflow.door` does not let through is closed and reported; so is one
-that does not take what it is sent, or does not say in time which switch it is. None of them can keep the
+that does not take what it is sent, or does not get in time as far as to be served. None of them can keep the
 others from being served.
 """
 
@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from controller.openflow.door import Door, MalformedMessage
 from controller.openflow.frameworks import load
 from controller.openflow.runtime import Application, app_manager, cfg, hub, run_threads, spawn
-from controller.reports import Warned, report
+from controller.reports import Warnings
 from topology.addressing import dpid_router, switch_name
 
 _serve_switch = load("controller.controller").datapath_connection_factory
@@ -35,12 +35,13 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 _BACKLOG = 4096
 
 # Of one connection: bytes that are read at once, messages that are handled before others have their turn,
-# bytes that wait to be sent, time to say which switch it is, and time for the handshake of TLS.
-_READ_BYTES, _IN_A_ROW, _UNSENT_BYTES = 1 << 16, 64, 1 << 22
+# bytes that wait to be sent before and while it is served, time until it is served and for TLS's handshake.
+_READ_BYTES, _IN_A_ROW = 1 << 16, 64
+_UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 _PIECE_BYTES = 64  # that a piece to be sent takes beside its own
-_NAMED_WITHIN_S, _TLS_WITHIN_S = 30.0, 10.0
+_SERVED_WITHIN_S, _TLS_WITHIN_S = 60.0, 10.0
 _SPARE_CONNECTIONS = 64  # beyond two of each switch
-_WARNINGS_AT_ONCE, _WARNING_EVERY_S = 20, 1.0
+_RETRY_EVERY_S = 1.0  # after a connection that could not be accepted
 # Reasons for which one connection cannot be accepted, and another one soon can.
 _PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -94,38 +95,18 @@ def run(
     run_threads([*handshake.threads, *application.threads])
 
 
-class _Warnings:
-    """Warnings about connections: some at once, then one a second; whoever connects can cause any number."""
-
-    def __init__(self) -> None:
-        self._allowed: float = _WARNINGS_AT_ONCE
-        self._since_s = time.monotonic()
-        self._silent = 0
-
-    def add(self, text: str) -> None:
-        """Reports a warning with the number of those before it that were not reported, or counts it."""
-        now_s = time.monotonic()
-        self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
-        self._since_s = now_s
-        if self._allowed < 1:
-            self._silent += 1
-            return
-        more = f" (and {self._silent} such warnings before)" if self._silent else ""
-        self._allowed, self._silent = self._allowed - 1, 0
-        report(Warned(text + more))
-
-
 class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
     """The framework's own handshake, on a listening socket that was opened beforehand."""
 
+    error_msg_handler = None  # words for a log that nobody reads: a millisecond for each error of a switch
+
     def __init__(self, listener: Any, context: ssl.SSLContext | None, most: int) -> None:
         super().__init__()
-        self.logger.setLevel("ERROR")  # it warns of every error that has no message with it
         self._listener = listener
         self._context = context
         self._most = most
         self._open: dict[SwitchSocket, None] = {}  # in the order in which they were opened
-        self._warnings = _Warnings()
+        self._warnings = Warnings()
 
     def start(self) -> None:
         Application.start(self)
@@ -139,7 +120,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
                 if error.errno not in _PASSING:
                     raise
                 self._warnings.add(f"a connection was refused: {error}")
-                hub.sleep(_WARNING_EVERY_S)
+                hub.sleep(_RETRY_EVERY_S)
                 continue
             connection.settimeout(_TLS_WITHIN_S)
             if self._context:
@@ -152,13 +133,14 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             hub.spawn(self._serve, connection, switch, address)  # ends with the connection
 
     def _make_room(self) -> None:
-        """Closes the oldest connection of no known switch if as many are open as can be.
+        """Closes the oldest connection that is not served if as many are open as can be.
 
-        A switch says quickly who it is. Were the newest closed, whoever opens many could keep switches out.
+        A switch is served soon. Were the newest closed, whoever opens many could keep switches out. A number
+        proves nothing: anybody can say it, any number of times.
         """
         if len(self._open) >= self._most:
-            unnamed = (switch for switch in self._open if not switch.is_named)
-            oldest = next(unnamed, None) or next(iter(self._open))
+            unserved = (switch for switch in self._open if not switch.served)
+            oldest = next(unserved, None) or next(iter(self._open))
             del self._open[oldest]
             oldest.refuse(f"{self._most} connections are open, which is the most")
 
@@ -176,7 +158,11 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
 
 
 class SwitchSocket:
-    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once."""
+    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once.
+
+    Attributes:
+        served: whether it is the one connection of a switch of the fabric; set from outside.
+    """
 
     def __init__(self, connection: Any, warn: Callable[[str], None]) -> None:
         """Takes over a connection.
@@ -190,15 +176,11 @@ class SwitchSocket:
         self._door = Door()
         self._messages: deque[bytes] = deque()  # received and checked
         self._problem: str | None = None  # of the message behind these
-        self._named_by_s = time.monotonic() + _NAMED_WITHIN_S
+        self._served_by_s = time.monotonic() + _SERVED_WITHIN_S
+        self.served = False
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._sending = self._ended = False
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the switch has said which one it is."""
-        return self._door.datapath_id is not None
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""
@@ -211,10 +193,13 @@ class SwitchSocket:
 
     def recv(self, _size: int) -> bytes:
         """Returns some messages, all of them whole and checked, or nothing at the connection's end."""
-        hub.sleep(0)  # a switch that always has more to say lets the others have their turns
-        while not self._messages:
-            if not self.is_named and time.monotonic() > self._named_by_s:
-                self._problem = f"it has not said within {_NAMED_WITHIN_S:g} s which switch it is"
+        while True:
+            # A switch that always has more to say, read or not, lets the others have their turns.
+            hub.sleep(0)
+            if self._messages:
+                break
+            if not self.served and time.monotonic() > self._served_by_s:
+                self._problem = f"it has not said within {_SERVED_WITHIN_S:g} s which switch it is"
             if self._problem:
                 self.refuse(self._problem)
                 return b""
@@ -241,7 +226,7 @@ class SwitchSocket:
         Raises:
             OSError: the connection has ended.
         """
-        if self._unsent_bytes > _UNSENT_BYTES:
+        if self._unsent_bytes > (_UNSENT_BYTES_SERVED if self.served else _UNSENT_BYTES):
             self.refuse("it does not take what it is sent")
         if self._ended:
             raise OSError("the connection has ended")

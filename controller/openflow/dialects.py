@@ -80,11 +80,11 @@ class Dialect:
                 return parser.OFPPortStatsRequest(self.description, 0, protocol.OFPP_ANY)
             case Barrier():
                 return parser.OFPBarrierRequest(self.description)
-            case DropRules(cookie):
+            case DropRules(cookie, mask):
                 return parser.OFPFlowMod(
                     self.description,
                     cookie=cookie,
-                    cookie_mask=(1 << 64) - 1,
+                    cookie_mask=mask,
                     table_id=protocol.OFPTT_ALL,
                     command=protocol.OFPFC_DELETE,
                     out_port=protocol.OFPP_ANY,

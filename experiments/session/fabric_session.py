@@ -374,19 +374,20 @@ class FabricSession(AdaptationVerbs):
 
     def _restore_all(self) -> tuple[Element, ...]:
         restored = list(self._faults.standing)
-        self._faults.restore_all()
-        for element in self._ended_switches():
-            self._faults.restore(element)
-            restored.append(element)
-        if not self.fabric.controller.running:
-            self.start_controller()
-            restored.append(CONTROLLER)
+        try:
+            self._faults.restore_all()
+        finally:  # what cannot be restored does not keep these from it
+            for element in self._ended_switches():
+                self._faults.restore(element)
+                restored.append(element)
+            if not self.fabric.controller.running:
+                self.start_controller()
+                restored.append(CONTROLLER)
         return tuple(restored)
 
     def _parse(self, text: str) -> tuple[Element, ...]:
         """Returns the elements that a text names, links of hosts among them."""
-        fabric = self.fabric
-        return parse_elements(text, fabric.options.topology, max(1, self._draws), fabric.hosts)
+        return parse_elements(text, self.fabric.options.topology, max(1, self._draws), self.fabric.hosts)
 
     def _ended_switches(self) -> list[Element]:
         """Returns the switches whose programs have ended, by themselves or not, as elements."""

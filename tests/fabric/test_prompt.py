@@ -386,3 +386,15 @@ def test_the_prompt_drains_lists_and_uses_again(prompt):
     assert "drained already" in str(failed)
     assert prompt.printed("undrain all").startswith("s3 is in use again; ")
     assert "nothing has failed" in prompt.printed("fail")
+
+
+@pytest.mark.spoils_fabric
+def test_all_is_restored_but_what_a_host_has_deleted(er3_alive, capsys):
+    face = Face(er3_alive, capsys)
+    with face.session:
+        face.printed("fail link:s1-h1_1,link:s2-h2_1", "h1_1 ip link delete h1_1-eth0")
+        failed, _ = face.run("restore all")
+        assert failed is not None
+        assert face.printed("fail") == "nothing has failed\n"
+        assert "1 received" in face.printed("h2_1 ping -c 1 -W 5 h4_1")
+    kept_streams()

@@ -10,8 +10,9 @@ import warnings
 
 import openflow_messages
 import pytest
-from fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
+from fake_switch import MULTIPART_REQUEST, OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
+from controller.fabric_state import LONGEST_HOLD_S
 from controller.openflow.frameworks import FRAMEWORKS
 from controller.reports import Foreign, Installed, TakingOver
 from experiments import controller_process
@@ -139,12 +140,34 @@ def test_a_switch_that_restarts_unnoticed_is_filled_again(shared):
     shared.eventually(lambda: holds_plan(shared.switches[4]))
 
 
+def test_a_link_that_is_held_after_its_flaps_is_reported_with_the_time(shared):
+    link = GRAPH.link_list[0]
+    name, switch, controller = f"s{link.a + 1}-s{link.b + 1}", shared.switches[link.a + 1], shared.controller
+    for down in 3 * (True, False):
+        switch.set_link(link.port_a, down=down)
+    shared.eventually(lambda: controller.held_until_s)
+    assert 0 < controller.held_until_s[name] - time.monotonic() <= LONGEST_HOLD_S
+    assert controller.failed_now == name
+    shared.eventually(lambda: controller.settled and controller.failed_now == "none")
+    assert (controller.held_until_s, controller.planned_failure) == ({}, "none")
+
+
 def test_a_foreign_switch_gets_nothing(shared):
     foreign = FakeSwitch(shared.path, 77, 3)
     foreign.connect()
     shared.controller._wait_for(Foreign, timeout_s=WAIT_S)
     foreign.disconnect()
     assert foreign.changes == 0
+
+
+def test_a_switch_with_very_many_stale_rules_gets_its_plan(shared):
+    """One by one, their deletions held the controller for seconds and did not fit into a connection."""
+    crowded = shared.switches[5]
+    crowded.disconnect()
+    crowded.rules |= {(Table.MINIMAL, 1, number): COOKIE_MARK | 1 << 40 | number for number in range(100_000)}
+    crowded.connect()
+    shared.eventually(lambda: holds_plan(crowded))
+    assert crowded.changes < 1000
 
 
 def test_a_refused_rule_is_reported_with_its_switch_and_the_reason(shared):
@@ -164,7 +187,7 @@ def test_the_next_controller_takes_over_without_a_change(make_fabric):
     second = fabric.start()
     second._wait_for(TakingOver, timeout_s=WAIT_S)
     second._wait_for(Installed, timeout_s=WAIT_S)
-    assert (second.replans, second.warnings, second.refusals) == ([], [], [])
+    assert not any(map(len, (second.replans, second.warnings, second.refusals)))
     assert [switch.changes for switch in fabric.switches.values()] == [0] * 7
 
 
@@ -267,17 +290,18 @@ def kinds(received):
         place += int.from_bytes(received[place + 2 : place + 4])
 
 
-def test_a_flood_leaves_the_others_served(shared, framework):
-    """Echo requests without an end, whose answers the switch that sends them never takes."""
+@pytest.mark.parametrize(("kind", "size"), [(2, 1000), (4, 8)], ids=["echo requests", "dropped messages"])
+def test_a_flood_leaves_the_others_served(shared, framework, kind, size):
+    """Messages without an end, whose answers the switch that sends them never takes."""
     version = framework[1]
     stop = threading.Event()
     with connection(shared, greeted(version, 77)) as flood:
-        echo = openflow_messages.message(version, 2, bytes(1000))
+        messages = 64 * openflow_messages.message(version, kind, bytes(size))
 
         def send():
             with contextlib.suppress(OSError):
                 while not stop.is_set():
-                    flood.sendall(64 * echo)
+                    flood.sendall(messages)
 
         sender = threading.Thread(target=send, daemon=True)
         sender.start()
@@ -285,6 +309,25 @@ def test_a_flood_leaves_the_others_served(shared, framework):
         stop.set()
         flood.shutdown(socket.SHUT_RDWR)
         sender.join()
+
+
+def test_answers_are_not_kept_for_a_connection_that_is_not_served(shared, framework):
+    echo = openflow_messages.message(framework[1], 2, bytes(60_000))
+    with connection(shared, greeted(framework[1], 77)) as deaf, pytest.raises(OSError, match=r"pipe|reset"):
+        deaf.sendall(50 * echo)
+
+
+def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framework):
+    known, opened = len(shared.controller.warnings), []
+    for _ in range(100):
+        opened.append(connection(shared, greeted(framework[1], 3)))
+        received = b""
+        while MULTIPART_REQUEST not in kinds(received):  # for its ports; no answer
+            received += opened[-1].recv(4096)
+    shared.eventually(lambda: any("are open" in text for text in shared.controller.warnings[known:]))
+    assert all(switch.connected for switch in shared.switches.values())
+    for one in opened:
+        one.close()
 
 
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):

@@ -16,7 +16,7 @@ VERSIONS = pytest.mark.parametrize("version", [4, 6])
 def door(version):
     """A door whose switch has greeted."""
     opened = Door()
-    assert len(list(opened.messages(hello(version) + features(version, 9)))) == 2
+    assert len(list(opened.messages(hello(version) + features(version, 1)))) == 2
     return opened
 
 
@@ -37,6 +37,11 @@ def test_messages_that_the_controller_reads_come_out_as_they_are(door, version):
         else:
             refused(door, sent, "type")
     assert door.datapath_id == 1
+
+
+@VERSIONS
+def test_a_switch_stays_the_one_that_it_said_it_is(door, version):
+    refused(door, features(version, 2), "stay 1", "got 2")
 
 
 @VERSIONS

@@ -7,11 +7,13 @@ from controller.fabric_state import (
     FLAPS,
     LONGEST_WAIT_S,
     LOST_AFTER_S,
+    REPEAT_S,
     SETTLE_S,
     FabricState,
     SetPort,
 )
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.faults import link_element
 
 GRAPH = PolarFly(3)
 LINK = GRAPH.link_list[0]
@@ -187,6 +189,33 @@ def test_a_port_that_others_set_up_while_its_link_is_held_is_set_down_again():
     state.switch_lost(LINK.b, 0.0)
     state.port_changed(*A, up=False, now_s=0.1, admin_down=True)
     assert state.port_changed(*A, up=True, now_s=1.0) == [SetPort(*A, down=True)]
+
+
+def test_a_held_port_that_is_set_up_again_and_again_is_set_down_now_and_then():
+    state = FabricState(GRAPH)
+    state.switch_lost(LINK.b, 0.0)
+    commands = []
+    for number in range(10_000):
+        now = number * 1e-4
+        commands += state.port_changed(*A, up=number % 2 == 1, now_s=now, admin_down=number % 2 == 0)
+        commands += state.tick(now)
+    assert 1 <= len(commands) <= 1 / REPEAT_S
+    assert state.tick(1.0 + REPEAT_S) == [SetPort(*A, down=True)]  # it is up
+    assert state.tick(2.0 + REPEAT_S) == []
+
+
+def test_a_link_that_is_held_before_it_was_planned_for_is_planned_around():
+    state = FabricState(GRAPH)
+    for number in range(FLAPS):
+        cut(state, number * 1e-3)
+        restore(state, number * 1e-3)
+    assert state.held_until_s() == {link_element(LINK).location: (FLAPS - 1) * 1e-3 + FIRST_HOLD_S}
+    assert state.plan_due(1.0)
+    state.mark_planned()
+    state.tick(1.0)
+    restore(state, 1.0)
+    assert state.held_until_s() == {}
+    assert state.plan_due(2.0)
 
 
 def test_a_cable_that_comes_back_to_a_dead_switch_is_held():

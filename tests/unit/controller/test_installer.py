@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from controller.installer import Installer, Stage
+from controller.installer import COOKIE_MASK, Installer, Stage
 from controller.openflow.commands import AskGroups, AskRules, Barrier, DropRules, PutGroup, PutRule
 from routing.algorithms.minimal import minimal_plan
 from routing.plan.model import COOKIE_MARK, Group, GroupKind
@@ -89,6 +89,23 @@ def test_only_differences_are_sent_and_foreign_rules_are_left_alone(installer):
     commands = [message.command for message in send_plan(installer, 3, groups, held)]
     assert commands == [PutRule(rules[0], cookie(rules[0])), DropRules(stale), Barrier()]
     assert installer.foreign_rules(3) == 2
+
+
+def test_a_switch_with_very_many_stale_rules_loses_them_all_at_once(installer):
+    """Its notes of ports that a controller has set down stay."""
+    rules = PLAN.switches[2].rules
+    note = installer.set_port(3, 1, down=True)[0].command
+    installer.take_charge()
+    installer.connected(3)
+    installer.groups_described(3, {}, more=False)
+    for first in range(0, 200_000, 1000):
+        installer.rules_described(3, [COOKIE_MARK | 1 << 40 | first + n for n in range(1000)], more=True)
+    held = [*map(cookie, rules), note.cookie]
+    commands = [message.command for message in installer.rules_described(3, held, more=False)]
+    assert commands[:2] == [DropRules(COOKIE_MARK, COOKIE_MASK), note]
+    assert [c.rule for c in commands[2:] if isinstance(c, PutRule)] == list(rules)
+    assert installer.noted_ports(3) == {1}
+    assert sum(isinstance(command, DropRules) for command in commands) == 1
 
 
 def test_a_switch_that_holds_its_plan_is_sent_only_a_barrier(installer):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from emulation.fault_injection import FaultInjector
+from emulation.subprocesses import CommandError
 from topology.addressing import hosts_of, interface_name, switch_name
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import CONTROLLER, Element, ElementKind, host_link, link_element
@@ -35,6 +36,7 @@ class Network:
         self.settings = SimpleNamespace(topology=TOPOLOGY)
         self.switches = {switch_name(r): SimpleNamespace(vswitch=Switch(r)) for r in range(TOPOLOGY.routers)}
         self.down = set()
+        self.deleted = set()  # interfaces that do not exist any more
 
     def __getitem__(self, name):
         return self.switches[name]
@@ -42,6 +44,8 @@ class Network:
     def set_interfaces(self, router, names, state):
         assert all(name.startswith(f"{switch_name(router)}-") for name in names)
         (self.down.update if state == "down" else self.down.difference_update)(names)
+        if missing := self.deleted.intersection(names):
+            raise CommandError("ip failed", f"cannot find {', '.join(missing)}")
 
 
 @pytest.fixture
@@ -117,6 +121,20 @@ def test_everything_is_restored(network, faults):
     faults.restore_all()
     assert network.down == set()
     assert all(switch.vswitch.runs for switch in network.switches.values())
+
+
+def test_what_cannot_be_restored_is_named_and_the_rest_is_restored(network, faults):
+    host = hosts_of(TOPOLOGY, 1)[2]
+    power = Element(ElementKind.SWITCH, (host.router,))
+    for element in (power, host_link(host), Element(ElementKind.SWITCH, (5,)), link_element(LINK)):
+        faults.fail(element)
+    network.deleted.add(interface_name(host.router, TOPOLOGY.host_port(host.router, host.index)))
+    with pytest.raises(CommandError, match=host_link(host).name) as raised:
+        faults.restore_all()
+    assert "s6" not in str(raised.value)
+    assert network.down - network.deleted == set()
+    assert all(switch.vswitch.runs for switch in network.switches.values())
+    assert faults.standing == ()
 
 
 def test_the_controller_is_not_an_element_of_the_network(faults):

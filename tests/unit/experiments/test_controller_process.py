@@ -42,14 +42,14 @@ def replanned(failed):
 
 @pytest.fixture
 def script(monkeypatch):
-    """Sets a controller that writes lines and ends with a status, or, without one, stays."""
+    """Sets a controller that writes lines so many times and ends with a status, or, without one, stays."""
     # Without the mark by which a fabric's clean-up finds, and kills, the processes of others.
     monkeypatch.setattr(controller_process, "marked_environment", lambda extra: os.environ | extra)
 
-    def set_script(*reports, status=None):
+    def set_script(*reports, status=None, times=1):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
-        code = f"import sys, time; sys.stdout.write({lines!r}); sys.stdout.flush(); {end}"
+        code = f"import sys, time; sys.stdout.write({times} * {lines!r}); sys.stdout.flush(); {end}"
         monkeypatch.setattr(controller_process, "_SERVICE", ("-c", code))
 
     return set_script
@@ -60,8 +60,8 @@ def controller(script, tmp_path):
     """Starts a controller by a script; see `script`."""
     started = []
 
-    def start(*reports, status=None):
-        script(*reports, status=status)
+    def start(*reports, **options):
+        script(*reports, **options)
         log = tmp_path / "log"
         started.append(ControllerProcess("polarfly", {"q": 2}, 1, "min", "unix:/nowhere", log))
         return started[-1]
@@ -140,8 +140,8 @@ def test_reports_on_the_way_are_kept(controller):
     )
     process.wait_until_in_charge()
     assert process.groups_modified == 5
-    assert process.ports_set_s == [set_s]
-    assert process.warnings == ["s3 does not answer"]
+    assert list(process.ports_set_s) == [set_s]
+    assert list(process.warnings) == ["s3 does not answer"]
 
 
 def test_a_line_that_is_not_a_report_is_a_warning(controller):
@@ -179,3 +179,19 @@ def test_ports_that_the_controller_set_down_are_known(controller):
     with pytest.raises(ControllerError):
         process.wait_until_listening()
     assert process.ports_down == {("s2", 1)}
+
+
+def test_any_number_of_reports_is_counted_and_the_latest_are_kept(controller):
+    """Nobody asks for them meanwhile: they are processed as they come."""
+    plans = [replanned(f"s{number}") for number in range(4)]
+    process = controller(*plans, times=10_000, status=0)
+    deadline = time.monotonic() + 60
+    while len(process.replans) < 20_000 or process.running:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.stop()
+    assert len(process.replans) == 40_000
+    assert process.replans[-1] == plans[3]
+    assert process.replans[39_998:] == plans[2:]
+    assert len(process.replans[:]) == len(list(process.replans)) == 10_000
+    assert process.replans[:30_000] == []
