@@ -8,12 +8,12 @@ import json
 import os
 import random
 import resource
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from alarms import TooLong, no_longer_than
 
 from topology.exit_status import Status, known_status
 
@@ -198,10 +198,6 @@ def secret_file(folder: Path) -> Path:
     return path
 
 
-class _TooLong(BaseException):
-    """An input that takes too long."""
-
-
 class Watch:
     """Watch over the reading of inputs; `problem` is what was wrong about the last."""
 
@@ -214,10 +210,10 @@ class Watch:
         self.problem = ""
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
-            with _limited_time():
+            with no_longer_than(LONGEST_S):
                 yield
-        except _TooLong:
-            self.problem = f"{what}: took over {LONGEST_S} s"
+        except TooLong as error:
+            self.problem = f"{what}: {error}"
         except Exception as error:  # the outermost boundary of an input
             known = known_status(error)
             if known is None or known[0] is Status.INTERNAL:
@@ -231,21 +227,3 @@ class Watch:
             and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before_kib + MOST_GROWTH_KIB
         ):
             self.problem = f"{what}: took over {MOST_GROWTH_KIB >> 10} MiB"
-
-
-@contextmanager
-def _limited_time() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(*_arguments: object) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(LONGEST_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
