@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
@@ -139,7 +140,7 @@ def _change(tree: Any, rng: random.Random) -> None:
         elif kind < 0.25 and isinstance(tree, dict):
             tree[rng.choice(ODD_TEXTS)] = tree.pop(key)
         elif kind < 0.6:
-            tree[key] = rng.choice(ODD_VALUES)
+            tree[key] = copy.deepcopy(rng.choice(ODD_VALUES))  # later damage changes lists
         elif kind < 0.8:
             tree[key] = rng.choice(ODD_TEXTS)
         elif isinstance(tree[key], int | float):
