@@ -6,7 +6,7 @@ from emulation.cleanup import END_SIGNALS, MarkedProcess, described, left_behind
 from emulation.subprocesses import add_administration_folders
 from topology.exit_status import Status, Terminated, internal_text, known_status
 from topology.files.libraries import run_as_command
-from topology.files.shown import shown
+from topology.files.shown import shown, shown_exactly
 
 __all__ = [
     "END_SIGNALS",
@@ -20,4 +20,5 @@ __all__ = [
     "left_behind",
     "run_as_command",
     "shown",
+    "shown_exactly",
 ]

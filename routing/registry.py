@@ -21,6 +21,7 @@ from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
 from topology.errors import UsageError
+from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters
 
 
@@ -216,7 +217,7 @@ def routing(text: str) -> Routing:
     name = text.partition(":")[0]
     if name not in ROUTINGS:
         names = ", ".join(sorted(ROUTINGS))
-        raise UsageError(f"routing must be one of {names}, got {name!r}{hint(name, ROUTINGS)}")
+        raise UsageError(f"routing must be one of {names}, got {quoted(name)}{hint(name, ROUTINGS)}")
     entry = ROUTINGS[name]
     name = join_parameters(*split_parameters(text, entry.parameters), entry.parameters)
     return replace(entry, name=name, given=split_parameters(name, entry.parameters)[1])

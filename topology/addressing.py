@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 
 NETWORK = 10 << 24
 NETWORK_PREFIX = 8
@@ -148,7 +149,7 @@ def switch_router(name: str, routers: int) -> int:
     """
     matched = re.fullmatch(r"s([1-9]\d*)", name)
     if not matched or int(matched[1]) > routers:
-        raise ParameterError(f"switch must be s1 to s{routers}, got {name!r}")
+        raise ParameterError(f"switch must be s1 to s{routers}, got {quoted(name)}")
     return int(matched[1]) - 1
 
 

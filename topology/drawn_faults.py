@@ -17,6 +17,7 @@ import numpy as np
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import CONTROLLER, SECONDS, Element, ElementKind, Fault, TimeUnit, link_element
+from topology.files.shown import quoted
 
 PREFIX = "mtbf:"
 FORM = SECONDS.form
@@ -58,15 +59,17 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must be like {unit.form}, of {', '.join(_KINDS)} and {_REPAIR}, got {text!r}"
+                f"drawn faults must be like {unit.form}, of {', '.join(_KINDS)} and {_REPAIR}, got "
+                f"{quoted(text)}"
             )
         if name in times_s:
-            raise ParameterError(f"drawn faults must name {name} once, got {text!r}")
+            raise ParameterError(f"drawn faults must name {name} once, got {quoted(text)}")
         times_s[name] = _parse_time(name, value, unit)
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {unit.form}, got {text!r}"
+            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {unit.form}, got "
+            f"{quoted(text)}"
         )
     return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
 
@@ -79,7 +82,7 @@ def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
             domain = f"1ms to {unit.most}s, as 500ms, 30s or 2min"
         else:
             domain = f"{unit.step:g} to {unit.most} {unit.name}, a number without a unit"
-        raise ParameterError(f"{name} must be a time of {domain}, got {text!r}")
+        raise ParameterError(f"{name} must be a time of {domain}, got {quoted(text)}")
     return time
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 
 MIN_RATE_BPS = 10_000
 MAX_RATE_BPS = 10_000_000_000
@@ -93,7 +94,9 @@ def parse_rate_bps(text: str) -> int:
     """
     matched = _RATE.fullmatch(text.strip())
     if not matched:
-        raise ParameterError(f"a link's rate must be a number and a unit, as 2Mbit or 500kbit, got {text!r}")
+        raise ParameterError(
+            f"a link's rate must be a number and a unit, as 2Mbit or 500kbit, got {quoted(text)}"
+        )
     rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
     _check_rate(rate_bps)  # before it is rounded: it may be infinite
     return round(rate_bps)
@@ -101,9 +104,8 @@ def parse_rate_bps(text: str) -> int:
 
 def rate_text(rate_bps: int) -> str:
     """Returns a rate as `parse_rate_bps` reads it: `2Mbit` of 2,000,000 bit/s."""
-    unit, factor = next(
-        (u, f) for u, f in (("G", 10**9), ("M", 10**6), ("k", 1000), ("", 1)) if rate_bps >= f
-    )
+    units = (("G", 10**9), ("M", 10**6), ("k", 1000))
+    unit, factor = next((one for one in units if rate_bps >= one[1]), ("", 1))
     return f"{rate_bps / factor:.15g}{unit}bit"
 
 

@@ -101,6 +101,10 @@ class Parameter:
         text = self.help if self.domain in (_TYPES[str], _FILE) else f"{self.help}: {self.domain}"
         return f"{text} (default {self.default_in_words})" if self.default_in_words else text
 
+    def file_named(self, value: object) -> str:
+        """Returns the file or folder that a value names; empty if it names none."""
+        return value if self.file and isinstance(value, str) else ""
+
     def read(self, text: str) -> Value:
         """Returns the value that a text names, checked.
 

@@ -20,6 +20,7 @@ from topology.families.low_diameter import (
     spectralfly,
 )
 from topology.families.random import dln, jellyfish, xpander
+from topology.files.shown import quoted
 from topology.parameters import hint
 
 # By groups, in the order of lists.
@@ -61,7 +62,7 @@ def family(name: str) -> Family:
     """
     if name not in FAMILIES:
         names = ", ".join(sorted(FAMILIES))
-        raise UsageError(f"topology must be one of {names}, got {name!r}{hint(name, FAMILIES)}")
+        raise UsageError(f"topology must be one of {names}, got {quoted(name)}{hint(name, FAMILIES)}")
     return FAMILIES[name]
 
 

@@ -123,7 +123,8 @@ install_python_packages() {
         "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
             die "$python is older than 3.11; Debian 12 or newer is needed"
         say "building $venv"
-        "$python" -m venv --clear --system-site-packages "$venv"
+        "$python" -m venv --clear "$venv"
+        add_system_packages
         fingerprint > "$stamp.new"
     else
         cp "$stamp" "$stamp.new"
@@ -137,6 +138,16 @@ install_python_packages() {
     pip_install "$missing" >&2 || die "pip could not install PolarLab's Python packages; is a package index reachable?"
     printf '%s\n' "$missing" | tr , '\n' >> "$stamp.new"
     mv "$stamp.new" "$stamp"
+}
+
+# Mininet is among the system's packages. With --system-site-packages, those in the user's home would be added,
+# too: root would run another user's where `sudo -E` keeps the home.
+add_system_packages() {
+    own=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    "$python" -c '
+import os, site
+for folder in filter(os.path.isdir, site.getsitepackages()):
+    print(f"import site; site.addsitedir({folder!r})")' > "$own/system-packages.pth"
 }
 
 # The versions, and the hashes of the files, are those of the lock file; `make lock` makes it, for one Python.

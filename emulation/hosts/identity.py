@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from typing import NamedTuple
+
+from topology.files.rights import caller
 
 # Root of hosts: of its own there and another user on the machine, or the machine's.
 OWN_ROOT, REAL_ROOT = "own", "real"
@@ -45,14 +45,7 @@ class Identity(NamedTuple):
         return user == self.user or user >= FIRST_NUMBER
 
 
-def host_root(environment: Mapping[str, str] = os.environ) -> Identity:
+def host_root() -> Identity:
     """Returns who is root on hosts: who called sudo, else a user of their own; never the machine's."""
-    user, group = (_number(environment.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
-    return Identity(_NOBODY_ELSE if user is None else user, (user and group) or _NOBODY_ELSE)
-
-
-def _number(text: str) -> int | None:
-    """Returns the number that a text names; None if it is none of a person's or a service's."""
-    if text.isascii() and text.isdecimal() and 0 < int(text) <= _HIGHEST:
-        return int(text)
-    return None
+    user, group = (number if 0 < number <= _HIGHEST else _NOBODY_ELSE for number in caller() or (0, 0))
+    return Identity(user, _NOBODY_ELSE if user == _NOBODY_ELSE else group)

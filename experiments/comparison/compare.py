@@ -12,6 +12,7 @@ from experiments.comparison.runs import compare_runs
 from experiments.comparison.simulations import compare_simulations
 from experiments.comparison.sweeps import compare_simulated_sweeps, compare_sweeps
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
+from experiments.results.tables import damage_named
 from topology.errors import ParameterError
 
 # Each kind of results: its name, and the function that compares some of them under given names.
@@ -49,7 +50,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
                 f"results must be of one kind to be compared, got a {kind} ({folders[0]}) "
                 f"and a {other} ({folder})"
             )
-    return compare_kind(_names(folders), results)
+    with damage_named(*folders):
+        return compare_kind(_names(folders), results)
 
 
 def _names(folders: Sequence[Path]) -> tuple[str, ...]:

@@ -11,22 +11,12 @@ from experiments.papers.figure import draw_item
 from experiments.papers.model import Row
 from experiments.papers.registry import item_of
 from experiments.papers.reproduction import ComputedItem, is_as_computed
+from experiments.results.open import CLAIMS
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, FileError, read_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_CLAIMS = "-claims.csv"
-
-
-def keeps_items(folder: Path) -> bool:
-    """Returns whether a folder has items of papers.
-
-    Args:
-        folder: the folder, which need not exist.
-    """
-    return next(folder.glob(f"*{_CLAIMS}"), None) is not None
 
 
 def kept_figures(folder: Path) -> dict[str, Figure]:
@@ -42,8 +32,8 @@ def kept_figures(folder: Path) -> dict[str, Figure]:
         ParameterError: a record or the data are damaged.
     """
     figures = {}
-    for file in sorted(folder.glob(f"*{_CLAIMS}")):
-        name = file.name.removesuffix(_CLAIMS)
+    for file in sorted(folder.glob(f"*{CLAIMS}")):
+        name = file.name.removesuffix(CLAIMS)
         record = read_record(folder / f"{name}.json", ComputedItem)
         item = item_of(record.paper, record.item)
         if item.plot is None:

@@ -26,6 +26,7 @@ from experiments.papers.options import NONE, OTHER_PRICES
 from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
 from experiments.papers.prices import are_of_paper, paper_prices, prices_digest
 from experiments.papers.registry import is_priced, item_of
+from experiments.results.open import CLAIMS
 from experiments.results.run_directory import RunDirectory
 from experiments.simulation.code_version import code_digest
 from topology.analysis.bisection import search_remark
@@ -206,7 +207,7 @@ def reproduce_item(
         checked(claim, done.values.get(claim.key), compared=compared) for claim in claims_of_item(paper, name)
     )
     # Again where the item was complete, too: notes may be newer than its numbers.
-    directory.write_csv(f"{name}-claims.csv", _CLAIM_COLUMNS, [_cells(claim) for claim in claims])
+    directory.write_csv(f"{name}{CLAIMS}", _CLAIM_COLUMNS, [_cells(claim) for claim in claims])
     return ReproducedItem(
         name, item.title, done.seconds, resumed, claims, done.core_seconds, tuple(done.missing), done.remark
     )

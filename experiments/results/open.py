@@ -30,6 +30,8 @@ from experiments.results.text import rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
+CLAIMS = "-claims.csv"  # end of the name of a table, of which an item of a paper has one
+
 
 @dataclass(frozen=True)
 class _Results:
@@ -248,6 +250,15 @@ class Failovers(_Results):
 Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
 
 
+def keeps_items(folder: Path) -> bool:
+    """Returns whether a folder has items of papers.
+
+    Args:
+        folder: the folder, which need not exist.
+    """
+    return next(folder.glob(f"*{CLAIMS}"), None) is not None
+
+
 def open_results(folder: Path | str) -> Results:
     """Returns the results that a folder holds.
 
@@ -260,6 +271,10 @@ def open_results(folder: Path | str) -> Results:
     path = Path(folder)
     if not path.is_dir():
         raise ParameterError(f"{path} is not a directory of results")
+    if keeps_items(path):
+        raise ParameterError(
+            f"{path} has a paper's items: `polarlab paper PAPER all` reports them, `polarlab plot` draws them"
+        )
     if (path / POINTS).exists():
         return SimulatedSweep(path) if holds_simulated_sweep(path) else Sweep(path)
     if (path / FAILOVERS).exists():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from topology.errors import ParameterError
+from topology.errors import ParameterError, PolarLabError
 from topology.files.reading import RESULT_BYTES, FileError, read_text
 
 # The columns of each table by name, with their meaning (docs/keys.md is made of it). Times are seconds since
@@ -148,20 +148,13 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 
 @contextlib.contextmanager
-def damage_named(folder: Path) -> Iterator[None]:
-    """Turns errors that the content of damaged files causes into a ParameterError that names the folder."""
+def damage_named(*folders: Path) -> Iterator[None]:
+    """Turns errors that damaged files cause into a ParameterError that names the folders."""
     try:
         with np.errstate(all="ignore"):  # figures of infinite numbers are no worse for warnings
             yield
-    except ParameterError:
+    except (PolarLabError, OSError, MemoryError):
         raise
-    except (
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        IndexError,
-        ArithmeticError,
-        RecursionError,
-    ) as error:
-        raise ParameterError(f"{folder} is damaged, or of another version of PolarLab") from error
+    except Exception as error:  # a value that a reader lets pass may lead to any other
+        named = " or ".join(map(str, folders))
+        raise ParameterError(f"{named} is damaged, or of another version of PolarLab") from error

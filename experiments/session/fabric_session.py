@@ -101,8 +101,8 @@ class FabricSession(AdaptationVerbs):
             UsageError: the text names something that the fabric does not have.
             CommandError: a command that makes an element fail does not succeed.
         """
+        elements = self.named(text, to_fail=True)
         self._draws += 1
-        elements = self._parse(text)
         for element in elements:
             if element == CONTROLLER:
                 self.kill_controller()
@@ -124,7 +124,7 @@ class FabricSession(AdaptationVerbs):
         """
         if text == "all":
             return self._restore_all()
-        elements = self._parse(text)
+        elements = self.named(text)
         for element in elements:
             if element == CONTROLLER:
                 self.start_controller()
@@ -385,9 +385,10 @@ class FabricSession(AdaptationVerbs):
                 restored.append(CONTROLLER)
         return tuple(restored)
 
-    def _parse(self, text: str) -> tuple[Element, ...]:
-        """Returns the elements that a text names, links of hosts among them."""
-        return parse_elements(text, self.fabric.options.topology, max(1, self._draws), self.fabric.hosts)
+    def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
+        """Returns the elements that a text names, links of hosts too; random ones are the next `fail`'s, else the last."""
+        draw = self._draws + 1 if to_fail else max(1, self._draws)
+        return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
     def _ended_switches(self) -> list[Element]:
         """Returns the switches whose programs have ended, by themselves or not, as elements."""

@@ -12,6 +12,7 @@ from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_range, words_of
 from topology.errors import ParameterError
 from topology.faults import Fault
+from topology.files.shown import quoted
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.applications import default_ranks, make_application
@@ -113,7 +114,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 def _parse_bytes(text: str) -> int:
     match = re.fullmatch(r"(\d{1,12})\s*([a-zA-Z]*)", text)
     if not match or match[2].lower() not in _UNITS:
-        raise ParameterError(f"message-bytes must be like 4096, 64KiB or 1MiB, got {text!r}")
+        raise ParameterError(f"message-bytes must be like 4096, 64KiB or 1MiB, got {quoted(text)}")
     return int(match[1]) * _UNITS[match[2].lower()]
 
 

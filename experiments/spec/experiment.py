@@ -202,14 +202,14 @@ class Experiment:
             raise self.source.located(error, given, self.input_files, whole=whole) from None
 
     @property
-    def input_files(self) -> dict[str, str]:
-        """The options that name a file to read -> that file."""
+    def input_files(self) -> dict[str, tuple[str, ...]]:
+        """The options that name files to read -> these files."""
         found = {
-            option.name: option.file_named(self.values.get(option.name))
+            option.name: option.files_named(self.values.get(option.name))
             for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
             if option.name != "out"
         }
-        return {name: path for name, path in found.items() if path}
+        return {name: paths for name, paths in found.items() if paths}
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which errors about a value of the experiment's file name its key and line."""

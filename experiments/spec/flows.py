@@ -8,6 +8,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.faults import Fault
+from topology.files.shown import quoted
 from traffic.engine.flows.tcp import available_congestion_controls, default_congestion_control
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.workload.collectives.registry import is_collective
@@ -77,7 +78,9 @@ def _check_congestion_control(name: str) -> None:
     available = available_congestion_controls()
     if name in available:
         return
-    text = f"congestion control must be one of {', '.join(sorted(available))} on this kernel, got {name!r}"
+    text = (
+        f"congestion control must be one of {', '.join(sorted(available))} on this kernel, got {quoted(name)}"
+    )
     if name in _OF_LINUX:
         raise MachineError(f"{text}; modprobe tcp_{name} loads it if the kernel has it as a module")
     raise UsageError(text)

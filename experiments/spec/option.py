@@ -39,6 +39,7 @@ class Option(Parameter):
         derived: (experiment, values so far) -> its default, where that depends on others; None for none.
         setting: its name in the settings of results; empty if that is its key.
         path: text -> the end of it that names a file to read, or an empty text; None if `file` says it all.
+        paths: text -> the files to read that it names, where it is a list.
         needs: options of which it needs one, unless it has its default.
         excludes: options that it cannot be with, unless one of the two has its default.
         when: another option, and its value with which alone this one applies; empty where it always does.
@@ -57,6 +58,7 @@ class Option(Parameter):
     derived: Callable[[Experiment, Mapping[str, Given]], Given | None] | None = None
     setting: str = ""
     path: Callable[[str], str] | None = None
+    paths: Callable[[str], Iterable[str]] | None = None
     needs: Collection[str] = ()
     excludes: Collection[str] = ()
     when: tuple[str, str] | tuple[()] = ()
@@ -75,9 +77,14 @@ class Option(Parameter):
 
     def file_named(self, value: object) -> str:
         """Returns the end of a value that names a file or folder; empty if the value names none."""
-        if not isinstance(value, str):
-            return ""
-        return self.path(value) if self.path else value if self.file else ""
+        return self.path(value) if self.path and isinstance(value, str) else super().file_named(value)
+
+    def files_named(self, value: Given | None) -> tuple[str, ...]:
+        """Returns the files that a value names, those of all its entries."""
+        if self.paths is None:
+            return tuple(filter(None, (self.file_named(value),)))
+        texts = value if isinstance(value, tuple) else (value,)
+        return tuple(path for text in texts if isinstance(text, str) for path in self.paths(text))
 
     def names(self) -> list[str]:
         """Returns the texts that completion offers."""

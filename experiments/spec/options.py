@@ -103,7 +103,7 @@ def _frame_bytes(experiment: Experiment, values: Mapping[str, Given]) -> Given:
 _CREDIT, _DROP = ("flow-control", "credit"), ("flow-control", "drop")
 _NAMED = "experiments.spec.files.named"
 _LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
-
+_VARIED = at(f"{_NAMED}:files_of_variation")
 Options = tuple[Option, ...]
 
 
@@ -312,7 +312,7 @@ OPTIONS: tuple[Option, ...] = (
               parse=partial(_LISTED, "routing"), listed=True),
         _text("patterns", "traffic patterns, of `polarlab patterns`", "uniform,tornado", listed=True,
               known=at("traffic.workload.patterns:PATTERNS"),
-              parse=partial(_LISTED, "pattern")),
+              parse=partial(_LISTED, "pattern"), paths=at(f"{_NAMED}:files_of_patterns")),
         _text("loads", "offered loads, as 0.1,0.5 or FIRST:LAST:STEP", "0.1:0.9:0.2", listed=True,
               parse=partial(_LISTED, "load")),
         _text("vary", "further values to go over, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; several "
@@ -320,13 +320,13 @@ OPTIONS: tuple[Option, ...] = (
               "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "
               "need a fabric of their own for each value: run a sweep for each",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SWEEP,),
-              known=at("experiments.spec.variations.keys:known_keys"),
+              known=at("experiments.spec.variations.keys:known_keys"), paths=_VARIED,
               parse=at("experiments.spec.variations.values:check_variation")),
         _text("vary", "further values to go over, as cycles=3000,10000 or virtual-channels=4,8; several "
               "times for several keys. KEY is an option of traffic, or of simulated routers but for "
               "flow-control, ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SIMULATED_SWEEP,),
-              known=at("experiments.spec.variations.keys:known_simulated_keys"),
+              known=at("experiments.spec.variations.keys:known_simulated_keys"), paths=_VARIED,
               parse=at("experiments.spec.variations.values:check_simulated_variation")),
     ),
     *_table("failover", (FAILOVER,), (),

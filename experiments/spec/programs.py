@@ -20,6 +20,7 @@ from topology.files.shown import quoted
 OWN_PROGRAMS, SESSION = "programs", "session"
 # Patterns without generated packets.
 NOT_GENERATED = (OWN_PROGRAMS, SESSION)
+NEED = "--exec-file needs a file of programs"
 _SERVER = "&"
 
 
@@ -154,7 +155,7 @@ def read_programs(path: Path, topology: Topology, concentration: int) -> list[Pr
         ParameterError: the file cannot be read, a line is not a program, or there is none.
     """
     programs = []
-    for number, line in lines_of_programs(read_text(path, "--exec-file needs a file of programs")):
+    for number, line in lines_of_programs(read_text(path, NEED)):
         try:
             programs.append(parse_program(line, topology, concentration))
         except ParameterError as error:

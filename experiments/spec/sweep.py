@@ -22,6 +22,7 @@ from experiments.spec.variations.values import (
     read_variations,
 )
 from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 from traffic.workload.patterns import pattern_name
 
@@ -152,7 +153,7 @@ def _with_parameters(
         keys = [variation.parameter.key for variation in own]
         twice = next((variation.key for variation, key in zip(own, keys, strict=True) if key in given), None)
         if twice:
-            raise UsageError(f"{twice} must be given once, got {text!r} and --vary {twice}")
+            raise UsageError(f"{twice} must be given once, got {quoted(text)} and --vary {twice}")
         for values in itertools.product(*(variation.values for variation in own)):
             changed = {**given, **dict(zip(keys, values, strict=True))}
             found.append(canonical(join_parameters(name, changed, declared)))

@@ -14,6 +14,7 @@ from topology.drains import check_schedule
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError
 from topology.faults import SECONDS, Fault, TimeUnit, parse_schedule
+from topology.files.shown import quoted
 from traffic.wire.layout import check_frame_bytes
 from traffic.workload.applications import application_name, is_application
 from traffic.workload.collectives.registry import COLLECTIVES
@@ -172,6 +173,6 @@ def draw_schedule(
     process = parse_process(text, unit)
     if math.isinf(end_s):
         raise ParameterError(
-            f"--faults must be a FILE where the traffic's end is not known before, got {text!r}"
+            f"--faults must be a FILE where the traffic's end is not known before, got {quoted(text)}"
         )
     return draw_faults(process, topology, seed, end_s)

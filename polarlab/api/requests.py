@@ -50,10 +50,8 @@ def request_of(
 
     Raises:
         UsageError: an option does not exist or is outside its domain, an experiment is of another kind, or
-            another user's file names programs, without `run_programs`.
+            another user's file names programs or other files, without `run_programs`.
     """
-    if kind not in KINDS:
-        return _request(kind, subject, options, again, out)
     others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
     run_programs = options.get(_RUN_PROGRAMS, False)
     if not isinstance(run_programs, bool):

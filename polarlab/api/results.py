@@ -355,10 +355,10 @@ def plot(results: Results | _Folder) -> Figures:
     Raises:
         ParameterError: the folder holds no results, or damaged ones.
     """
-    from experiments.papers.kept import keeps_items, kept_figures
-
     folder = folder_of(results)
-    if keeps_items(folder):
+    if opened.keeps_items(folder):
+        from experiments.papers.kept import kept_figures
+
         return Figures(kept_figures(folder), folder)
     return open_results(folder).plot()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
 from polarlab.cli.error_stream import print_line
+from polarlab.process import shown_exactly
+
+_MOST = 10_000  # characters, which a user may be expected to read at the terminal
 
 
 def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
@@ -25,16 +27,14 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
 
 
 def _approves(demands: Demands) -> bool:
-    """Shows what root would do, and returns the answer to the question."""
+    """Shows what root would do, and returns the answer to the question; what is too long is not approved."""
+    lines = [shown_exactly(line) for line in (*demands.programs, *demands.others)]
+    if sum(map(len, lines)) > _MOST:
+        return False
     print_line(f"polarlab: {demands.reason}, and asks root for:")
-    for line in _shown(demands):
+    for line in lines:
         print_line(f"  {line}")
     count = len(demands.programs)
     what = f"run these {count} lines on hosts and switches" if count else "do this"
     print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _shown(demands: Demands) -> Iterable[str]:
-    yield from demands.programs
-    yield from demands.others

@@ -122,14 +122,14 @@ def run(arguments: Sequence[str]) -> Status:
 
         complete(make_parser())
     parsed = parse(arguments)
+    from polarlab.cli.options import approve
+
+    approve(parsed)
     if getattr(parsed, "print_config", False):
         parsed.experiment.resolve()  # nothing is printed of an experiment that cannot be
         experiment = parsed.experiment.complete
         print(json.dumps(experiment.to_dict()) if parsed.json else experiment.to_toml().rstrip("\n"))
         return Status.DONE
-    from polarlab.cli.options import approve
-
-    approve(parsed)
     command: Callable[[argparse.Namespace], Status] = parsed.command
     experiment = getattr(parsed, "experiment", None)
     with experiment.errors_located() if experiment else contextlib.nullcontext():

@@ -108,9 +108,9 @@ class Handlers:
 
     def _changed(self, verb: str, text: str, act: Callable[[str], Any]) -> dict[str, Any]:
         """Makes elements fail, or restores them, under probes; the session's record has the line."""
-        fabric, session = self.session.fabric, self.session
+        session = self.session
         standing = session.standing_failures()
-        chosen = standing if text == "all" else parse_elements(text, fabric.options.topology, 1, fabric.hosts)
+        chosen = standing if text == "all" else session.named(text, to_fail=verb == "fail")
         _check_change(verb, text, chosen, standing)
         others = [element for element in standing if element not in chosen]
         what = f"{verb} {text}"

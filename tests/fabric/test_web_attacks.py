@@ -2,13 +2,13 @@
 
 import contextlib
 import os
-import signal
 import threading
 import time
 from http import HTTPStatus
 
 import psutil
 import pytest
+from alarms import no_longer_than
 from conftest import eventually
 from taken_over import taken_over, web_processes
 from web_requests import ask
@@ -157,18 +157,9 @@ def test_the_fabric_ends_though_a_request_does_not(fabric):
     waiting = threading.Thread(target=lambda: _ask_in_vain(url), daemon=True)
     waiting.start()
     time.sleep(0.5)  # until the request waits
-    signal.signal(signal.SIGALRM, _give_up)
-    signal.alarm(40)
-    try:
+    with no_longer_than(40):
         fabric.close()
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert not fabric.up
-
-
-def _give_up(*_signal):
-    raise TimeoutError
 
 
 def _ask_in_vain(url):

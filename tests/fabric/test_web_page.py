@@ -220,6 +220,16 @@ def test_what_has_failed_cannot_fail_again(fabric):
     assert again == (400, {"error": "link:s1-s10 has failed already"})
 
 
+def test_what_is_drawn_fails_and_is_drawn_anew_for_the_next(fabric):
+    drawn = [ask(fabric.url, "POST", "api/fail", {"elements": "random:2"}) for _ in range(2)]
+    assert [status for status, _ in drawn] == [200, 200]
+    first, second = ({*body["elements"]} for _, body in drawn)
+    assert first != second
+    assert {*fabric.failures} >= first | second
+    status, body = ask(fabric.url, "POST", "api/restore", {"elements": "random:2"})
+    assert (status, {*body["elements"]}) == (200, second)
+
+
 def test_a_host_is_found_though_hosts_are_not_drawn(page):
     page.find("h4_1")
     page.wait(lambda: page.text("selected-name") == "host h4_1")

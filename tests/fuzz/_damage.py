@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
 import os
 import random
 import resource
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from alarms import TooLong, no_longer_than
 
 from topology.exit_status import Status, known_status
 
@@ -139,7 +140,7 @@ def _change(tree: Any, rng: random.Random) -> None:
         elif kind < 0.25 and isinstance(tree, dict):
             tree[rng.choice(ODD_TEXTS)] = tree.pop(key)
         elif kind < 0.6:
-            tree[key] = rng.choice(ODD_VALUES)
+            tree[key] = copy.deepcopy(rng.choice(ODD_VALUES))  # later damage changes lists
         elif kind < 0.8:
             tree[key] = rng.choice(ODD_TEXTS)
         elif isinstance(tree[key], int | float):
@@ -198,10 +199,6 @@ def secret_file(folder: Path) -> Path:
     return path
 
 
-class _TooLong(BaseException):
-    """An input that takes too long."""
-
-
 class Watch:
     """Watch over the reading of inputs; `problem` is what was wrong about the last."""
 
@@ -214,10 +211,10 @@ class Watch:
         self.problem = ""
         before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
-            with _limited_time():
+            with no_longer_than(LONGEST_S):
                 yield
-        except _TooLong:
-            self.problem = f"{what}: took over {LONGEST_S} s"
+        except TooLong as error:
+            self.problem = f"{what}: {error}"
         except Exception as error:  # the outermost boundary of an input
             known = known_status(error)
             if known is None or known[0] is Status.INTERNAL:
@@ -231,21 +228,3 @@ class Watch:
             and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before_kib + MOST_GROWTH_KIB
         ):
             self.problem = f"{what}: took over {MOST_GROWTH_KIB >> 10} MiB"
-
-
-@contextmanager
-def _limited_time() -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def end(*_arguments: object) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.alarm(LONGEST_S)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import resource
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -149,25 +148,20 @@ def use(codec: object, parsed: object) -> None:
 
 def try_all(count: int, rng: random.Random) -> Iterator[str]:
     """Yields the connections that take too long, raise an exception or let the memory grow."""
+    from alarms import TooLong, no_longer_than
     from openflow_messages import hello, samples
-
-    def too_long(*_: object) -> None:
-        raise TimeoutError(f"more than {LONGEST_S:g} s")
 
     messages = {version: samples(version) for version in (4, 6)}
     for sent in (one for version in messages for one in messages[version]):
         read([hello(sent[0]), sent])  # what is made once is made here
-    signal.signal(signal.SIGALRM, too_long)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(count):
         pieces = connection(messages, rng)
-        signal.setitimer(signal.ITIMER_REAL, LONGEST_S)
         try:
-            read(pieces)
-        except Exception as error:  # whatever it is, the controller would meet it
+            with no_longer_than(LONGEST_S):
+                read(pieces)
+        except (Exception, TooLong) as error:  # whatever it is, the controller would meet it
             yield f"{type(error).__name__}: {error}: {b''.join(pieces).hex()[:400]}"
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     if grown > MOST_KIB:
         yield f"memory grew by {grown} KiB"

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from topology.files.reading import read_text
+from topology.files.rights import ROOT, caller
 
-_ROOT = 0
 _MOST_LINKS = 40
 
 
@@ -66,7 +66,7 @@ def foreign_file(path: Path, descriptor: int) -> Foreign | None:
         path: the file.
         descriptor: of the open file, whose content is used.
     """
-    if os.geteuid() != _ROOT:
+    if os.geteuid() != ROOT:
         return None
     reason = _doubt(os.fstat(descriptor), path)
     for place in _looked_up(path):
@@ -98,21 +98,16 @@ def _looked_up(path: Path) -> Iterator[Path]:
 
 def _doubt(status: os.stat_result, place: Path) -> str:
     """Returns why a file, a folder or a link may be changed by other users, a clause; empty if it may not."""
-    if status.st_uid not in _own("SUDO_UID"):
+    user, group = caller() or (ROOT, ROOT)
+    if status.st_uid not in (ROOT, user):
         return f"{place} belongs to {_user(status.st_uid)}"
     if stat.S_ISLNK(status.st_mode):
         return ""
     sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
-    by_group = status.st_mode & stat.S_IWGRP and (status.st_gid not in _own("SUDO_GID") or _has_list(place))
+    by_group = status.st_mode & stat.S_IWGRP and (status.st_gid not in (ROOT, group) or _has_list(place))
     if (status.st_mode & stat.S_IWOTH or by_group) and not sticky:
         return f"{place} may be written by other users"
     return ""
-
-
-def _own(variable: str) -> set[int]:
-    """Returns the ids of root and of who called sudo."""
-    called = os.environ.get(variable, "")
-    return {_ROOT, int(called)} if called.isdecimal() else {_ROOT}
 
 
 def _has_list(place: Path) -> bool:

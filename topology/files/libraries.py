@@ -12,6 +12,7 @@ import ctypes
 import importlib
 import os
 import pwd
+import re
 import shutil
 import stat
 import sys
@@ -25,13 +26,32 @@ from topology.files.rights import ROOT
 _CLONE_FS = 0x200
 # Folders of root's in place of one that is not; at least the last is.
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/"))  # noqa: S108
+# Variables of the XDG Base Directory Specification that name folders.
+_BASE_FOLDERS = re.compile(r"XDG_[A-Z]+_(HOME|DIRS?)")
 _libc = ctypes.CDLL(None, use_errno=True)
 _command: list[bool] = []
 
 
 def run_as_command() -> None:
-    """Declares that the process is the command, in which nobody else uses the libraries."""
+    """Declares that the process is the command, in which nobody else uses the libraries.
+
+    Root's takes nothing from a home that another user can change, which `sudo -E` keeps: libraries find
+    settings that run programs, and pickles, there.
+    """
     _command.append(True)
+    if os.geteuid() == ROOT:
+        _leave_homes_of_others()
+
+
+def _leave_homes_of_others() -> None:
+    """Makes a folder of root's the home, and drops variables that name folders which others can change."""
+    os.environ["HOME"] = str(trusted_folder(homes(), "home"))
+    for name in filter(_BASE_FOLDERS.fullmatch, [*os.environ]):
+        folders = [Path(os.path.realpath(folder)) for folder in os.environ[name].split(os.pathsep)]
+        if all(map(_is_roots, folders)):
+            os.environ[name] = os.pathsep.join(map(str, folders))
+        else:
+            del os.environ[name]
 
 
 def import_apart(name: str, folder: Path) -> None:

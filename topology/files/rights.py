@@ -12,6 +12,7 @@ import ctypes
 import os
 import platform
 import pwd
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -19,6 +20,7 @@ from topology.errors import MachineError
 
 ROOT = 0
 _NOGROUP = 65534  # of users that the machine does not know
+_NUMBER, _HIGHEST = re.compile(r"0|[1-9][0-9]{0,9}"), (1 << 32) - 2  # the next one means "no change"
 _SETGROUPS = {"x86_64": 116, "i686": 206, "armv7l": 206, "ppc64le": 81, "s390x": 206}
 _SETGROUPS_GENERIC = 159  # aarch64, riscv64 and all later machines
 
@@ -58,9 +60,20 @@ def rights_of(user: int) -> Iterator[None]:
 
 
 def caller() -> tuple[int, int] | None:
-    """Returns the numbers of the user, and of the group, that called sudo; None if this is not by sudo."""
-    user, group = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
-    return (int(user), int(group)) if user.isdecimal() and group.isdecimal() else None
+    """Returns the numbers of the user and the group that called sudo.
+
+    Returns:
+        The numbers; None without sudo, if this process is not root's, and if one of them is not a number.
+    """
+    if os.geteuid() != ROOT:
+        return None
+    user, group = (_number(os.environ.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
+    return None if user is None or group is None else (user, group)
+
+
+def _number(text: str) -> int | None:
+    """Returns the number that a text is, as sudo writes it; None if it is none of a user or group."""
+    return int(text) if _NUMBER.fullmatch(text) and int(text) <= _HIGHEST else None
 
 
 @lru_cache(maxsize=64)

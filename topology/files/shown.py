@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 _MOST = 100  # characters of a file's content that an error quotes
 # Control characters, and those that change the direction of what follows.
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_BLANKS = re.compile(" {9,}")
 
 
 def shown(text: str) -> str:
@@ -18,6 +20,19 @@ def shown(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if _is_plain(one) else ascii(one)[1:-1] for one in text)
+
+
+def shown_exactly(text: str) -> str:
+    r"""Returns a text as it is if a reader can tell every character, else as Python writes it in ASCII.
+
+    Letters of other alphabets look like those of ASCII, and blanks push what follows them off the screen.
+
+    Args:
+        text: any text, as a program that root is asked to run.
+    """
+    if text.isascii() and text.isprintable() and not _BLANKS.search(text):
+        return text
+    return _BLANKS.sub(lambda run: f"[{len(run[0])} blanks]", ascii(text))
 
 
 def quoted(value: object) -> str:

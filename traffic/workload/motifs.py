@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from topology.parameters import Parameter
 from traffic.workload.collectives.algorithms import Program, Span, Step
 
@@ -146,7 +147,8 @@ class Motif:
         right = len(words) == self.dimensions and all(re.fullmatch(r"[1-9]\d{0,5}", one) for one in words)
         if not right or math.prod(map(int, words)) < 2:
             raise ParameterError(
-                f"grid must be {self.dimensions} sizes of two ranks or more, as {self._example}, got {text!r}"
+                f"grid must be {self.dimensions} sizes of two ranks or more, as {self._example}, got "
+                f"{quoted(text)}"
             )
         return tuple(map(int, words))
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from topology.addressing import host_routers
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
 from traffic.workload import bit_patterns as of_bits
 from traffic.workload import hot_spots
@@ -273,16 +274,18 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
     names = ", ".join(sorted(NAMES))
     if pattern in COLLECTIVES:
         raise UsageError(
-            f"pattern must be one of {names}, got {pattern!r}; only `polarlab run` and `polarlab simulate` "
+            f"pattern must be one of {names}, got "
+            f"{quoted(pattern)}; only `polarlab run` and `polarlab simulate` "
             "run collectives"
         )
     if pattern in MOTIFS:
         raise UsageError(
-            f"pattern must be one of {names}, got {pattern!r}; only `polarlab simulate` runs motifs"
+            f"pattern must be one of {names}, got {quoted(pattern)}; only `polarlab simulate` runs motifs"
         )
     if pattern not in PATTERNS:
         raise UsageError(
-            f"pattern must be one of {names}, got {pattern!r}; runs and simulations also have collectives: "
+            f"pattern must be one of {names}, got "
+            f"{quoted(pattern)}; runs and simulations also have collectives: "
             f"{', '.join(sorted(COLLECTIVES))}{hint(pattern, (*NAMES, *COLLECTIVES, *MOTIFS))}"
         )
     parameters = PATTERNS[pattern].parameters

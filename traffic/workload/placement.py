@@ -13,6 +13,7 @@ import numpy as np
 
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 from topology.parameters import Parameter, hint, split_parameters
 
 
@@ -119,7 +120,7 @@ def place_ranks(
     name = placement.partition(":")[0]
     if name not in PLACEMENTS:
         names = ", ".join(PLACEMENTS)
-        raise UsageError(f"placement must be one of {names}, got {name!r}{hint(name, PLACEMENTS)}")
+        raise UsageError(f"placement must be one of {names}, got {quoted(name)}{hint(name, PLACEMENTS)}")
     chosen = PLACEMENTS[name]
     _, values = split_parameters(placement, chosen.parameters)
     hosts = topology.endpoints(concentration)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from emulation.hosts.identity import REAL_ROOT
 from experiments.spec.experiment import Experiment
-from experiments.spec.programs import lines_of_programs
-from topology.errors import ParameterError, UsageError
+from experiments.spec.programs import NEED, lines_of_programs
+from topology.errors import UsageError
 from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
 
@@ -48,11 +48,12 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
             where there are such demands.
 
     Raises:
-        UsageError: it is not approved.
+        UsageError: it is not approved, or its programs cannot be read.
     """
     source = experiment.source
     foreign = source.foreign if source else None
-    own_list, listed = _listed_programs(experiment)
+    with experiment.errors_located():
+        own_list, listed = _listed_programs(experiment)
     values = dict(experiment.values)
     if listed is not None:  # the lines that are shown are those that run, whatever becomes of the file
         values[_EXEC] = (*values.get(_EXEC, ()), *own_list)
@@ -71,10 +72,7 @@ def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]
     if file is None or os.geteuid():
         return [], None
     path = Path(file)
-    try:
-        text, foreign = read_judged(path, SETTINGS_BYTES)
-    except ParameterError:  # its reader says what is wrong
-        return [], None
+    text, foreign = read_judged(path, SETTINGS_BYTES, need=NEED)
     given = experiment.source and experiment.source.foreign
     if foreign is None and given and _EXEC_FILE in given.options:
         foreign = given
@@ -93,10 +91,10 @@ def _demands(
     if _OUT in given:
         others.append(f"results in {values[_OUT]}")
     home = Path(os.path.abspath(foreign.path)).parent if foreign else Path()
-    for name, file in experiment.input_files.items():
-        inside = Path(os.path.abspath(file)).is_relative_to(home)
-        if name in given and not inside and not (name == _EXEC_FILE and own_list):
-            others.append(f"{file} read as --{name}")
+    for name, files in experiment.input_files.items():
+        outside = [one for one in files if not Path(os.path.abspath(one)).is_relative_to(home)]
+        if name in given and not (name == _EXEC_FILE and own_list):
+            others += [f"{file} read as --{name}" for file in outside]
     whose = foreign or listed
     if whose is None or not (programs or others):
         return None

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from experiments.spec.options import SIMULATED_SWEEP
+from experiments.spec.values import words_of
+from experiments.spec.variations.keys import declaration, swept_options
+from experiments.spec.variations.texts import given_values
 from topology.drawn_faults import PREFIX
 from topology.errors import UsageError
 from topology.parameters import split_parameters
@@ -43,3 +47,24 @@ def pattern_file(text: str) -> str:
     except UsageError:  # whatever else is wrong with it
         return rest
     return next((str(given[parameter.key]) for parameter in files if parameter.key in given), "")
+
+
+def files_of_patterns(text: str) -> list[str]:
+    """Returns the files that patterns read.
+
+    Args:
+        text: value of `--patterns`.
+    """
+    return [path for word in words_of("patterns", text) if (path := pattern_file(word))]
+
+
+def files_of_variation(text: str) -> list[str]:
+    """Returns the files that the values of a variation name.
+
+    Args:
+        text: value of `--vary`.
+    """
+    swept = {**swept_options(SIMULATED_SWEEP), **swept_options()}
+    ((key, values),) = given_values([text]).items()
+    named = swept[key] if key in swept else declaration(key)
+    return [path for word in words_of(key, values) if (path := named.file_named(word))]

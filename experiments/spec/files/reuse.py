@@ -74,7 +74,10 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
     if command == UP:  # the folder is that of other results
         fabric = {name: value for name, value in experiment.values.items() if name != "out"}
         experiment = replace(experiment, values=fabric)
-    return Reuse(experiment.overridden(values, command), _note(experiment, command))
+    request = experiment.overridden(values, command)
+    if request.source:
+        request = replace(request, source=request.source.giving(taken.keys() - given.keys()))
+    return Reuse(request, _note(experiment, command))
 
 
 def _of_sweep(

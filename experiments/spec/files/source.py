@@ -42,11 +42,16 @@ class Source:
         lines = {name: line for name, line in self.lines.items() if name not in names}
         return replace(self, lines=lines, foreign=self.foreign and self.foreign.without(names))
 
+    def giving(self, names: Collection[str]) -> Source:
+        """Returns the source of an experiment in which some options have values that stem from the file."""
+        foreign = self.foreign
+        return replace(self, foreign=foreign and foreign.of(foreign.options.union(names)))
+
     def located(
         self,
         error: UsageError,
         given: Collection[str] = (),
-        files: Mapping[str, str] = MappingProxyType({}),
+        files: Mapping[str, Collection[str]] = MappingProxyType({}),
         *,
         whole: bool = True,
     ) -> UsageError:
@@ -55,7 +60,7 @@ class Source:
         Args:
             error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
             given: options that the experiment has; an error that is about one of another source stays.
-            files: options that name a file to read -> that file, by which an error may be about them.
+            files: options that name files to read -> these files, by which an error may be about them.
             whole: whether an error that is about no option is one of the file.
         """
         text = str(error)
@@ -63,7 +68,7 @@ class Source:
             return error
         subject = re.findall(r"(?<![\w-])[a-z][a-z-]*", text.partition(" must ")[0])
         named = [*(_NOUNS.get(word, word) for word in subject), *_OPTION.findall(text)]
-        named += [name for name, path in files.items() if _names_file(text, path)]
+        named += [name for name, paths in files.items() if any(_names_file(text, path) for path in paths)]
         option = next((name for name in named if name in self.lines), None)
         if option is None:
             elsewhere = any(name in given for name in named)

@@ -10,6 +10,7 @@ from experiments.spec.options import RUN, SIMULATED_SWEEP, SWEEP, TOPOLOGY, fami
 from experiments.spec.variations.texts import SHORT_FORMS
 from routing.registry import ROUTINGS
 from topology.errors import UsageError
+from topology.files.shown import quoted
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES
 from traffic.workload.patterns import PATTERNS
@@ -68,7 +69,7 @@ def declaration(key: str, kind: str = SWEEP) -> Parameter:
         return swept[key]
     names = ", ".join(swept)
     raise UsageError(
-        f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {key!r}"
+        f"key of --vary must be one of {names}, ROUTING.PARAMETER or PATTERN.PARAMETER, got {quoted(key)}"
         f"{hint(key, [*known_keys(kind), *_own_fabric_options(kind)])}"
     )
 
@@ -77,7 +78,7 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
     """Returns the declaration of a parameter of a routing or pattern."""
     if owner not in ROUTINGS and owner not in PATTERNS:
         raise UsageError(
-            f"key of --vary must begin with a routing or a pattern before its dot, got {key!r}"
+            f"key of --vary must begin with a routing or a pattern before its dot, got {quoted(key)}"
             f"{hint(key, _owned_keys()) or hint(owner, [*ROUTINGS, *PATTERNS])}"
         )
     for parameter in parameters_of(owner):
@@ -85,7 +86,7 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
             return parameter
     names = [parameter.name for parameter in parameters_of(owner)]
     known = f"the parameter{'s' * (len(names) > 1)} {', '.join(names)}" if names else "no parameters"
-    raise UsageError(f"{owner} has {known}, got {key!r}{hint(name, names)}")
+    raise UsageError(f"{owner} has {known}, got {quoted(key)}{hint(name, names)}")
 
 
 def parameters_of(owner: str) -> tuple[Parameter, ...]:

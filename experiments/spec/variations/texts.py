@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from topology.errors import UsageError
+from topology.files.shown import quoted
 
 # Options of a run -> the options of a sweep that are lists of their values.
 SHORT_FORMS: Mapping[str, str] = {"routing": "routings", "pattern": "patterns", "load": "loads"}
@@ -21,7 +22,8 @@ def given_values(texts: Iterable[str]) -> dict[str, str]:
         key, _, values = (part.strip() for part in text.partition("="))
         if not (key and values):
             raise UsageError(
-                f"--vary must be KEY=VALUES, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1, got {text!r}"
+                f"--vary must be KEY=VALUES, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1, got "
+                f"{quoted(text)}"
             )
         if key in found:
             raise UsageError(f"--vary {key} must be given once, got it twice; list all its values in one")

@@ -19,6 +19,7 @@ from experiments.spec.variations.keys import (
 )
 from experiments.spec.variations.texts import SHORT_FORMS, given_values
 from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 from topology.links import parse_rate_bps
 from topology.parameters import Parameter, Value, split_parameters
 
@@ -143,15 +144,16 @@ def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> 
         first, last, step = map(number, text.split(":"))
     except ValueError:
         raise ParameterError(
-            f"{parameter.name} must be a list with commas or FIRST:LAST:STEP, got {text!r}"
+            f"{parameter.name} must be a list with commas or FIRST:LAST:STEP, got {quoted(text)}"
         ) from None
     if not (step > 0 and -math.inf < first <= last < math.inf and step < math.inf):
         raise ParameterError(
-            f"{parameter.name} must be FIRST:LAST:STEP with FIRST at most LAST and STEP over 0, got {text!r}"
+            f"{parameter.name} must be FIRST:LAST:STEP with FIRST at most LAST and STEP over 0, got "
+            f"{quoted(text)}"
         )
     count = (last - first) / step + 1e-9
     if count >= MAX_POINTS:
-        raise ParameterError(f"values of {parameter.name} must be at most {MAX_POINTS}, got {text!r}")
+        raise ParameterError(f"values of {parameter.name} must be at most {MAX_POINTS}, got {quoted(text)}")
     return [first + place * step for place in range(math.floor(count) + 1)]
 
 

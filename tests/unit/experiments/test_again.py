@@ -141,3 +141,15 @@ def test_results_that_cannot_be_measured_again_are_told_in_one_line(tmp_path, ca
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "manifest.json").write_text("[]")
     assert named in fails(capsys, words.format(tmp_path).split(), Status.USAGE)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"link_rate_bps": 0}, {"routing": "a" * 3000}, {"name": ["polarfly"] * 1000}],
+    ids=["rate", "routing", "name"],
+)
+def test_odd_settings_are_refused_in_a_short_line(tmp_path, capsys, damage):
+    result_folders.write_run(tmp_path / "run")
+    file = tmp_path / "run" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | damage))
+    assert len(fails(capsys, ["run", "--again", str(tmp_path / "run")], Status.USAGE)) < 1000

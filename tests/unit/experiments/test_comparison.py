@@ -86,6 +86,14 @@ def test_damaged_and_foreign_folders_are_told(runs, damage):
         compare(runs)
 
 
+def test_a_manifest_of_an_odd_kind_is_told(tmp_path):
+    folders = [result_folders.write_run(tmp_path / name, experiment={"kind": "run"}) for name in "ab"]
+    file = folders[1] / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"experiment": {"kind": ["run", "run"]}}))
+    with pytest.raises(ParameterError, match="damaged"):
+        compare(folders)
+
+
 def test_what_cannot_be_compared_is_told(runs, tmp_path):
     with pytest.raises(ParameterError, match="two runs or more"):
         compare(runs[:1])

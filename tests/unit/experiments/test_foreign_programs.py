@@ -19,6 +19,7 @@ from experiments.codec import plain
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.approval import approved
 from experiments.spec.files.experiment_file import kept_content
+from polarlab.cli.main import main
 from polarlab.cli.parser import parse
 from topology.errors import UsageError
 
@@ -143,6 +144,62 @@ def test_files_and_folders_that_it_names_are_refused_as_well(capsys, tmp_path):
         assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
 
 
+SECRET_MATRIX = "matrix:/etc/shadow"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patterns": ["uniform", SECRET_MATRIX]},
+        {"vary": ["pattern=uniform,matrix:/etc/shadow"]},
+        {"vary": ["faults=/etc/shadow,/etc/gshadow"]},
+        {"vary": ["matrix.file=/etc/shadow"]},
+        {"engine": "simulation", "vary": ["cycles=100,200", "pattern=matrix:/etc/shadow"]},
+    ],
+    ids=str,
+)
+def test_files_that_a_sweep_goes_over_are_refused_as_well(capsys, tmp_path, options):
+    file = tmp_path / "experiment.toml"
+    file.write_text(Experiment("sweep", {"topology": "polarfly", "q": 2, **options}).to_toml())
+    os.chown(file, NOBODY, NOBODY)
+    told = fails(capsys, ["sweep", str(file)], 2)
+    assert "/etc/shadow read" in told
+    assert "--run-programs" in told
+    with pytest.raises(UsageError, match="run_programs"):
+        polarlab.sweep(file)
+
+
+def test_a_pattern_of_a_sweep_is_not_the_users_in_other_commands(capsys, tmp_path):
+    file = tmp_path / "experiment.toml"
+    sweep = {"topology": "polarfly", "q": 2, "patterns": SECRET_MATRIX, "routings": "min", "loads": "0.5"}
+    file.write_text(Experiment("sweep", sweep).to_toml())
+    os.chown(file, NOBODY, NOBODY)
+    assert "--run-programs" in fails(capsys, ["predict", str(file)], 2)
+    assert main(["predict", str(file), "--pattern", "uniform"]) == 0  # the user's own
+
+
+def test_nothing_is_read_before_the_question(capsys, tmp_path):
+    file = experiment_file(tmp_path, pattern=SECRET_MATRIX)
+    os.chown(file, NOBODY, NOBODY)
+    assert "--run-programs" in fails(capsys, ["run", str(file), "--print-config"], 2)
+
+
+def test_a_fabric_in_python_does_not_take_what_was_not_approved(tmp_path):
+    file = experiment_file(tmp_path, host_root="real")
+    os.chown(file, NOBODY, NOBODY)
+    with pytest.raises(UsageError, match="run_programs"):
+        polarlab.Fabric(file)
+
+
+def test_a_list_that_becomes_readable_after_the_question_is_not_read(tmp_path):
+    listed = tmp_path / "programs.txt"
+    os.mkfifo(listed)
+    os.chown(listed, NOBODY, NOBODY)
+    asked = Experiment("run", {"topology": "polarfly", "q": 2, "exec-file": str(listed)})
+    with pytest.raises(UsageError, match="regular file"):
+        approved(asked, lambda _demands: True)
+
+
 @pytest.mark.parametrize("command", ["topology", "verify", "predict", "up", "explain"])
 def test_other_commands_read_nothing_that_it_names_either(capsys, tmp_path, command):
     secret = tmp_path / "secret"
@@ -174,12 +231,23 @@ def test_the_lines_that_were_shown_are_those_that_run(tmp_path):
     ("answer", "told"), [("y", PAST_APPROVAL), ("n", "run-programs"), ("", "run-programs")]
 )
 def test_at_a_terminal_the_lines_are_shown_and_asked_for(tmp_path, answer, told):
-    file = experiment_file(tmp_path, "h1_1 echo \u001b[2J(", "h2_1 hostname")
+    hidden = "h2_1 hostname" + " " * 5000 + "; id"
+    odd = "h3_1 \u0435cho \u202e\u200b\u3164\n; id"
+    file = experiment_file(tmp_path, "h1_1 echo \u001b[2J(", hidden, odd)
     os.chown(file, NOBODY, NOBODY)
     with Terminal([POLARLAB, "run", str(file)]) as terminal:
         terminal.expect(r"h1_1 echo \\x1b\[2J\(")
-        terminal.expect("h2_1 hostname")
-        terminal.expect(r"run these 2 lines.*\[y/N\]")
+        terminal.expect(r"h2_1 hostname\[5000 blanks\]; id")
+        terminal.expect(r"h3_1 \\u0435cho \\u202e\\u200b\\u3164\\n; id")
+        terminal.expect(r"run these 3 lines.*\[y/N\]")
         terminal.type(f"{answer}\n")
         terminal.expect(told)
+        assert terminal.status() == 2
+
+
+def test_more_than_a_user_reads_is_not_asked_for(tmp_path):
+    file = experiment_file(tmp_path, *(f"h1_1 echo {number}" for number in range(1000)), UNREADABLE)
+    os.chown(file, NOBODY, NOBODY)
+    with Terminal([POLARLAB, "run", str(file)]) as terminal:
+        terminal.expect("run-programs")
         assert terminal.status() == 2

@@ -20,6 +20,7 @@ from experiments.results.run_directory import kept_directory
 from polarlab.cli import main as entry
 from topology.analysis import bisection
 from topology.costs.prices import PRICES as PRICES_OF_A_FILE
+from topology.errors import ParameterError
 
 CLAIM = Claim("polarfly", "fig1", "ratio", "ratio", "Fig 1", 1.5, "equal", 0.1, "structure")
 LATER = Claim("polarfly", "fig1", "later", "load", "Fig 1", 0.5, "equal", 0.1, "performance")
@@ -63,6 +64,14 @@ def test_an_item_is_computed_once_and_its_files_are_complete(tmp_path, computed)
     assert (ratio["paper"], ratio["value"], ratio["within"]) == ("1.5", "1.55", "True")
     assert "interval" not in ratio
     assert later["value"] == later["interval_low"] == later["interval_high"] == ""
+
+
+def test_a_folder_of_items_says_what_reports_them(tmp_path, computed):
+    reproduced(tmp_path)
+    (tmp_path / "points.csv").write_text("q,routing,seed\n")  # of items that are simulated
+    for look in (polarlab.report, polarlab.open_results):
+        with pytest.raises(ParameterError, match="polarlab paper"):
+            look(tmp_path)
 
 
 def test_an_item_of_other_code_is_computed_again(tmp_path, computed, monkeypatch):

@@ -12,7 +12,7 @@ from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile
 from topology.files.reading import FileError, read_bytes, read_lines, read_text
 from topology.files.rights import rights_of
-from topology.files.shown import quoted, shown
+from topology.files.shown import quoted, shown, shown_exactly
 
 MOST = 100
 BOMB = """<?xml version="1.0"?>
@@ -175,3 +175,22 @@ def test_rights_are_taken_by_one_thread_and_given_back():
             raise ZeroDivisionError
         assert identity()[0] == [str(NOBODY.pw_uid)]
     assert identity() == before
+
+
+PLAIN = r"""h1_1 sh -c 'echo "a\b" > $HOME/x' && ls; # a comment"""
+
+
+@pytest.mark.parametrize(
+    ("text", "exact"),
+    [
+        (PLAIN, PLAIN),
+        ("echo a\tb", r"'echo a\tb'"),
+        ("echo \\x1b \x1b", r"'echo \\x1b \x1b'"),  # the first are four characters
+        ("\u0435cho", r"'\u0435cho'"),  # Cyrillic
+        ("a\u00a0b\u200b\u3164\u2800", r"'a\xa0b\u200b\u3164\u2800'"),
+        ("true" + " " * 5000 + "; id", "'true[5000 blanks]; id'"),
+        ("a\u202eb\u2028c\U000e0041", r"'a\u202eb\u2028c\U000e0041'"),
+    ],
+)
+def test_what_is_shown_exactly_hides_nothing(text, exact):
+    assert shown_exactly(text) == exact

@@ -8,16 +8,23 @@ from pathlib import Path
 
 import pytest
 from documents import ROOT
-from foreign_folders import AS_ROOT, give
+from foreign_folders import AS_ROOT, give, give_all
 
 from topology.files.libraries import trusted_folder
 
+POLARLAB = Path(sys.executable).with_name("polarlab")
 OUTPUT = {"capture_output": True, "text": True, "timeout": 120}
 SETTINGS = "font.size: 40\nfigure.facecolor: red\nbackend: nosuch\n"
 DRAW = (
     "import sys; from polarlab.process import run_as_command; run_as_command();"
     "from experiments.figures.style import new_figure; import matplotlib;"
     "print(matplotlib.rcParams['font.size'], matplotlib.get_cachedir())"
+)
+HOMES = (
+    "from polarlab.process import run_as_command; run_as_command();"
+    "import os, experiments.figures, matplotlib, dask.config, scapy.main;"
+    "print(os.path.expanduser('~'), matplotlib.get_configdir(), dask.config.paths,"
+    " scapy.main.SCAPY_CACHE_FOLDER, *[text for name, text in os.environ.items() if name.startswith('XDG_')])"
 )
 COMPILE = (
     "from simulation.kernels.compiled import cache_folder; import os, numba;"
@@ -54,6 +61,41 @@ def test_root_keeps_machine_code_and_fonts_in_no_folder_of_another_user(nobodys)
     assert str(nobodys) not in said(COMPILE, Path("/"), **others)
     assert str(nobodys) not in said(DRAW, Path("/"), **others)
     assert list(nobodys.iterdir()) == []
+
+
+def test_packages_in_the_home_of_another_user_are_not_on_the_path(nobodys):
+    """Of the user whose home `sudo -E` keeps: neither for the command, nor for Python in its environment."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    packages = nobodys / ".local" / "lib" / version / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "theirs.pth").write_text(f"import os; os.mkdir({str(nobodys / 'pth')!r})\n")
+    (packages / "usercustomize.py").write_text(f"import os; os.mkdir({str(nobodys / 'customized')!r})\n")
+    give_all(nobodys)
+    environment = {**os.environ, "HOME": str(nobodys), "PYTHONPATH": str(ROOT)}
+    for words in ([POLARLAB], [sys.executable, "-m", "polarlab"]):
+        done = subprocess.run([*words, "--version"], env=environment, check=False, **OUTPUT)
+        assert done.returncode == 0
+    assert [path.name for path in nobodys.iterdir()] == [".local"]
+
+
+@pytest.mark.parametrize("way", ["folder", "link", "new"])
+def test_roots_command_takes_nothing_from_the_home_of_another_user(nobodys, way):
+    pytest.importorskip("dask")
+    home = nobodys / "home"
+    if way == "folder":
+        home.mkdir()
+        for name in ("matplotlib", "dask", "fontconfig"):
+            (home / ".config" / name).mkdir(parents=True)
+        (home / ".config" / "dask" / "own.yaml").write_text("theirs: true\n")
+        give_all(nobodys)
+    elif way == "link":
+        home.symlink_to("/root")  # today
+        give(home)
+    bases = {f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "CACHE", "DATA")}
+    bases |= {"XDG_CONFIG_DIRS": f"/etc:{home}", "XDG_DATA_DIRS": "/usr/share"}
+    told = said(HOMES, Path("/"), HOME=str(home), **bases)
+    assert str(nobodys) not in told
+    assert told.split()[-1] == "/usr/share"
 
 
 @AS_ROOT

@@ -1,12 +1,11 @@
 """Folders of results that the page offers: nothing of them leads elsewhere."""
 
-import contextlib
 import io
 import os
-import signal
 import zipfile
 
 import pytest
+from alarms import no_longer_than
 from foreign_folders import AS_ROOT, exchanging, give_all
 
 from polarlab.web import archive
@@ -75,22 +74,6 @@ def test_folders_that_are_exchanged_for_pipes_hold_nothing_up(public):
         found = [set(files_of(measured)) for _ in range(200)]
     assert times[0] > 1_000
     assert {"run/a/file"} in found
-
-
-@contextlib.contextmanager
-def no_longer_than(seconds):
-    """Interrupts a block that waits for ever."""
-    before = signal.signal(signal.SIGALRM, _give_up)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _give_up(*_signal):
-    pytest.fail("it waits")
 
 
 def test_a_folder_of_endless_folders_is_refused(results, folder):

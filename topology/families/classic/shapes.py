@@ -9,6 +9,7 @@ from functools import partial
 
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
+from topology.files.shown import quoted
 from topology.parameters import Parameter
 
 _SHAPE = re.compile(r"[1-9]\d{0,5}(x[1-9]\d{0,5})*")
@@ -30,14 +31,14 @@ def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
             routers.
     """
     if not isinstance(text, str) or not _SHAPE.fullmatch(text):
-        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {text!r}")
+        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {quoted(text)}")
     shape = tuple(int(size) for size in text.split("x"))
     if min(shape) < 2:
         larger = shape_text(tuple(max(size, 2) for size in shape))
-        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {text!r}; nearest: {larger}")
+        raise ParameterError(f"{name} must be {SHAPE_DOMAIN}, got {quoted(text)}; nearest: {larger}")
     if (routers := math.prod(shape)) > MAX_ROUTERS:
         raise ParameterError(
-            f"{name} must have at most {MAX_ROUTERS} routers, got {text!r} with {routers}; "
+            f"{name} must have at most {MAX_ROUTERS} routers, got {quoted(text)} with {routers}; "
             f"nearest: {shape_text(_smaller(shape))}"
         )
     return shape

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.families.random.generator import SplitMix64
+from topology.files.shown import quoted
 
 Ends = npt.NDArray[np.int64]
 
@@ -155,7 +156,7 @@ def check_arrangement(name: str, trunking: Trunking, ports_each: int, fitting: l
         ParameterError: the name is unknown; or it is `circulant`, and h is odd or the number of groups even.
     """
     if name not in ARRANGEMENTS:
-        raise ParameterError(f"arrangement must be one of {', '.join(ARRANGEMENTS)}, got {name!r}")
+        raise ParameterError(f"arrangement must be one of {', '.join(ARRANGEMENTS)}, got {quoted(name)}")
     if name != "circulant":
         return
     if ports_each % 2:

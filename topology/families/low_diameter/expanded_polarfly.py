@@ -33,6 +33,7 @@ from topology.clusters import Clusters
 from topology.errors import ParameterError
 from topology.families.family import Family, Member, carried_hosts, order_parameter
 from topology.families.low_diameter.polarfly import LAYERS, PolarFly
+from topology.files.shown import quoted
 from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER, prime_power
 from topology.layout import Layout
 from topology.parameters import Parameter
@@ -56,7 +57,7 @@ def read_expansion(text: str) -> tuple[str, int]:
     """
     kind, _, number = text.partition(":")
     if kind not in (QUADRIC, NONQUADRIC) or not (number.isascii() and number.isdecimal() and int(number)):
-        raise ParameterError(f"expand must be {_DOMAIN}, got {text!r}")
+        raise ParameterError(f"expand must be {_DOMAIN}, got {quoted(text)}")
     return kind, int(number)
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.families.low_diameter.bdf_supernodes import SMALLEST_DEGREE, bermond_delorme_farhi
+from topology.files.shown import quoted
 from topology.finite_fields.field import finite_field
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 
@@ -119,7 +120,7 @@ def check_kind(kind: str) -> None:
         ParameterError: the kind is not one of SUPERNODE_KINDS.
     """
     if kind not in SUPERNODE_KINDS:
-        raise ParameterError(f"supernode must be one of {', '.join(SUPERNODE_KINDS)}, got {kind!r}")
+        raise ParameterError(f"supernode must be one of {', '.join(SUPERNODE_KINDS)}, got {quoted(kind)}")
 
 
 def check_degree(kind: str, degree: int) -> None:

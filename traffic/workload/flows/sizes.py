@@ -114,10 +114,10 @@ def make_sizes(name: str) -> FlowSizes:
         return read_sizes(name)
     except FileError as error:
         if error.missing and ("." in name or "/" in name):
-            raise UsageError(f"file of flow sizes must exist, got {name!r}") from None
+            raise UsageError(f"file of flow sizes must exist, got {quoted(name)}") from None
         if error.missing:
             raise UsageError(
-                f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {name!r}"
+                f"flow sizes must be {', '.join(PUBLISHED)}, fixed:BYTES or a CSV file, got {quoted(name)}"
             ) from None
         raise
 
