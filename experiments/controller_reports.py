@@ -51,7 +51,7 @@ class ControllerReports:
         detoured: share of all adaptive buckets that point at detours.
         warnings: problems that controllers worked around.
         replans: plans for failures and drains.
-        ports_set_s: when ports were set up or down, on the clock of time.monotonic.
+        ports_set: ports that were set up or down.
         ports_down: switch and port of the ports that are set down.
         planned_failure, planned_drain: names of the failure and of the drain that the present plan is for.
         listening_s, connected_s, in_charge_s: of the present controller, on the clock of time.monotonic: when
@@ -74,7 +74,7 @@ class ControllerReports:
         self.detoured = 0.0
         self.warnings: list[str] = []
         self.replans: list[Replanned] = []
-        self.ports_set_s: list[float] = []
+        self.ports_set: list[PortSet] = []
         self.ports_down: set[tuple[str, int]] = set()
         self._taking, self._awaited = threading.RLock(), False
 
@@ -171,7 +171,7 @@ class ControllerReports:
                 self.replans.append(report)
                 self.planned_failure, self.planned_drain = failed, report.drained
             case PortSet(switch, port, direction):
-                self.ports_set_s.append(report.monotonic_s)
+                self.ports_set.append(report)
                 self.ports_down -= {(switch, port)}
                 self.ports_down |= {(switch, port)} if direction == "down" else set()
             case RoutingSet(name):

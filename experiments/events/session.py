@@ -42,6 +42,16 @@ class ShellRenewed(Event):
 
 
 @dataclass(frozen=True)
+class PlanAwaited(Event):
+    """A measurement waits until the controller's plan is for what has failed."""
+
+    elements: str
+
+    def __str__(self) -> str:
+        return f"waiting for the controller's plan: {self.elements} changed lately, and may be held down"
+
+
+@dataclass(frozen=True)
 class TrafficEnded(Event):
     """Background traffic ended without having been stopped."""
 
