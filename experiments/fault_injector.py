@@ -164,7 +164,7 @@ class FaultSchedule:
         return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]
 
     def unasked(self) -> tuple[str, ...]:
-        """Returns what the controller took out of use though it neither stood nor was scheduled, by location."""
+        """Returns the locations of what the controller took out of use unasked; see `Asked.beyond`."""
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
             controller.catch_up()

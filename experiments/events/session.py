@@ -43,12 +43,16 @@ class ShellRenewed(Event):
 
 @dataclass(frozen=True)
 class PlanAwaited(Event):
-    """A measurement waits until the controller's plan is for what has failed."""
+    """A measurement waits for the controller.
+
+    Attributes:
+        elements: links and switches that its plan avoids or uses unlike what has failed.
+    """
 
     elements: str
 
     def __str__(self) -> str:
-        return f"waiting for the controller's plan: {self.elements} changed lately, and may be held down"
+        return f"the measurement waits for the controller, whose plan is not yet right for {self.elements}"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Measuring:
         length = "" if self.seconds is None else f" of about {self.seconds:.0f} s"
         elapsed_s = time.monotonic() - self._began_s
         return (
-            f"a measurement by {self.by} has the fabric for itself, since {elapsed_s:.0f} s{length}; wait, or "
+            f"a measurement by {self.by} has the fabric for itself, for {elapsed_s:.0f} s{length}; wait, or "
             f"stop it by {_STOPS[self.by]}"
         )
 

@@ -97,9 +97,9 @@ class SessionVerbs(ABC):
         return self.session.traffic_status()
 
     def stop_measurement(self) -> None:
-        """Stops what is measured, by the program or by the page; its folder keeps the measurements until then.
+        """Stops the measurement of the program or of the page; its folder keeps what was measured until then.
 
-        For other threads than the one that measures, where `traffic` raises KeyboardInterrupt.
+        In the thread that measures, `traffic` then raises KeyboardInterrupt.
 
         Raises:
             UsageError: nothing is measured.

@@ -194,20 +194,6 @@ def test_requests_that_wait_at_the_page_do_not_run_in_a_measurement(fabric):
     assert fabric.failures == after
 
 
-def test_requests_that_wait_at_the_page_do_not_run_in_a_measurement(fabric):
-    """The last test of its fabric: its web process has lost its channel."""
-    [process] = web_processes()
-    with taken_over(process) as channel:
-        verbs = ["fail", "restore"] * 15
-        numbers = [channel.ask(verb, {"elements": LINK}) for verb in verbs]
-        fabric.traffic(load=0.05, duration=0.5, warmup=0.1)
-        after = fabric.failures
-        statuses = [channel.answer(number)["status"] for number in numbers]
-    assert statuses[-1] == HTTPStatus.CONFLICT
-    assert statuses == sorted(statuses)  # none that waited runs later
-    assert fabric.failures == after
-
-
 def _schedule(text):
     path = os.path.abspath("schedule.txt")
     with open(path, "w", encoding="utf-8") as file:
