@@ -188,7 +188,7 @@ def test_requests_that_wait_at_the_page_do_not_run_in_a_measurement(fabric):
         numbers = [channel.ask(verb, {"elements": LINK}) for verb in verbs]
         fabric.traffic(load=0.05, duration=0.5, warmup=0.1)
         after = fabric.failures
-        statuses = [channel.answer(number)["status"] for number in numbers]
+        statuses = [answer["status"] for answer in channel.answers(numbers)]
     assert statuses[-1] == HTTPStatus.CONFLICT
     assert statuses == sorted(statuses)  # none that waited runs later
     assert fabric.failures == after

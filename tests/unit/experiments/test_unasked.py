@@ -4,6 +4,7 @@ import pytest
 
 from controller.reports import PortSet
 from experiments.validity.unasked import Asked, Plan, unasked_doubt
+from topology.addressing import switch_name
 from topology.faults import parse_drained, parse_elements
 from topology.registry import make_topology
 
@@ -26,9 +27,8 @@ def asked(topology, failed="", drained=""):
 
 def link_of(topology, router):
     """The name of a switch's first link."""
-    [one, *_] = sorted({router, int(topology.neighbours(router)[0])})
-    other = max(router, int(topology.neighbours(router)[0]))
-    return f"s{one + 1}-s{other + 1}"
+    ends = sorted((router, int(topology.neighbours(router)[0])))
+    return "-".join(map(switch_name, ends))
 
 
 def test_a_plan_for_what_was_asked_for_avoids_nothing_else(topology):
