@@ -148,7 +148,7 @@ def test_an_adaptive_fabric_is_not_measured_without_its_controller(fabric):
     fabric.start_controller()
 
 
-@pytest.mark.parametrize("by", ["page", "program"])
+@pytest.mark.parametrize("by", ["page", pytest.param("program", marks=pytest.mark.slow)])
 def test_a_measurement_of_the_page_can_be_stopped_and_keeps_what_it_measured(fabric, by):
     started = at_the_start(fabric, lambda: True)
     request = {"pattern": "uniform", "load": 0.05, "duration": 3600, "warmup": 0}
@@ -171,6 +171,7 @@ def test_a_measurement_of_the_page_can_be_stopped_and_keeps_what_it_measured(fab
         fabric.stop_measurement()
 
 
+@pytest.mark.slow
 def test_the_page_cannot_stop_what_the_program_measures(fabric):
     answers = at_the_start(fabric, lambda: in_background(ask, fabric.url, "DELETE", "api/results"))
     run = fabric.traffic(load=0.05, duration=1, warmup=0.1)

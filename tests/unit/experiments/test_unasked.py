@@ -47,8 +47,13 @@ def test_what_a_plan_avoids_beyond_that_is_named_once(topology):
     plans = [Plan(link, "none"), Plan(f"{link}, s9", "s2"), WHOLE]
     assert asked(topology).beyond(plans) == [link, "s9", "s2"]
     assert asked(topology, f"link:{link}").beyond(plans) == ["s9", "s2"]
-    # Neither the failure of a link nor its drain explains that a switch of it is gone.
-    assert asked(topology, f"link:{link}", f"link:{link}").beyond([Plan("s4", "s4")]) == ["s4"]
+
+
+def test_failures_and_drains_of_all_links_of_a_switch_do_not_explain_that_it_is_gone(topology):
+    ends = [sorted((3, int(other))) for other in topology.neighbours(3)]
+    links = ",".join("link:" + "-".join(map(switch_name, pair)) for pair in ends)
+    assert asked(topology, links, links).beyond([Plan("s4", "none")]) == ["s4"]
+    assert asked(topology, links, links).beyond([Plan("none", "s4")]) == ["s4"]
 
 
 def test_a_drain_does_not_explain_a_failure(topology):
