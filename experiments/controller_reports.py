@@ -98,8 +98,8 @@ class ControllerReports:
         detoured: share of all adaptive buckets that point at detours.
         warnings: problems that controllers worked around.
         replans: plans for failures and drains. The oldest are forgotten when there are very many, as are the
-            oldest `warnings`, `ports_set_s` and `refusals`.
-        ports_set_s: when ports were set up or down, on the clock of time.monotonic.
+            oldest `warnings`, `ports_set` and `refusals`.
+        ports_set: ports that were set up or down.
         ports_down: switch and port of the ports that are set down.
         planned_failure, planned_drain: names of the failure and of the drain that the present plan is for.
         failed_now: names of the links and switches that the controller takes for unusable now, planned for or
@@ -127,7 +127,7 @@ class ControllerReports:
         self.detoured = 0.0
         self.warnings: Recent[str] = Recent()
         self.replans: Recent[Replanned] = Recent()
-        self.ports_set_s: Recent[float] = Recent()
+        self.ports_set: Recent[PortSet] = Recent()
         self.ports_down: set[tuple[str, int]] = set()
         self._taking, self._awaited = threading.RLock(), False
 
@@ -243,7 +243,7 @@ class ControllerReports:
                 self.in_charge_s = self.in_charge_s or report.monotonic_s
 
     def _keep_port(self, report: PortSet) -> None:
-        self.ports_set_s.append(report.monotonic_s)
+        self.ports_set.append(report)
         keep = self.ports_down.add if report.set == "down" else self.ports_down.discard
         keep((report.switch, report.port))
 

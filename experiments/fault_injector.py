@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from experiments.results.run_directory import FAULTS, RunDirectory
 from experiments.spec.flows import FlowOptions
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
+from experiments.validity.unasked import Asked, Plan
 from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
 from traffic.metrics.measurements import Clock
@@ -78,13 +80,14 @@ class FaultSchedule:
         self._notify = notify
         self._faults = broken or FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
-        self._drained_before = {element.name for element in self._maintenance.drained}
+        self._drained_before = self._maintenance.drained
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
         self._mended = False
         self._replans_known = len(fabric.controller.replans)
-        self._ports_set_known = len(fabric.controller.ports_set_s)
+        self._ports_set_known = len(fabric.controller.ports_set)
+        self._planned_before = Plan(fabric.controller.planned_failure, fabric.controller.planned_drain)
         self.done: list[StartedFault] = []
 
     def __enter__(self) -> FaultSchedule:
@@ -130,8 +133,7 @@ class FaultSchedule:
         if self._fabric.controller.stopped:
             self._fabric.start_controller_again(self._notify)
         self._fabric.controller.wait_until_in_charge()
-        drained = [element.name for element in self._maintenance.drained]
-        drained = [name for name in drained if name not in self._drained_before]
+        drained = [one.name for one in self._maintenance.drained if one not in self._drained_before]
         if drained:
             self._maintenance.undrain(",".join(drained))
         time.sleep(0.5)  # by then the controller knows of the restored elements
@@ -158,8 +160,24 @@ class FaultSchedule:
     def ports_set(self, clock: Clock) -> list[float]:
         """Returns the times, in seconds since the start, at which the controller set ports down or up."""
         self._fabric.controller.catch_up()
-        times_s = self._fabric.controller.ports_set_s[self._ports_set_known :]
-        return [time_s - clock.monotonic_ns / 1e9 for time_s in times_s]
+        reports = self._fabric.controller.ports_set[self._ports_set_known :]
+        return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]
+
+    def unasked(self) -> tuple[str, ...]:
+        """Returns the locations of what the controller took out of use unasked; see `Asked.beyond`."""
+        controller = self._fabric.controller
+        with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
+            controller.catch_up()
+        failed = [fault.element for fault in self._schedule if not fault.maintenance]
+        drained = [fault.element for fault in self._schedule if fault.maintenance]
+        asked = Asked(
+            self._fabric.options.topology,
+            (*self._fabric.standing, *failed),
+            (*self._drained_before, *drained),
+        )
+        reports = controller.replans[self._replans_known :]
+        plans = [self._planned_before, *(Plan(report.failed, report.drained) for report in reports)]
+        return tuple(asked.beyond(plans, controller.ports_set[self._ports_set_known :]))
 
     def restart(self, clock: Clock) -> tuple[float | None, float | None, float | None]:
         """Returns the course of the controller's last start, in seconds since the start of the traffic.

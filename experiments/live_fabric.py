@@ -35,7 +35,7 @@ from routing.plan.digest import plan_digest
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from topology.addressing import hosts_of
-from topology.errors import MachineError
+from topology.errors import MachineError, UsageError
 from topology.faults import Element
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
@@ -61,7 +61,13 @@ class LiveFabric(FabricRecord):
         return FabricRecord(**{field.name: getattr(self, field.name) for field in fields(FabricRecord)})
 
     def begin_anew(self) -> None:
-        """Has a measurement begin as on a new fabric: without detours, and with empty caches."""
+        """Has a measurement begin as on a new fabric: without detours, and with empty caches.
+
+        Raises:
+            UsageError: the routing adapts, and its controller does not run.
+        """
+        if self.occupancy is not None and not self.controller.running:
+            raise UsageError(f"{self.options.routing} needs its controller to adapt; start it, then measure")
         self.network.finish_merging()
         if self.occupancy is not None:
             self.controller.restore_minimal_paths()

@@ -153,6 +153,7 @@ def measure(
                 troubles=_all_troubles(options, result, troubles),
                 flow_base_ms=base_ms,
                 programs=programs.records(),
+                unasked=faults.unasked(),
             )
             measured = Measurement(record)
             companions.keep(measured)

@@ -11,7 +11,7 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
 import psutil
@@ -54,10 +54,18 @@ class TakenOver:
 
     def answer(self, number: int) -> dict[str, Any]:
         """Returns the answer to a request; other messages are passed over."""
+        [answer] = self.answers([number])
+        return answer
+
+    def answers(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """Returns the answers to some requests, in whatever order they come."""
+        come: dict[int, dict[str, Any]] = {}
         for line in self._lines:
             message: dict[str, Any] = json.loads(line)
-            if message["type"] == "answer" and message["number"] == number:
-                return message
+            if message["type"] == "answer":
+                come[message["number"]] = message
+            if come.keys() >= set(numbers):
+                return [come[number] for number in numbers]
         raise ConnectionError("the fabric's process has closed the channel")
 
     def asked(self, action: str, arguments: Any) -> dict[str, Any]:

@@ -42,6 +42,20 @@ class ShellRenewed(Event):
 
 
 @dataclass(frozen=True)
+class PlanAwaited(Event):
+    """A measurement waits for the controller.
+
+    Attributes:
+        elements: links and switches that its plan avoids or uses unlike what has failed.
+    """
+
+    elements: str
+
+    def __str__(self) -> str:
+        return f"the measurement waits for the controller, whose plan is not yet right for {self.elements}"
+
+
+@dataclass(frozen=True)
 class TrafficEnded(Event):
     """Background traffic ended without having been stopped."""
 

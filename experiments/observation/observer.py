@@ -93,6 +93,8 @@ class Observer:
     def __enter__(self) -> Observer:
         self._opened.enter_context(self._readings)
         self._opened.enter_context(self._ports)
+        if self._session:
+            self._session.turns.on_measurement.append(self._end_incident)
         self._thread.start()
         return self
 
@@ -102,8 +104,7 @@ class Observer:
         self._ending = True
         self._wake.set()
         self._thread.join()
-        if self._incident:
-            self._incident.stop()
+        self._end_incident()
         if self._held:
             self._held.__exit__()
         self._opened.close()
@@ -129,8 +130,7 @@ class Observer:
             elements: the elements that it changes.
             standing: the elements that have failed already.
         """
-        if self._incident:
-            self._incident.stop()
+        self._end_incident()
         self._incidents += 1
         pairs = affected_pairs(self._fabric, elements, standing)
         incident = self._incident = Incident(self._fabric, self._incidents, what, pairs, self._heard)
@@ -145,6 +145,11 @@ class Observer:
         finally:
             incident.finish()
             self._wake.set()
+
+    def _end_incident(self) -> None:
+        """Ends the probes around the latest change."""
+        if self._incident:
+            self._incident.stop()
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
         """Returns the last minute of a direction of a link, or of a port to a host; see `LinkReadings`."""

@@ -76,6 +76,8 @@ class RunRecord:
         programs: programs of the user that ran meanwhile.
         lines: lines that ran at the prompt meanwhile; None if it was no session.
         background: background traffic of a session.
+        unasked: locations of links and switches that the controller took out of use though they neither had
+            failed at the start nor were scheduled to.
     """
 
     fabric: FabricRecord
@@ -93,6 +95,7 @@ class RunRecord:
     programs: tuple[ProgramRecord, ...] = ()
     lines: tuple[PromptLine, ...] | None = None
     background: tuple[TrafficOutcome, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     @property
     def generated(self) -> bool:

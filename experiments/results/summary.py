@@ -28,6 +28,7 @@ from experiments.validity.coverage import Coverage
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
+from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
 from topology.faults import CONTROLLER
 from traffic.metrics.histogram import LogHistogram
@@ -183,6 +184,7 @@ def _doubts(record: RunRecord) -> list[str]:
     """Returns reasons not to trust a run that are not in its evidence."""
     doubts = [NOT_STEADY] if record.result.steady is False else []
     doubts += [INTERRUPTED] if record.result.interrupted else []
+    doubts += [unasked_doubt(record.unasked)] if record.unasked else []
     return [*doubts, *record.troubles]
 
 
@@ -224,6 +226,7 @@ def _evidence(record: RunRecord) -> Evidence:
         lag_ms_p99=record.result.sent.lag.quantile_ms(0.99),
         rate_errors=rate_errors,
         sent=sent,
+        surplus=_surplus(record, arrived - sent),
         # Queues count the drops of programs' packets, too.
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
         link_loss_doubt=_link_loss_doubt(record),
@@ -231,6 +234,14 @@ def _evidence(record: RunRecord) -> Evidence:
         link_rate_bps=record.fabric.options.links.rate_bps,
         coverages=_coverages(record),
     )
+
+
+def _surplus(record: RunRecord, frames: int) -> int:
+    """Returns how many more frames arrived than hosts sent; 0 where both are not counted to the end.
+
+    Interfaces count the frames of TCP flows, with those that were on their way at the start.
+    """
+    return 0 if record.ended_early or record.result.flows else max(0, frames)
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:

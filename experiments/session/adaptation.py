@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from experiments.live_fabric import LiveFabric
 from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
-from experiments.session.turns import one_at_a_time
+from experiments.session.turns import Turns, one_at_a_time
 from routing.registry import routing as routing_named
 from topology.errors import UsageError
 from topology.parameters import Value
@@ -19,22 +17,11 @@ class AdaptationVerbs:
 
     Attributes:
         fabric: the fabric.
-        acting: held by verbs that change the fabric.
-        measured: whether traffic is measured, whose results would not name a change.
+        turns: the turns of verbs and measurements.
     """
 
     fabric: LiveFabric
-    acting: threading.RLock
-    measured: bool
-
-    @contextlib.contextmanager
-    def measuring(self) -> Iterator[None]:
-        """Notes that traffic is measured during the block."""
-        self.measured = True
-        try:
-            yield
-        finally:
-            self.measured = False
+    turns: Turns
 
     def routing_status(self) -> RoutingStatus:
         """Returns the routing with the parameters that hold now."""
@@ -59,8 +46,6 @@ class AdaptationVerbs:
         """
         controller = self.fabric.controller
         name = changed_routing(controller.routing, values)
-        if self.measured:
-            raise UsageError("a measurement has the fabric for itself; wait until it has ended")
         if not controller.running:
             raise UsageError("the controller must run to change the routing's parameters; start it first")
         controller.wait_until_in_charge()

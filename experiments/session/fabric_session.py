@@ -20,7 +20,7 @@ from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.status import ControllerStatus, TrafficStatus
-from experiments.session.turns import last_turn, one_at_a_time
+from experiments.session.turns import Turns, one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
@@ -37,12 +37,12 @@ class FabricSession(AdaptationVerbs):
     """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
 
     Verbs return typed results and print nothing. Those that change the fabric wait for one another, from
-    whatever thread they are called; events come from other threads.
+    whatever thread they are called, and are refused (FabricBusy) while something is measured; events come
+    from other threads.
 
     Attributes:
         fabric: the fabric.
-        acting: held by verbs that change the fabric.
-        measured: whether traffic is measured on it.
+        turns: the turns of verbs and measurements.
         busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
     """
 
@@ -62,7 +62,7 @@ class FabricSession(AdaptationVerbs):
             changed: takes all elements that have failed, when another one has ended by itself.
         """
         self.fabric = fabric
-        self.busy, self.acting, self.measured = threading.RLock(), threading.RLock(), False
+        self.busy, self.turns = threading.RLock(), Turns()
         self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
@@ -77,7 +77,7 @@ class FabricSession(AdaptationVerbs):
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         try:
             if self._traffic and self._traffic.running and kind is None:
-                with last_turn(self) as turn, contextlib.suppress(PolarLabError):
+                with self.turns.last_verb() as turn, contextlib.suppress(PolarLabError):
                     if turn:
                         self._notify(TrafficStopped(self.stop_traffic()))
         finally:
@@ -139,8 +139,7 @@ class FabricSession(AdaptationVerbs):
         Raises:
             UsageError: the fabric does not have that switch.
         """
-        router = switch_router(switch, self.fabric.options.topology.routers)
-        element = Element(ElementKind.HANG, (router,))
+        element = Element(ElementKind.HANG, (switch_router(switch, self.fabric.options.topology.routers),))
         self._faults.fail(element)
         return element
 
@@ -246,9 +245,8 @@ class FabricSession(AdaptationVerbs):
         with contextlib.suppress(PolarLabError):  # a fatal report: then it does not run
             controller.catch_up()
         running = controller.running
-        pid = controller.pid if running else None
         plan = controller.planned_failure, controller.planned_drain
-        return ControllerStatus(running, pid, controller.stopped, *plan)
+        return ControllerStatus(running, controller.pid if running else None, controller.stopped, *plan)
 
     # ---- measurements ----
 
@@ -286,7 +284,7 @@ class FabricSession(AdaptationVerbs):
             destination: the same of another router.
 
         Raises:
-            UsageError: the fabric does not have a place, or both are at one switch.
+            UsageError: the fabric does not have a place, both are at one switch, or something is measured.
             NegativeResult: no plan exists for the present failures.
         """
         self.controller_status()
@@ -295,7 +293,8 @@ class FabricSession(AdaptationVerbs):
             for element in self.standing_failures()
             if element.kind is not ElementKind.CONTROLLER and element.host is None
         ]
-        return report_paths(self.fabric, source, destination, failed, self._maintenance.drain_now)
+        with self.turns.probing():
+            return report_paths(self.fabric, source, destination, failed, self._maintenance.drain_now)
 
     # ---- background traffic ----
 
@@ -386,7 +385,7 @@ class FabricSession(AdaptationVerbs):
         return tuple(restored)
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
-        """Returns the elements that a text names, links of hosts too; random ones are the next `fail`'s, else the last."""
+        """Returns the elements of a text, links of hosts too; random ones are the next `fail`'s, or the last."""
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
 

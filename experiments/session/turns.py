@@ -1,40 +1,191 @@
-"""Turns: verbs of a session that wait for one another, from whatever thread they are called."""
+"""Turns on a fabric: verbs that change it wait for one another, and a measurement has it for itself."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar, cast
 
-_LAST_TURN_S = 2.0  # for which a verb in another thread is awaited at the end
+from topology.errors import UsageError
+
+PAGE, PROGRAM = "the page", "the program"
+# Ways to stop a measurement, by who runs it.
+_STOPS = {
+    PAGE: "`stop measuring` on the page, `traffic stop` at the prompt or Fabric.stop_measurement()",
+    PROGRAM: "Ctrl-C or Fabric.stop_measurement()",
+}
+_LAST_VERB_S = 2.0  # for which a verb in another thread is awaited at the end
+_VERB_ENDS_S = 60.0  # for which a measurement waits for verbs and probes that are under way
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
-class _Acting(Protocol):
+class FabricBusy(UsageError):
+    """A measurement has the fabric for itself."""
+
+
+class Measuring:
+    """A measurement that has the fabric for itself.
+
+    Attributes:
+        by: who runs it, PAGE or PROGRAM.
+        seconds: about how long its traffic takes; None if that is not known.
+    """
+
+    def __init__(self, by: str) -> None:
+        self.by = by
+        self.seconds: float | None = None
+        self._began_s = time.monotonic()
+        self._stopped = threading.Event()
+
+    def __str__(self) -> str:
+        length = "" if self.seconds is None else f" of about {self.seconds:.0f} s"
+        elapsed_s = time.monotonic() - self._began_s
+        return (
+            f"a measurement by {self.by} has the fabric for itself, for {elapsed_s:.0f} s{length}; wait, or "
+            f"stop it by {_STOPS[self.by]}"
+        )
+
+    def stop(self) -> None:
+        """Has its next `check` end it."""
+        self._stopped.set()
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt, once, if the measurement was stopped: what was measured is kept."""
+        if self._stopped.is_set():
+            self._stopped.clear()
+            raise KeyboardInterrupt
+
+
+class Turns:
+    """The turns of all who use one fabric, from whatever thread.
+
+    Attributes:
+        measuring: the measurement that has the fabric for itself; None if nothing is measured.
+        changed_s: end of the latest verb on the clock of time.monotonic.
+        on_measurement: called when a measurement begins, before its first packet: each refuses or ends what
+            is under way and would disturb it.
+    """
+
+    def __init__(self) -> None:
+        self.measuring: Measuring | None = None
+        self.changed_s = 0.0
+        self.on_measurement: list[Callable[[], object]] = []
+        self._turn = threading.Lock()
+        self._acting: int | None = None  # the thread whose verb has the turn
+        self._known = threading.Condition()
+        self._begun = 0  # measurements so far
+        self._probing = 0
+
+    @contextlib.contextmanager
+    def verb(self) -> Iterator[None]:
+        """Takes the turn of a verb that changes the fabric; within a verb, another one shares its turn.
+
+        Raises:
+            FabricBusy: something is measured, or was since this verb was called.
+        """
+        if self._acting == threading.get_ident():
+            yield
+            return
+        self._refuse_if_measured()
+        begun = self._begun
+        with self._turn:
+            self._refuse_if_measured()
+            if self._begun != begun:
+                raise FabricBusy("the fabric was measured since this was asked for; ask again")
+            self._acting = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._acting, self.changed_s = None, time.monotonic()
+
+    @contextlib.contextmanager
+    def probing(self) -> Iterator[None]:
+        """Notes that probes are sent, which a measurement waits for.
+
+        Raises:
+            FabricBusy: something is measured.
+        """
+        with self._known:
+            self._refuse_if_measured()
+            self._probing += 1
+        try:
+            yield
+        finally:
+            with self._known:
+                self._probing -= 1
+                self._known.notify_all()
+
+    @contextlib.contextmanager
+    def measurement(self, by: str) -> Iterator[Measuring]:
+        """Gives the fabric to a measurement, once the verb and the probes that are under way have ended.
+
+        Args:
+            by: who measures, PAGE or PROGRAM.
+
+        Raises:
+            FabricBusy: something else is measured, or a verb does not end.
+        """
+        with self._known:
+            self._refuse_if_measured()
+            measuring = self.measuring = Measuring(by)  # no verb begins from now on
+            self._begun += 1
+        try:
+            with self.last_verb(_VERB_ENDS_S) as taken, self._known:
+                if not taken or not self._known.wait_for(lambda: not self._probing, _VERB_ENDS_S):
+                    raise FabricBusy(f"a verb has not ended within {_VERB_ENDS_S:g} s; measure once it has")
+            for clear in tuple(self.on_measurement):
+                clear()
+            yield measuring
+        finally:
+            self.measuring = None
+
+    def stop(self, by: str | None = None) -> None:
+        """Stops the measurement; it keeps what it has measured until then.
+
+        Args:
+            by: who must have begun it; None for anybody.
+
+        Raises:
+            UsageError: nothing is measured, or by somebody else.
+        """
+        measuring = self.measuring
+        if measuring is None or by not in (None, measuring.by):
+            raise UsageError(f"{by} measures nothing now" if by else "nothing is measured now")
+        measuring.stop()
+
+    @contextlib.contextmanager
+    def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
+        """Takes the turn if verbs in other threads end in time; yields whether they did."""
+        taken = self._turn.acquire(timeout=timeout_s)
+        try:
+            if taken:
+                self._acting = threading.get_ident()
+            yield taken
+        finally:
+            if taken:
+                self._acting = None
+                self._turn.release()
+
+    def _refuse_if_measured(self) -> None:
+        if measuring := self.measuring:
+            raise FabricBusy(str(measuring))
+
+
+class _Session(Protocol):
     """Session whose verbs take turns."""
 
-    acting: threading.RLock
+    turns: Turns
 
 
 def one_at_a_time(verb: _Verb) -> _Verb:
-    """Returns a verb of a session that waits for those in other threads."""
+    """Returns a verb of a session that waits for others, and is refused while something is measured."""
 
     @functools.wraps(verb)
-    def waiting(session: _Acting, *values: Any, **named: Any) -> Any:
-        with session.acting:
+    def waiting(session: _Session, *values: Any, **named: Any) -> Any:
+        with session.turns.verb():
             return verb(session, *values, **named)
 
     return cast(_Verb, waiting)
-
-
-@contextlib.contextmanager
-def last_turn(session: _Acting) -> Iterator[bool]:
-    """Takes the last turn of a session; yields False if a verb in another thread does not end in time."""
-    turn = session.acting.acquire(timeout=_LAST_TURN_S)
-    try:
-        yield turn
-    finally:
-        if turn:
-            session.acting.release()

@@ -82,6 +82,13 @@ class Run:
     repeat: int = 1
     captures: tuple[CapturePoint, ...] = ()
 
+    @property
+    def seconds(self) -> float | None:
+        """About how long its traffic takes; None of traffic that takes as long as it needs."""
+        if not isinstance(self.traffic, TrafficOptions | FlowOptions):
+            return None
+        return self.repeat * (self.traffic.warmup_s + self.traffic.duration_s)
+
 
 @dataclass(frozen=True)
 class Sweep:

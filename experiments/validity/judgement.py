@@ -42,6 +42,7 @@ class Evidence:
         rate_errors: real rate of each saturated link over the asked one, less one; None where the queues
             drain too fast to be observed.
         sent: frames that hosts sent.
+        surplus: frames that arrived and that no host was to send.
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
         link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
         scheduled: whether packets had times at which to be sent.
@@ -59,6 +60,7 @@ class Evidence:
     stolen: Sequence[float] = ()
     rate_errors: Sequence[float] | None = None
     sent: int = 0
+    surplus: int = 0
     lost_elsewhere: int | None = None
     link_loss_doubt: str | None = None
     scheduled: bool = True
@@ -101,6 +103,8 @@ def judge(evidence: Evidence) -> Fidelity:
         reasons.append("how long switches held frames was not observed")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
+    if evidence.surplus:
+        reasons.append(f"{evidence.surplus} more packets arrived than hosts were to send")
     if evidence.link_loss_doubt is not None:
         reasons.append(evidence.link_loss_doubt)
     return Fidelity(

@@ -16,10 +16,11 @@ from emulation import requirements
 from emulation.capture import capture, require_capture
 from emulation.programs import ProgramSupervisor
 from emulation.subprocesses import add_administration_folders
-from experiments.events.base import Event, ignore
+from experiments.events.base import Event, Ongoing, ignore
 from experiments.events.pace import EveryEvent, Pace
 from experiments.results.model import PairCheck
 from experiments.results.run_directory import FAULTS, kept_directory
+from experiments.spec.experiment import Experiment
 from experiments.spec.options import UP
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Session
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
+    from experiments.session.turns import Measuring
     from polarlab.web.page_server import PageServer
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
@@ -183,8 +185,21 @@ class Fabric(SessionVerbs):
             options: options of the traffic.
             checked: called once they are checked, and the measurement begins.
         """
-        with self.session.acting, keywords_in_errors(None):
-            return self._traffic(options, checked).folder
+        from experiments.session.turns import PAGE
+
+        folders: list[Path] = []
+
+        def begins(folder: Path) -> None:
+            folders.append(folder)
+            checked()
+
+        with keywords_in_errors(None):
+            try:
+                self._traffic(options, PAGE, begins)
+            except KeyboardInterrupt:  # it was stopped
+                if not any(folder.exists() for folder in folders):
+                    raise UsageError("the measurement was stopped before it had measured anything") from None
+        return folders[0]
 
     def _report_drops(self, live: LiveFabric) -> None:
         from experiments.live_fabric import report_ingress_drops
@@ -274,36 +289,64 @@ class Fabric(SessionVerbs):
                 with underscores, as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
 
         Raises:
-            UsageError: an option does not exist, is the fabric's, or is outside its domain.
+            UsageError: an option does not exist, is the fabric's, or is outside its domain; something else is
+                measured; or a link is out of use that has not failed.
             NegativeResult: packets took other paths than planned; the folder has the results.
-            KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+            KeyboardInterrupt: Ctrl-C, or `stop_measurement`; the folder has the measurements until then.
         """
+        from experiments.session.turns import PROGRAM
+
         with keywords_in_errors(None):
-            return self._traffic(options)
+            return self._traffic(options, PROGRAM)
 
-    def _traffic(self, options: Mapping[str, Any], checked: Callable[[], None] = lambda: None) -> Run:
-        """Runs traffic; see `traffic`. Calls `checked` once the options are checked."""
-        from experiments.pair_check import check_all_pairs
-        from experiments.run import run_on_fabric
+    def _traffic(
+        self, options: Mapping[str, Any], by: str, begins: Callable[[Path], None] = lambda _folder: None
+    ) -> Run:
+        """Runs traffic; see `traffic`.
 
+        Args:
+            options: options of the traffic.
+            by: who measures, as in `Turns`.
+            begins: called with the folder of the results once the options are checked.
+        """
+        with self.session.turns.measurement(by) as measuring:
+            request, run = self._traffic_request(options)
+            measuring.seconds = run.seconds
+            folder = request.folder(run)
+            begins(folder)
+            self._measure(run, folder, measuring)
+        return Run(folder)
+
+    def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
+        """Returns the experiment of traffic with the routing that holds now, and its specification."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None
         request = traffic_request(self._request, options, changed)
-        run = cast(RunSpecification, request.resolve())
+        return request, cast(RunSpecification, request.resolve())
+
+    def _measure(self, run: RunSpecification, folder: Path, measuring: Measuring) -> None:
+        """Measures a run into a folder; no verb changes the fabric meanwhile."""
+        from experiments.pair_check import check_all_pairs
+        from experiments.run import run_on_fabric
+        from experiments.session.agreement import wait_until_planned
+
+        def notify(event: Event) -> None:
+            if isinstance(event, Ongoing):
+                measuring.check()
+            self._notify(event)
+
+        session = self.session
         if session.traffic_status() is not None:
             raise UsageError("background traffic flows; stop it first")
         standing = session.standing_failures()
+        wait_until_planned(session, standing, measuring, self._notify)
         experiment = _kept(run, failed=bool(standing))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
         live = replace(session.fabric, options=fabric, standing=standing)
-        folder = request.folder(run)
-        with session.measuring():
-            checked()
-            if self._check is None and not standing:
-                self._check = check_all_pairs(session.fabric, self._notify)
-            run_on_fabric(live, run, folder, self._notify, check=self._check or _NOT_CHECKED)
-        return Run(folder)
+        if self._check is None and not standing:
+            self._check = check_all_pairs(session.fabric, notify)
+        run_on_fabric(live, run, folder, notify, check=self._check or _NOT_CHECKED)
 
     @property
     def url(self) -> str | None:

@@ -51,6 +51,8 @@ class SwitchTables:
 class SessionVerbs(ABC):
     """Verbs that `Fabric` shares with the prompt of `polarlab up`: typed results, and nothing is printed.
 
+    While something is measured, those that change the fabric or send probes raise UsageError.
+
     Attributes:
         recorder: what keeps the session's lines for a folder; None without one.
     """
@@ -94,6 +96,16 @@ class SessionVerbs(ABC):
         """Returns the present rates of the background traffic; None if none flows."""
         return self.session.traffic_status()
 
+    def stop_measurement(self) -> None:
+        """Stops the measurement of the program or of the page; its folder keeps what was measured until then.
+
+        In the thread that measures, `traffic` then raises KeyboardInterrupt.
+
+        Raises:
+            UsageError: nothing is measured.
+        """
+        self.session.turns.stop()
+
     def loads(self, seconds: float = 1.0) -> Rows[LinkLoad]:
         """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
 
@@ -117,7 +129,7 @@ class SessionVerbs(ABC):
             destination: the same of another router.
 
         Raises:
-            UsageError: the fabric does not have a place, or both are at one switch.
+            UsageError: the fabric does not have a place, both are at one switch, or something is measured.
         """
         return self.session.path(source, destination)
 

@@ -96,6 +96,7 @@ class Action:
         request: what it needs: the body of a POST or PUT, the path and the query of a GET.
         summary: what it does, a line.
         reply: content type of its answer.
+        at_once: whether it is done beside an action that changes the fabric, without waiting for its end.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Action:
     request: type[msgspec.Struct]
     summary: str
     reply: str = "application/json"
+    at_once: bool = False
 
     @property
     def reads(self) -> bool:
@@ -127,6 +129,14 @@ ACTIONS = (
         "/api/collectives",
         CollectiveRequest,
         "measures a collective operation into a folder of results",
+    ),
+    Action(
+        "stop-measurement",
+        "DELETE",
+        "/api/results",
+        Nothing,
+        "stops what the page measures; its folder keeps what was measured until then",
+        at_once=True,
     ),
     Action("routing", "GET", "/api/routing", Nothing, "the routing with the parameters that hold now"),
     Action("set-routing", "POST", "/api/routing", RoutingRequest, "changes parameters of the routing"),

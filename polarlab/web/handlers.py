@@ -16,6 +16,7 @@ from experiments.programs.session_record import SessionRecorder
 from experiments.results.link_loads import directed_links
 from experiments.session.fabric_session import FabricSession
 from experiments.session.routing_parameters import changeable_parameters, parse_assignments
+from experiments.session.turns import PAGE, FabricBusy
 from experiments.spec.options import RUN, options_of
 from experiments.theory.explain import paths_between
 from experiments.theory.geometry import lines_between
@@ -29,6 +30,7 @@ from topology.errors import NegativeResult, ParameterError, PolarLabError, Usage
 from topology.failures import failure_of
 from topology.faults import Element, ElementKind, parse_elements
 
+_MEASUREMENTS = ("measure", "measure-collective", "stop-measurement")
 # Measures traffic by some options, calls the function once they are checked, and returns the results' folder.
 Measure = Callable[[Mapping[str, Any], Callable[[], None]], Path]
 
@@ -54,13 +56,13 @@ class Handlers:
 
     @property
     def busy(self) -> str:
-        """The work that has the fabric for itself, in words; empty for none."""
-        return "a measurement has the fabric for itself" if self.session.measured else ""
+        """The measurement that has the fabric for itself, in words; empty for none."""
+        return str(self.session.turns.measuring or "")
 
     @property
     def allowed(self) -> tuple[str, ...]:
         """The names of the actions that are possible."""
-        without = {"recording"} if self.measure else {"recording", "measure", "measure-collective"}
+        without = {"recording"} if self.measure else {"recording", *_MEASUREMENTS}
         if not self.session.routing_status().values:
             without.add("set-routing")
         return tuple(name for name in BY_NAME if name not in without)
@@ -88,7 +90,7 @@ class Handlers:
             return Answer(number, 400, {"error": wording(error, action.request)})
         except (UnicodeDecodeError, RecursionError):
             return Answer(number, 400, {"error": "the body must be JSON in UTF-8, as /openapi.json has it"})
-        except NegativeResult as error:
+        except (NegativeResult, FabricBusy) as error:
             return Answer(number, 409, {"error": str(error)})
         except (UsageError, ParameterError) as error:
             return Answer(number, 400, {"error": str(error)})
@@ -116,7 +118,7 @@ class Handlers:
         what = f"{verb} {text}"
         hangs = verb == "fail" and any(one.kind is ElementKind.HANG for one in chosen)
         told = f"{what} (the program dies, the links stay up)" if hangs else what
-        with self.observer.incident(told, chosen, others), self._noted(what):
+        with session.turns.verb(), self.observer.incident(told, chosen, others), self._noted(what):
             done = act(text)
         return {"elements": [element.name for element in done]}
 
@@ -198,6 +200,11 @@ class Handlers:
         self._kept.add(folder)
         self.observer.timeline.add("traffic", f"measured: {folder.name}")
         return {"name": folder.name}
+
+    def _stop_measurement(self) -> dict[str, Any]:
+        self.session.turns.stop(PAGE)
+        self.observer.timeline.add("traffic", "the measurement stops; its folder keeps what was measured")
+        return {}
 
     def _results(self) -> list[str]:
         return self._kept.names

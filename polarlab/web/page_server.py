@@ -177,6 +177,8 @@ class PageServer:
             self._observer, observer.watched = observer, self._watchers > 0
             handlers = Handlers(session, observer, recorder, measure) if session else None
             self._handlers, allowed = handlers, handlers.allowed if handlers else ()
+            if session:
+                session.turns.on_measurement.append(self._refuse_waiting)
             options = fabric.options
             description = describe(
                 options.topology,
@@ -237,14 +239,20 @@ class PageServer:
             return
         action = BY_NAME.get(message.action)
         handlers = self._handlers
-        looks = action is None or action.reads
+        looks = action is None or action.reads or action.at_once
         if not looks and handlers and handlers.busy:
-            self._refuse(message, 409, f"{handlers.busy}; wait until it has ended")
+            self._refuse(message, 409, handlers.busy)
             return
         try:
             (self._looks if looks else self._changes).put_nowait(message)
         except queue.Full:
             self._refuse(message, 503, "too many requests wait; try again when some are answered")
+
+    def _refuse_waiting(self) -> None:
+        """Refuses the changes that wait, as a measurement begins."""
+        with contextlib.suppress(queue.Empty):
+            while message := self._changes.get_nowait():
+                self._refuse(message, 409, self._handlers.busy if self._handlers else "")
 
     def _refuse(self, message: Ask, status: int, text: str) -> None:
         self._web.tell(Answer(message.number, status, {"error": text}))

@@ -147,7 +147,7 @@ def test_the_fabric_ends_though_a_request_does_not(fabric):
     held = threading.Event()
 
     def hold():
-        with fabric.session.acting:
+        with fabric.session.turns.verb():
             held.set()
             threading.Event().wait()
 

@@ -297,7 +297,8 @@ class SessionPrompt(FabricCLI):
         """Starts or stops background traffic: traffic start [PATTERN] [LOAD] | stop | status.
 
         All hosts send by a pattern (`polarlab patterns`; default uniform) at a load, as a fraction of their
-        links' rate (default 0.3), until `traffic stop`, which prints what it came to.
+        links' rate (default 0.3), until `traffic stop`, which prints what it came to. `traffic stop` also
+        stops a measurement of the page, whose folder keeps what was measured until then.
         """
         action, *words = line.split() or ["status"]
         if action == "start" and len(words) <= 2:
@@ -311,11 +312,15 @@ class SessionPrompt(FabricCLI):
             print(f"{pattern} traffic flows at {load:g} of the hosts' capacity, until `traffic stop`")
             return
         if action == "stop" and not words:
+            if self._session.turns.measuring:
+                self._session.turns.stop()
+                print("the measurement stops; its folder keeps what was measured")
+                return
             print(text.outcome_line(self._session.stop_traffic()))
             return
         if action != "status" or words:
             raise UsageError(f"traffic needs start [PATTERN] [LOAD], stop or status, got {line.strip()!r}")
-        print(text.traffic_line(self._session.traffic_status()))
+        print(self._session.turns.measuring or text.traffic_line(self._session.traffic_status()))
 
     def do_routing(self, line: str) -> None:
         """Changes parameters of an adaptive routing while it runs: routing PARAMETER=VALUE ...

@@ -125,6 +125,7 @@ export class Traffic {
     });
     element("traffic-stop").addEventListener("click", () => this.tell(async () => ask("DELETE", "api/traffic")));
     element("measure").addEventListener("click", () => this.tell(async () => this.measure()));
+    element("measure-stop").addEventListener("click", () => this.tell(async () => ask("DELETE", "api/results")));
     element("pattern").addEventListener("change", () => this.choose());
   }
 
@@ -150,6 +151,7 @@ export class Traffic {
     element("load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
     element("traffic-form").hidden = !fabric.actions.includes("start-traffic");
     element("measure").disabled = !fabric.actions.includes("measure");
+    element("measure-stop").disabled = !fabric.actions.includes("stop-measurement");
     this.throughput.clear();
     this.latency.clear();
     if (fabric.actions.includes("results")) this.results();

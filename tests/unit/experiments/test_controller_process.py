@@ -140,7 +140,7 @@ def test_reports_on_the_way_are_kept(controller):
     )
     process.wait_until_in_charge()
     assert process.groups_modified == 5
-    assert list(process.ports_set_s) == [set_s]
+    assert list(process.ports_set) == [PortSet("s1", 2, "down", monotonic_s=set_s)]
     assert list(process.warnings) == ["s3 does not answer"]
 
 

@@ -186,6 +186,24 @@ def test_what_is_left_of_a_broken_run_is_kept_and_not_valid(record, tmp_path):
     assert (summary.packets.sent, summary.packets.received, summary.offered) == (420, 0, 0.48)
 
 
+def test_more_packets_than_were_sent_are_a_reason_unless_counting_was_cut_off(record):
+    sent = replace(record.result.sent, bytes=record.result.sent.bytes - FRAME_BYTES)
+    more = replace(record.result, sent=sent)
+    assert any(
+        "more packets" in reason for reason in summarise(replace(record, result=more)).fidelity.reasons
+    )
+    cut_off = summarise(replace(record, result=replace(more, interrupted=True)))
+    assert not any("more packets" in reason for reason in cut_off.fidelity.reasons)
+
+
+def test_what_the_controller_took_out_of_use_unasked_is_a_reason_also_beside_scheduled_faults(record):
+    scheduled = FaultRecord((InjectedFault(0.1, "fail link:s2-s5"),), ())
+    for faults in (None, scheduled):
+        summary = summarise(replace(record, faults=faults, unasked=("s1-s6",)))
+        assert not summary.fidelity.valid
+        assert any("s1-s6" in reason for reason in summary.fidelity.reasons)
+
+
 def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):
     observed = RunRecord(**{**vars(record), "links": LinkLog()})
     directory = RunDirectory(tmp_path / "run")

@@ -108,6 +108,11 @@ def test_packets_that_no_queue_dropped_are_a_reason():
     assert verdict_of(sent=1000, lost_elsewhere=-3).lost_outside_queues == 0
 
 
+def test_packets_that_nobody_was_to_send_are_a_reason():
+    assert verdict_of(sent=1000, surplus=0).valid
+    assert "7 more packets" in verdict_of(sent=1000, surplus=7).reasons[0]
+
+
 def test_all_reasons_are_told():
     wrong = {"rate_errors": [-0.2], "sent": 10, "lost_elsewhere": 5, "stolen": [0.5], "link_loss_doubt": "x"}
     assert len(verdict_of(Held(2.0, 0.0, "s1"), 0.5, Held(3.0, 0.0, "s1"), 9.0, **wrong).reasons) == 8

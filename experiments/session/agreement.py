@@ -1,0 +1,64 @@
+"""Agreement of the controller with what a session has failed and drained, before something is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from experiments.events.base import Notify
+from experiments.events.session import PlanAwaited
+from experiments.session.fabric_session import FabricSession
+from experiments.session.turns import Measuring
+from experiments.validity.unasked import Asked, Plan, listed
+from topology.errors import PolarLabError, UsageError
+from topology.faults import Element
+
+# A link that flapped is held down for up to 16 s; a switch that returns is filled within some.
+_AGREED_S = 30.0
+_REPORTED_S = 0.5  # from a change to the controller's reports of it
+_LOOK_EVERY_S = 0.02
+
+
+def wait_until_planned(
+    session: FabricSession, failed: tuple[Element, ...], measuring: Measuring, notify: Notify
+) -> None:
+    """Returns when the controller's plan is for what has failed and is drained, and for nothing else.
+
+    A controller that does not run plans nothing: then its last plan must avoid nothing else.
+
+    Args:
+        session: the session.
+        failed: the elements that have failed.
+        measuring: the measurement that is to begin; it can be stopped meanwhile.
+        notify: takes the event of a longer wait.
+
+    Raises:
+        UsageError: the plan avoids something else, or does not avoid something that has failed.
+        KeyboardInterrupt: the measurement was stopped.
+    """
+    controller = session.fabric.controller
+    asked = Asked(session.fabric.options.topology, failed, session.drained())
+    reported_s = session.turns.changed_s + _REPORTED_S
+    deadline_s, told = time.monotonic() + _AGREED_S, False
+    while True:
+        measuring.check()
+        running = controller.running
+        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+            controller.catch_up()
+        plan = Plan(controller.planned_failure, controller.planned_drain)
+        unusable = Plan(controller.failed_now, controller.planned_drain)  # planned for or not
+        beyond = asked.beyond([plan, unusable], controller.ports_down)
+        lacking = asked.lacking(plan) if running else []
+        now_s = time.monotonic()
+        if not (beyond or lacking) and (now_s >= reported_s or not running):
+            return
+        if now_s >= deadline_s or not running:
+            break
+        if now_s >= reported_s and not told:
+            notify(PlanAwaited(listed([*beyond, *lacking])))
+            told = True
+        time.sleep(_LOOK_EVERY_S)
+    if beyond:
+        remedy = "bring it up" if running else "start the controller"
+        raise UsageError(f"{listed(beyond)} is out of use though it has not failed; {remedy}, then measure")
+    raise UsageError(f"the controller has no plan without {listed(lacking)}; restore it, then measure")
