@@ -28,7 +28,10 @@ _START_TIMEOUT_S = 30.0
 _MOST_WAITING = 10_000  # messages that the web process has not taken
 _MOST_WAITING_BYTES = 64 << 20  # of these messages, beyond the first
 _MOST_HEARD, _HEARD_S = 200, 0.1  # messages of the web process are taken no faster
-_MOST_SAID_BYTES, _SAID_S = 64 << 10, 3600.0  # on its standard error, and the time after which it may say more
+_MOST_SAID_BYTES, _SAID_S = (
+    64 << 10,
+    3600.0,
+)  # on its standard error, and the time after which it may say more
 _END_S = 2.0
 
 

@@ -72,7 +72,7 @@ class BoundedProtocol(H11Protocol):
         self._places.leave(self)
 
     def _watch_head(self) -> None:
-        if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
+        if not self.idle or self.transport.is_closing():
             self._forget_head()
         elif self._slow is None:
             self._slow = self.loop.call_later(HEAD_TIMEOUT_S, self._too_slow)

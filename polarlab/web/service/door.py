@@ -1,7 +1,7 @@
-"""Door of the web process: every connection has one of a bounded number of places from the moment it is accepted.
+"""Door of the web process: a connection has one of a bounded number of places as soon as it is accepted.
 
-asyncio's own server counts nothing until the TLS handshake is over, and stops accepting for a second, with a
-traceback, when the process has no descriptor left.
+asyncio's own server leaves connections in a TLS handshake to nobody's count. When the process has no
+descriptor left, it logs a traceback and stops accepting for a second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DoorLoop(asyncio.SelectorEventLoop):
         return Door(self, protocol_factory, sock, ssl)
 
 
-class Door(asyncio.AbstractServer):
+class Door:
     """A server that accepts connections into a bounded number of places."""
 
     def __init__(
@@ -80,8 +80,9 @@ class Door(asyncio.AbstractServer):
                 connection, address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError:  # no descriptors or no memory: one who waits makes room
-                self._places.make_room()
+            except OSError:  # no descriptors or no memory: some who wait make room
+                for _ in range(_AT_ONCE):
+                    self._places.make_room()
                 self._loop.remove_reader(self._listener)
                 self._loop.call_later(_PAUSE_S, self._resume)
                 return
@@ -97,8 +98,10 @@ class Door(asyncio.AbstractServer):
         arrival.add_done_callback(functools.partial(self._arrived, connection, guest))
         guest.take_place(self._places, host, arrival)
 
-    def _arrived(self, connection: socket.socket, guest: BoundedProtocol, arrival: asyncio.Future[Any]) -> None:
-        """Forgets a connection whose TLS handshake failed, or that lost its place before it was over."""
+    def _arrived(
+        self, connection: socket.socket, guest: BoundedProtocol, arrival: asyncio.Future[Any]
+    ) -> None:
+        """Closes a connection whose TLS handshake failed, or that lost its place meanwhile."""
         if arrival.cancelled() or arrival.exception():
             self._places.leave(guest)
             connection.close()

@@ -1,6 +1,6 @@
 """Log of the web process, on its standard error: errors only, one in ten minutes from each place in the code.
 
-The fabric's process keeps a bounded amount of it. A request that fails, sent again and again, must not use that up.
+The fabric's process keeps a bounded amount of it, which a request that fails again and again must not use up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Places of the web process's connections: how many there are, and who loses one when all are taken.
 
-Those who have shown the token keep theirs. Of the others, one at random makes room, of the machine that has most:
-if the oldest did, a flood of connections would push out everybody with a long round trip. With n others and a
-flood of r connections a second, a connection lives through t seconds with probability exp(-rt/n): of 4,000 a
-second in 0.1 s, 43 % for 470 places. All users of this machine count as one machine.
+Connections that have shown the token keep their places. Of the others, a random one of the machine that has
+the most makes room. If the oldest did, a flood would push out every client with a long round trip. At r new
+connections a second for n places, a connection survives t seconds with probability exp(-rt / n): 42 % at
+4,000 a second, 0.1 s and 464 places. All users of this machine count as one machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Places:
             most: how many there are.
             rng: source of the choices.
         """
-        self._most, self._rng = most, rng or random.Random()
+        self._most, self._rng = most, rng or random.Random()  # noqa: S311  # no secret
         self._strangers: defaultdict[str, list[Guest]] = defaultdict(list)  # by machine
         self._machines: dict[Guest, str] = {}  # of strangers
         self._known: set[Guest] = set()
