@@ -28,7 +28,10 @@ _START_TIMEOUT_S = 30.0
 _MOST_WAITING = 10_000  # messages that the web process has not taken
 _MOST_WAITING_BYTES = 64 << 20  # of these messages, beyond the first
 _MOST_HEARD, _HEARD_S = 200, 0.1  # messages of the web process are taken no faster
-_MOST_SAID_BYTES = 64 << 10  # on its standard error
+_MOST_SAID_BYTES, _SAID_S = (
+    64 << 10,
+    3600.0,
+)  # on its standard error, and the time after which it may say more
 _END_S = 2.0
 
 
@@ -195,12 +198,14 @@ class WebProcess:
                     taken, since_s = 0, time.monotonic()
 
     def _listen(self) -> None:
-        """Logs the beginning of what the process writes to its standard error, and discards the rest."""
+        """Logs what the process writes to its standard error, so much an hour, and discards the rest."""
         assert self._process.stderr
-        room = _MOST_SAID_BYTES
+        room, since_s = _MOST_SAID_BYTES, time.monotonic()
         with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # there is no room for a log
             log: IO[str] | None = None
             while said := os.read(self._process.stderr.fileno(), 4096):
+                if time.monotonic() - since_s > _SAID_S:
+                    room, since_s = _MOST_SAID_BYTES, time.monotonic()
                 text = escaped(said[:room].decode(errors="backslashreplace"))
                 room = max(0, room - len(said))
                 if not text:

@@ -57,6 +57,7 @@ _ODD = (
     ),
     *(
         "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: chunked\r\n\r\nxyz",
         "Content-Type: text/plain",
         'Cookie: {"a": 1}; =;;',
         "Range: bytes=0-",
@@ -175,10 +176,11 @@ def _whole(request: bytes) -> bool:
     """Returns whether an answer must come, after which the connection ends; else no more is sent."""
     head, end, body = request.partition(b"\r\n\r\n")
     length = re.search(rb"\r\nContent-Length: (\d+)", head)
-    right = b"\r\nConnection: close" in head and b"Transfer-Encoding" not in head
+    closes = re.search(rb"\r\nConnection: close(\r\n[^ \t]|$)", head)  # no folded line adds to it
+    right = closes and b"Transfer-Encoding" not in head
     return (
         bool(end)
-        and right
+        and bool(right)
         and head.count(b"Content-Length") <= 1
         and int(length[1] if length else 0) == len(body)
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import signal
 import socket
@@ -24,13 +25,17 @@ import uvicorn
 
 from polarlab.web.address import is_loopback
 from polarlab.web.service.app import make_app
-from polarlab.web.service.connections import MOST_CONNECTIONS, BoundedProtocol, HeadTimingLoop
+from polarlab.web.service.connections import BoundedProtocol
+from polarlab.web.service.door import DoorLoop
+from polarlab.web.service.error_lines import write_errors
 from polarlab.web.service.guard import Guard, Rules
 from polarlab.web.service.hub import Hub
 from polarlab.web.service.rights import give_rights_up
 
 _PAGE = Path(__file__).resolve().parents[1] / "page"
 _NAME_TIMEOUT_S = 2.0
+_COLLECTIONS = (700, 3, 3)  # thresholds of the garbage collector
+_KEEP_ALIVE_S = 60  # a page keeps its connections when others flood this process with new ones
 # Modules that libraries import on demand, which is impossible once the process has no files.
 _LATER = (
     *("uvicorn.lifespan.off", "uvicorn.loops.asyncio", "anyio._backends._asyncio"),
@@ -42,6 +47,7 @@ def main(listener: int, channel: int) -> None:
     """Serves until the fabric's process ends."""
     for module in _LATER:
         importlib.import_module(module)
+    write_errors()
     settings = msgspec.json.decode(sys.stdin.buffer.readline())
     files = {
         path.relative_to(_PAGE).as_posix(): path.read_bytes() for path in _PAGE.rglob("*") if path.is_file()
@@ -58,12 +64,12 @@ def main(listener: int, channel: int) -> None:
         tls = {"ssl_certfile": settings["certificate"], "ssl_keyfile": settings["key"]}
     config = uvicorn.Config(
         app,
-        log_level="error",
+        log_config=None,
         access_log=False,
         lifespan="off",
         http=BoundedProtocol,
         ws="none",
-        limit_concurrency=MOST_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         server_header=False,
         timeout_graceful_shutdown=1,
         proxy_headers=False,
@@ -73,8 +79,11 @@ def main(listener: int, channel: int) -> None:
         config.load()
     except OSError:  # of the certificate or its key; the fabric's process says so
         sys.exit(1)
+    # Closed TLS connections are cycles of 256 KiB each: find them often, in what is not loaded for good.
+    gc.freeze()
+    gc.set_threshold(*_COLLECTIONS)
     give_rights_up()
-    with asyncio.Runner(loop_factory=HeadTimingLoop) as runner:
+    with asyncio.Runner(loop_factory=DoorLoop) as runner:
         runner.run(_serve(uvicorn.Server(config), hub, listener, channel))
 
 

@@ -18,6 +18,8 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from polarlab.web.service.places import KEEP_PLACE
+
 MOST_BODY_BYTES = 64 << 10
 BODY_TIMEOUT_S = 10.0
 TOKEN = "token"  # noqa: S105  # its key in a query
@@ -111,6 +113,7 @@ class Guard:
             headers[key] = f"{headers[key]}; {text}" if key in headers and key == "cookie" else text
         refusal = self._refusal(scope, headers)
         if refusal is None:
+            scope.get("state", {}).get(KEEP_PLACE, _nothing)()
             try:
                 receive = await _whole_body(scope, headers, receive)
             except _BodyError as error:
@@ -235,6 +238,10 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
+
+
+def _nothing() -> None:
+    """Does nothing: a server without places has none to keep."""
 
 
 def refused(status: int, text: str) -> Response:

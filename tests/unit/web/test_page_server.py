@@ -247,24 +247,9 @@ def test_tls_needs_both_files(tmp_path):
         parse_address("80", tmp_path / "x", tmp_path / "y")
 
 
-def test_a_page_with_a_certificate_is_encrypted(tmp_path):
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    command += ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, capture_output=True)
-    with PageServer(WebAddress("localhost", 0, certificate, key)) as page:
-        trusted = ssl.create_default_context(cafile=str(certificate))
+def test_a_page_with_a_certificate_is_encrypted(certificate):
+    with PageServer(WebAddress("localhost", 0, *certificate)) as page:
+        trusted = ssl.create_default_context(cafile=str(certificate[0]))
         assert page.url.startswith("https://localhost:")
         # The page answers at once; what the fabric is, it is told a moment later.
         link = page.url.replace("/?", "/openapi.json?")

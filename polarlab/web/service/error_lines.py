@@ -1,0 +1,44 @@
+"""Log of the web process, on its standard error: errors only, one in ten minutes from each place in the code.
+
+The fabric's process keeps a bounded amount of it, which a request that fails again and again must not use up.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+
+_QUIET_S = 600.0
+
+
+class OncePerPlace(logging.Filter):
+    """Passes a record unless one of the same place has passed in the last minutes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._passed_s: dict[object, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Returns whether a record is written."""
+        place, now_s = _place(record), time.monotonic()
+        if now_s - self._passed_s.get(place, -_QUIET_S) < _QUIET_S:
+            return False
+        self._passed_s[place] = now_s
+        return True
+
+
+def write_errors() -> None:
+    """Has libraries write errors to standard error, and nothing else."""
+    handler = logging.StreamHandler()
+    handler.addFilter(OncePerPlace())
+    logging.basicConfig(level=logging.ERROR, handlers=[handler], format="%(name)s: %(message)s")
+
+
+def _place(record: logging.LogRecord) -> object:
+    """Returns where in the code an error was raised, else where it was logged."""
+    error, trace = (record.exc_info or (None, None, None))[1:]
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return record.pathname, record.lineno
+    return type(error), trace.tb_frame.f_code.co_filename, trace.tb_lineno
