@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from emulation.listening import listening_sessions
-from emulation.subprocesses import Starter, await_end, kill_family
+from emulation.subprocesses import TRACED_S, Starter, await_end, kill_family, kill_tracers
 from topology.files.writing import open_folder
 
 # Bytes of a program's standard output, and of its standard error, that are kept.
@@ -133,6 +133,7 @@ class NodeProgram:
         self.started_s = time.monotonic()
         self.ended_s: float | None = None
         self.status: int | None = None
+        self._death_s: float | None = None
         self._process = begin(
             [_SHELL, "-c", command],
             stdin=subprocess.DEVNULL,
@@ -166,6 +167,16 @@ class NodeProgram:
             if ended:
                 self._note(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
         return self.ended_s is not None
+
+    def note_death(self) -> bool:
+        """Notes the end of a process of which the kernel says that it has ended; returns whether it could.
+
+        A tracer may keep the status.
+        """
+        self._death_s = self._death_s or time.monotonic()
+        if not self.note_end() and time.monotonic() > self._death_s + TRACED_S:
+            kill_tracers(self.pid)
+        return not self.running
 
     def _note(self, status: int) -> None:
         self.status, self.ended_s = status, time.monotonic()
@@ -222,7 +233,7 @@ class ProgramSupervisor:
             self._programs.append(program)
             for file in (program.output, program.errors):
                 self._selector.register(file.pipe, selectors.EVENT_READ, (program, file.take))
-            watch = (program, lambda: not program.note_end())
+            watch = (program, lambda: not program.note_death())
             self._selector.register(program.descriptor, selectors.EVENT_READ, watch)
         return program
 

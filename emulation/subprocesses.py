@@ -27,7 +27,7 @@ DEFAULT_TIMEOUT_S = 60.0
 MOST_BYTES = 16 << 20  # of a program's output
 _PIPE_BYTES = 1 << 20  # the most that a pipe holds
 _END_TIMEOUT_S = 2.0  # of a program that was killed
-_TRACED_S = 0.2  # in which a tracer has to take notice of an end
+TRACED_S = 0.2  # in which a tracer has to take notice of an end
 _MOST_CHARACTERS = 200  # of a program's words in an error
 # A function that starts a program: its arguments, and options of `subprocess.Popen`.
 Starter = Callable[..., subprocess.Popen[Any]]
@@ -272,13 +272,18 @@ def await_end(process: subprocess.Popen[Any]) -> int | None:
     end_s = time.monotonic() + _END_TIMEOUT_S
     while time.monotonic() < end_s:
         with contextlib.suppress(subprocess.TimeoutExpired):
-            return process.wait(_TRACED_S)
-        with contextlib.suppress(OSError):
-            namespace = process_namespace(process.pid)
-            if namespace != process_namespace(os.getpid()):  # not an administrator's
-                for tracer in tracers(process.pid):
-                    _kill_in(namespace, tracer)
+            return process.wait(TRACED_S)
+        kill_tracers(process.pid)
     return process.poll()
+
+
+def kill_tracers(pid: int) -> None:
+    """Kills those that trace a program on a host and are on that host, too; never an administrator's."""
+    with contextlib.suppress(OSError):
+        namespace = process_namespace(pid)
+        if namespace != process_namespace(os.getpid()):
+            for tracer in tracers(pid):
+                _kill_in(namespace, tracer)
 
 
 def kill_family(process: subprocess.Popen[Any]) -> None:
@@ -323,10 +328,10 @@ def _named(process: subprocess.Popen[Any]) -> str:
     return f"`{in_one_line(' '.join(words))}`"
 
 
-def in_one_line(text: str) -> str:
-    """Returns the beginning of a program's text in a line that a terminal may show."""
-    line = shown(" ".join(text[: _MOST_CHARACTERS * 10].split()))
-    return line if len(line) <= _MOST_CHARACTERS else line[:_MOST_CHARACTERS] + "..."
+def in_one_line(text: str, most: int = _MOST_CHARACTERS) -> str:
+    """Returns the beginning of a program's text in a line of `most` characters that a terminal may show."""
+    line = shown(" ".join(text[: 10 * most].split()))
+    return line if len(line) <= most else line[:most] + "..."
 
 
 def add_administration_folders() -> None:
