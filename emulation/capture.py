@@ -89,7 +89,7 @@ class Capture:
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         deadline_s = time.monotonic() + _END_TIMEOUT_S
         for process in self._processes.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):  # it was stopped; what it has written is kept
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a stopped one's packets are kept
                 process.wait(max(0.0, deadline_s - time.monotonic()))
         for writer in self._writers:  # a program on a host may keep the pipe open
             writer.join(max(0.0, deadline_s - time.monotonic()))

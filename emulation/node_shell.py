@@ -84,7 +84,7 @@ class LastingNode(Node):  # type: ignore[misc]
 
     name: str
     shell: Any
-    stdin: IO[str]
+    stdin: Any
     readbuf: str
     _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
     _renewing = False
@@ -393,4 +393,5 @@ class LastingNode(Node):  # type: ignore[misc]
         self.inToNode.pop(self.stdin.fileno(), None)
         os.close(self.slave)
         self.shell, self.waiting = None, False
-        return self.stdin
+        master: IO[str] = self.stdin
+        return master

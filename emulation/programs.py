@@ -246,7 +246,7 @@ class ProgramSupervisor:
         program.close()
 
     def end(self, programs: Iterable[NodeProgram]) -> None:
-        """Asks programs to end, kills those that do not, and returns when all have ended, or after a while."""
+        """Asks programs to end, kills those that do not, and returns when all have ended or cannot."""
         remaining = [program for program in programs if program.running]
         for end in (partial(NodeProgram.send_signal, number=signal.SIGTERM), NodeProgram.kill):
             for program in remaining:

@@ -149,9 +149,7 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
-def finish(
-    process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S
-) -> str:
+def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
     """Feeds a started program, waits for its end and returns its standard output.
 
     Raises:
@@ -165,9 +163,7 @@ def finish(
     return ended.output
 
 
-def answer(
-    argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: Starter | None = None
-) -> str:
+def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: Starter | None = None) -> str:
     """Runs a program to its end and returns its output and errors, at any exit status; see `run`.
 
     Raises:

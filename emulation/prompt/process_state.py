@@ -77,9 +77,14 @@ def descendants(pid: int) -> list[int]:
 def tracers(pid: int) -> set[int]:
     """Returns the processes that trace threads of a process."""
     statuses = [_content(pid, f"task/{thread}/status") for thread in _threads(pid)]
-    threads = {int(number) for text in statuses for number in re.findall(r"^TracerPid:\s*([1-9]\d*)", text, re.M)}
-    found = [re.findall(r"^Tgid:\s*(\d+)", _content(thread, "status"), re.M) for thread in threads]
-    return {int(number) for numbers in found for number in numbers}
+    threads = {_number("TracerPid", status) for status in statuses} - {0}
+    return {_number("Tgid", _content(thread, "status")) for thread in threads} - {0}
+
+
+def _number(name: str, status: str) -> int:
+    """Returns a number in a text of the kernel; 0 if it is not there."""
+    found = re.search(rf"^{name}:\s*(\d+)", status, re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def _threads(pid: int) -> list[str]:

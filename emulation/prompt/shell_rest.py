@@ -61,7 +61,7 @@ class ShellRest:
         return False
 
     def look(self) -> str:
-        """Looks at a shell that has printed nothing for a while; returns what keeps it from going on, if any."""
+        """Looks at a shell that has printed nothing for a while; returns why it cannot resume, if so."""
         now_s = time.monotonic()
         started = children(self._pid) - self._earlier_children
         waits = bool(started) and all(map(is_stopped, started))  # nothing typed can reach them

@@ -1,4 +1,4 @@
-"""Questions to a shell for the exit status of its last command, and for its last program in the background."""
+"""Questions to a shell: the exit status of its last command, its last program in the background."""
 
 from __future__ import annotations
 

@@ -11,7 +11,15 @@ from typing import Any
 
 from emulation.listening import listening_sessions
 from emulation.node_shell import LastingNode
-from emulation.subprocesses import CommandError, Ended, complete, discard, in_one_line, require_programs, start
+from emulation.subprocesses import (
+    CommandError,
+    Ended,
+    complete,
+    discard,
+    in_one_line,
+    require_programs,
+    start,
+)
 
 _FIRST_PORT, _PORTS = 20_201, 20  # beside iperf3's own 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0

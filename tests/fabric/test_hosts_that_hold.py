@@ -1,8 +1,9 @@
-"""Hosts whose root stops, traces and replaces programs, so that PolarLab waits for them: it does not for long."""
+"""Hosts whose root stops, traces and replaces programs: PolarLab does not wait for them for long."""
 
 import os
 import shlex
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -152,10 +153,11 @@ def test_a_fabric_ends_whose_hosts_hold_their_shells(fabric):
     hosts = ("h1_1", "h2_1", "h3_1")
     for name in hosts:
         network[name].cmd("sleep 600 &")
-    tracer = fabric.host("h2_1").start(f"{PYTHON} -c {shlex.quote(TRACER)}")
-    eventually(lambda: tracer.output)
-    time.sleep(0.2)
     os.kill(network["h1_1"].shell.pid, signal.SIGSTOP)
     pids = [number for name in hosts for number in (network[name].pid, network[name].shell.pid)]
-    fabric.close()
-    assert not [pid for pid in pids if Path("/proc", str(pid)).exists()]
+    with network["h2_1"].start_program([PYTHON, "-c", TRACER], stdout=subprocess.PIPE) as tracer:
+        assert tracer.stdout.readline() == b"traces\n"
+        status = Path(f"/proc/{network['h2_1'].shell.pid}/status")
+        eventually(lambda: "TracerPid:\t0" not in status.read_text())
+        fabric.close()
+    eventually(lambda: not [pid for pid in pids if Path("/proc", str(pid)).exists()])

@@ -38,7 +38,7 @@ def begin():
     words = ["unshare", "--pid", "--fork", "--kill-child", "sleep", "600"]
     with subprocess.Popen(words) as outer:
         children = Path(f"/proc/{outer.pid}/task/{outer.pid}/children")
-        eventually(lambda: children.read_text())
+        eventually(children.read_text)
         first = int(children.read_text())
         eventually(lambda: Path(f"/proc/{first}/comm").read_text() == "sleep\n")
         yield lambda argv, **options: in_namespaces(
@@ -157,5 +157,3 @@ def test_a_tracer_does_not_hold_the_end_of_a_users_program_up(begin, tmp_path):
             assert tracer.wait(20) == -9
     assert program.status == -9
     assert not program.running
-
-
