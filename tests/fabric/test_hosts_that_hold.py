@@ -13,6 +13,7 @@ from mininet.log import lg
 
 from emulation.capture import CapturePoint, capture
 from emulation.prompt.line_input import run_lines
+from emulation.prompt.process_state import is_ending
 from emulation.subprocesses import CommandError
 from polarlab import Fabric
 from polarlab.cli.prompt.announcer import Announcer
@@ -160,4 +161,4 @@ def test_a_fabric_ends_whose_hosts_hold_their_shells(fabric):
         status = Path(f"/proc/{network['h2_1'].shell.pid}/status")
         eventually(lambda: "TracerPid:\t0" not in status.read_text())
         fabric.close()
-    eventually(lambda: not [pid for pid in pids if Path("/proc", str(pid)).exists()])
+    eventually(lambda: all(map(is_ending, pids)))
