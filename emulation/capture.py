@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import threading
@@ -13,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from emulation.subprocesses import (
-    CommandError,
-    require_programs,
-)
+from emulation.subprocesses import CommandError, await_end, in_one_line, kill_family, require_programs
 from topology.files.writing import open_folder
 
-_END_TIMEOUT_S = 10.0
+_LISTEN_TIMEOUT_S, _END_TIMEOUT_S = 10.0, 10.0
+_LOOK_EVERY_MS = 200
+_MOST_BYTES = 1 << 16  # that tcpdump says before it captures
 _READ_BYTES = 1 << 16
 # The kernel hands packets over to tcpdump a second late at most; of those that it has not, none are written.
 _HANDED_OVER_S = 1.2
@@ -46,6 +46,7 @@ class Capture:
     def __init__(self) -> None:
         self._processes: dict[CapturePoint, subprocess.Popen[bytes]] = {}
         self._writers: list[threading.Thread] = []
+        self._over = threading.Event()
 
     def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
         """Starts a capture, which `wait_until_listening` waits for."""
@@ -59,7 +60,7 @@ class Capture:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        writer = threading.Thread(target=_write, args=(process.stdout, file), daemon=True)
+        writer = threading.Thread(target=_write, args=(process.stdout, file, self._over), daemon=True)
         self._writers.append(writer)
         writer.start()
 
@@ -88,15 +89,18 @@ class Capture:
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         deadline_s = time.monotonic() + _END_TIMEOUT_S
         for process in self._processes.values():
-            try:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # a stopped one's packets are kept
                 process.wait(max(0.0, deadline_s - time.monotonic()))
-            except subprocess.TimeoutExpired:  # it was stopped; what it has written is kept
-                process.kill()
-                process.wait()
-            assert process.stderr
-            process.stderr.close()
         for writer in self._writers:  # a program on a host may keep the pipe open
             writer.join(max(0.0, deadline_s - time.monotonic()))
+        self._over.set()
+        for writer in self._writers:
+            writer.join(_END_TIMEOUT_S)
+        for process in self._processes.values():
+            kill_family(process)
+            await_end(process)
+            assert process.stderr
+            process.stderr.close()
 
 
 def require_capture() -> None:
@@ -126,19 +130,30 @@ def capture(network: Any, points: Sequence[CapturePoint], folder: Path) -> Itera
         captured.end()
 
 
-def _write(packets: IO[bytes], file: IO[bytes]) -> None:
-    """Writes the packets of a capture as they come, until its end."""
+def _write(packets: IO[bytes], file: IO[bytes], over: threading.Event) -> None:
+    """Writes the packets of a capture as they come, until its end or until all is over."""
+    poller = select.poll()
+    poller.register(packets, select.POLLIN)
     with packets, file, contextlib.suppress(OSError):  # the disk is full
-        while content := os.read(packets.fileno(), _READ_BYTES):
-            file.write(content)
-            file.flush()
+        while not over.is_set():
+            if poller.poll(_LOOK_EVERY_MS):
+                content = os.read(packets.fileno(), _READ_BYTES)
+                if not content:
+                    return
+                file.write(content)
+                file.flush()
 
 
 def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[bytes]) -> None:
     assert process.stderr
-    last_line = ""
-    for line in process.stderr:
-        if b"listening on" in line:
-            return
-        last_line = line.decode(errors="replace").strip()
-    raise CommandError(f"tcpdump cannot capture at {point.interface}: {last_line}")
+    end_s, said = time.monotonic() + _LISTEN_TIMEOUT_S, b""
+    poller = select.poll()
+    poller.register(process.stderr, select.POLLIN)
+    while b"listening on" not in said:
+        ready = poller.poll(max(0.0, end_s - time.monotonic()) * 1e3)
+        more = os.read(process.stderr.fileno(), _READ_BYTES) if ready and len(said) < _MOST_BYTES else b""
+        if not more:
+            kill_family(process)
+            last_line = in_one_line((said.decode(errors="replace").splitlines() or ["it says nothing"])[-1])
+            raise CommandError(f"tcpdump cannot capture at {point.interface}: {last_line}")
+        said += more

@@ -5,7 +5,11 @@ open files keep them as well, so that the interfaces, addresses and mounts of a 
 
 The end of a command is recognised by the shell's prompt. A command may keep the prompt from being printed, as
 `exec 2>&-` does; then it has ended when the shell waits in the kernel at the very place where it waited for
-the first line. A shell that is stopped, or that does not answer there, is ended.
+the first line. A shell that is stopped, or that does not answer there, is ended. Nothing waits without limit
+for a shell of a host, whose programs may stop, trace or replace it.
+
+A shell ignores the hang-up of its terminal, and so do the programs that it starts: those in the background
+outlive it, on the terminal that it leaves.
 
 Mininet waits for each shell before it starts the next; the shells of a network start side by side here.
 """
@@ -14,40 +18,31 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import itertools
 import os
-import re
 import select
-import shlex
 import subprocess
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
-
-import psutil
+from typing import IO, Any
 
 from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
-from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
-from emulation.subprocesses import start_in_namespaces
+from emulation.prompt.left_terminals import LeftTerminals
+from emulation.prompt.shell_rest import ShellRest
+from emulation.prompt.status_question import StatusQuestion
+from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
-_SETTLED_S = 0.3  # after which a state is taken to last
 _SILENCE_S = 2.0  # of a shell that waits for a line instead of answering
-_PROMPT_S = 2.0  # from the prompt until a shell that waits elsewhere is taken to be ready
 _ANSWER_S = 10.0
-_CALIBRATION_S = 1.0
-_CALIBRATION_STEP_S = 0.002
 _MOST_PENDING = 65_536  # characters; a program in the background may print without end
 _NAMESPACES = ("net", "mnt")
 _SENTINEL = chr(127)  # the prompt that Mininet gives shells
-_MOST_ANSWER = 4096  # characters that are kept while an answer is awaited
 _LOCAL_MODES = 3  # place among the attributes of a terminal
-_questions = itertools.count(1)
 _side_by_side: list[list[LastingNode]] = []  # of each block of `shells_side_by_side`, its nodes
 
 
@@ -89,6 +84,7 @@ class LastingNode(Node):  # type: ignore[misc]
 
     name: str
     shell: Any
+    stdin: Any
     readbuf: str
     _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
     _renewing = False
@@ -96,16 +92,21 @@ class LastingNode(Node):  # type: ignore[misc]
     background_pid: int | None = None
     new_background_pid: int | None = None
     _guarded = False
-    _place: Waiting | None = None  # where the shell waits for a line; None if that cannot be known
-    _written_switches = 0  # of the shell's process, when it was last written to
-    _resting_s: float | None = None  # since when it waits for a line
-    _stopped_s: float | None = None
-    _earlier_children: frozenset[int] = frozenset()  # than the line that was sent last
-    _prompt_s: float | None = None
+    _rest: ShellRest
+    _question: StatusQuestion
     _terminal: list[Any] | None = None
 
+    def __init__(self, name: str, **params: Any) -> None:
+        """Starts the node's shell; see Mininet's Node."""
+        self._left_terminals = LeftTerminals()
+        super().__init__(name, **params)
+
     def startShell(self, mnopts: str | None = None) -> None:
-        """Starts the shell, in new namespaces or in those that the node has."""
+        """Starts the shell, in new namespaces or in those that the node has.
+
+        Raises:
+            ShellEnded: it ends, or does not answer.
+        """
         # Programs may print anything; Mininet's own decoder raises an error at what is not text.
         self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._unanswered = True
@@ -115,32 +116,53 @@ class LastingNode(Node):  # type: ignore[misc]
             self._unanswered = False
         self.pollOut = select.poll()  # Mininet's own is ready as soon as the shell can be written to
         self.pollOut.register(self.stdout, select.POLLIN)
-        self._guarded, self.background_pid, self._place = False, None, None
+        os.set_blocking(self.stdin.fileno(), False)
+        self._guarded, self.background_pid, self._rest = False, None, ShellRest(self.shell.pid)
         if _side_by_side and not self._renewing:
             _side_by_side[-1].append(self)
             return
-        self.begin_setup()
-        self.finish_setup()
+        try:
+            self.begin_setup()
+            self.finish_setup()
+        except BaseException:  # Ctrl-C
+            self.end_shell()
+            self._close_shell().close()
+            raise
 
     def begin_setup(self) -> None:
         """Waits for the first prompt of a shell that was started, and sends it its settings."""
-        while not self.read().endswith(_SENTINEL):
-            self.check_shell()
+        self._await_prompt("has not started")
         self._terminal = termios.tcgetattr(self.slave)
         self._terminal[_LOCAL_MODES] &= ~termios.ECHO
         self._reset_terminal()
-        self.sendCmd("unset HISTFILE; set +m")
+        self.sendCmd("unset HISTFILE; set +m; trap '' HUP")
 
     def finish_setup(self) -> None:
         """Waits until the shell has its settings; its namespaces are there, and last from now on."""
-        self.waitOutput()
+        self._await_prompt("has not started")
         if not self._renewing:
             folder = f"/proc/{self.pid}/ns"
             self._namespaces = {kind: os.open(f"{folder}/{kind}", os.O_RDONLY) for kind in _NAMESPACES}
 
     def read(self, size: int = 1024) -> str:
-        """Returns output of the shell; while Mininet starts one, the prompt for which it would wait."""
-        return _SENTINEL if self._unanswered else str(super().read(size))
+        """Returns output of the shell; while Mininet starts one, the prompt for which it would wait.
+
+        Raises:
+            ShellEnded: the shell has ended.
+        """
+        if self._unanswered:
+            return _SENTINEL
+        if not self.readbuf:
+            while not self.pollOut.poll(_LOOK_EVERY_MS):
+                self.look()
+            self.readbuf = self.decoder.decode(os.read(self.stdout.fileno(), size))
+        text, self.readbuf = self.readbuf[:size], self.readbuf[size:]
+        return text
+
+    def write(self, data: str) -> None:
+        """Writes to the shell's terminal; what does not fit, as nobody reads there, is lost."""
+        with contextlib.suppress(BlockingIOError):
+            super().write(data)
 
     def cmd(self, *words: Any, **options: Any) -> Any:
         """Runs a command to its end, as Mininet's; while Mininet starts the shell, nothing."""
@@ -154,15 +176,18 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.check_shell()
         if not self._guarded:
-            self._place = self._find_place()
-            self.cmd("readonly PS0 PS1 PS2 PROMPT_COMMAND")
+            self._rest.find_place()
+            self.sendCmd("readonly PS0 PS1 PS2 PROMPT_COMMAND")
+            self._await_prompt("does not answer")
             self._guarded = True
         self._reset_terminal()
 
     @property
     def shell_ended(self) -> bool:
         """Whether the shell has ended and was not started again."""
-        return self.shell is not None and self.shell.poll() is not None
+        if self.shell is None:
+            return bool(self._namespaces)
+        return self.shell.poll() is not None
 
     def check_shell(self) -> None:
         """Raises ShellEnded if the shell has ended."""
@@ -170,12 +195,22 @@ class LastingNode(Node):  # type: ignore[misc]
             self.waiting = False
             raise ShellEnded(self)
 
-    def renew_shell(self) -> None:
-        """Starts the shell again if it has ended, in the node's namespaces."""
+    def renew_shell(self) -> bool:
+        """Starts the shell again, in the node's namespaces, if it has ended; returns whether it had.
+
+        Raises:
+            ShellEnded: it cannot be started.
+        """
         if not self.shell_ended:
-            return
-        self._close_shell()
-        self._renewing = True  # the namespaces are entered, not made
+            return False
+        if self.shell:
+            self._left_terminals.keep(self._close_shell())
+        self.start_again()
+        return True
+
+    def start_again(self) -> None:
+        """Starts a shell in the namespaces that the node has."""
+        self._renewing = True
         try:
             self.startShell()
         finally:
@@ -183,29 +218,20 @@ class LastingNode(Node):  # type: ignore[misc]
 
     def end_shell(self) -> None:
         """Kills the shell and the programs that it started; its node stays."""
-        try:
-            shell = psutil.Process(self.shell.pid)
-            family = [*shell.children(recursive=True), shell]
-        except psutil.NoSuchProcess:
-            return
-        for process in family:
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
-        self.shell.wait()
+        if self.shell:
+            kill_family(self.shell)
+            await_end(self.shell)
 
     def sendCmd(self, *words: Any, **options: Any) -> None:
         """Sends a command to the shell, as Mininet's."""
-        self._prompt_s = None
-        self._note_line()
+        self._rest.note_line()
         super().sendCmd(*words, **options)
 
     def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
         """Returns output of the command that runs; `waiting` is then whether no prompt was seen."""
         text = str(super().monitor(timeoutms, findPid))
-        if not self.waiting and self._prompt_s is None:
-            self._prompt_s = time.monotonic()
+        if not self.waiting:
+            self._rest.note_prompt()
         return text
 
     @property
@@ -214,15 +240,7 @@ class LastingNode(Node):  # type: ignore[misc]
 
         A program may have printed the prompt.
         """
-        if self.waiting:
-            return False
-        if self._place is None or self._rests():
-            return True
-        place = waiting_place(self.shell.pid)
-        if place and place.reads_terminal and time.monotonic() > (self._prompt_s or 0.0) + _PROMPT_S:
-            self._place = place  # that of readline, after `set -o emacs`
-            return True
-        return False
+        return not self.waiting and self._rest.is_ready()
 
     def look(self) -> None:
         """Takes note that no output has come for a while; a command may have ended without a prompt.
@@ -231,28 +249,18 @@ class LastingNode(Node):  # type: ignore[misc]
             ShellEnded: the shell has ended, or it was stopped and is ended.
         """
         self.check_shell()
-        now_s = time.monotonic()
-        started = children(self.shell.pid) - self._earlier_children
-        waits = bool(started) and all(map(is_stopped, started))  # nothing typed can reach them
-        self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self.shell.pid) else None
-        if self._stopped_s is not None and now_s > self._stopped_s + _SETTLED_S:
-            self._give_up("waited for a program that was stopped" if waits else "was stopped")
-        self._resting_s = (self._resting_s or now_s) if self._rests() else None
-        if self.waiting and self._rested(_SETTLED_S):
-            self.waiting, self._prompt_s = False, now_s
+        if reason := self._rest.look():
+            self._give_up(reason)
+        if self.waiting and self._rest.rested():
+            self.waiting = False
+            self._rest.note_prompt()
 
     def ask_status(self) -> None:
-        """Asks the shell for the exit status of its last command; `read_status` has the answer.
-
-        It comes by the name of the terminal, even if the command has closed standard output and errors, and
-        by `eval`, without which no further command can be run.
-        """
-        self._question, self._answer, self._asked_s = next(_questions), "", time.monotonic()
+        """Asks the shell for the exit status of its last command; `read_status` has the answer."""
+        self._question = StatusQuestion(self.terminal_name, _SENTINEL)
         self._reset_terminal()
-        self._note_line()
-        values = f'{self._question} "$?" "${{!-}}"'
-        question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{self.terminal_name}"
-        self.write(f"\\builtin eval {shlex.quote(question)}\n")
+        self._rest.note_line()
+        self.write(self._question.line)
 
     def read_status(self, *, ready: bool) -> int | None:
         """Returns the exit status that was asked for; None while it is not known.
@@ -266,20 +274,19 @@ class LastingNode(Node):  # type: ignore[misc]
         Raises:
             ShellEnded: the shell has ended, or it does not answer and is ended.
         """
-        if ready:
-            self._answer = (self._answer + self.read())[-_MOST_ANSWER:]
-        else:
+        text = self.read() if ready else ""
+        if not ready:
             self.look()
-        answer = re.search(rf"@{self._question} (\d+) (\d*)\r?\n([^@]*{_SENTINEL})?", self._answer)
-        if not answer or not (answer[3] or self._rested(_SETTLED_S)):
-            late = self._place and time.monotonic() > self._asked_s + _ANSWER_S
-            if late or self._rested(_SILENCE_S):
+        answer = self._question.answer(text)
+        if not answer or not (answer.prompt_followed or self._rest.rested()):
+            late = self._rest.place_known and self._question.is_old
+            if late or self._rest.rested(_SILENCE_S):
                 self._give_up("does not answer")
             return None
-        pid = int(answer[2]) if answer[2] else None
+        pid = answer.background_pid
         self.new_background_pid = pid if pid != self.background_pid else None
         self.background_pid = pid
-        return int(answer[1])
+        return answer.status
 
     def pending_output(self) -> str:
         """Returns output that came since the last command ended, as of programs in the background."""
@@ -313,8 +320,11 @@ class LastingNode(Node):  # type: ignore[misc]
                 return False
 
     def cleanup(self) -> None:
-        """Closes the shell's terminal and the namespaces."""
-        super().cleanup()
+        """Kills the shell and the programs that it started, and closes the terminals and the namespaces."""
+        if self.shell:
+            self.end_shell()
+            self._close_shell().close()
+        self._left_terminals.close()
         for descriptor in self._namespaces.values():
             os.close(descriptor)
         self._namespaces = {}
@@ -352,31 +362,18 @@ class LastingNode(Node):  # type: ignore[misc]
         """The name of the shell's terminal in the node."""
         return os.ttyname(self.slave)
 
-    def _rests(self) -> bool:
-        """Returns whether the shell waits for a line, and has run since it was last written to."""
-        if self._place is None or waiting_place(self.shell.pid) != self._place:
-            return False
-        return switch_count(self.shell.pid) > self._written_switches
+    def _await_prompt(self, reason: str) -> None:
+        """Waits for a prompt that comes at once; `reason` is what has happened to the shell if it does not.
 
-    def _rested(self, seconds: float) -> bool:
-        """Returns whether the last looks, over so long a time, have found the shell waiting for a line."""
-        return self._resting_s is not None and time.monotonic() > self._resting_s + seconds
-
-    def _note_line(self) -> None:
-        """Notes that a line is about to be sent: the shell must run before it waits for another one."""
-        self._written_switches = switch_count(self.shell.pid)
-        self._earlier_children = children(self.shell.pid)
-        self._resting_s = self._stopped_s = None
-
-    def _find_place(self) -> Waiting | None:
-        """Returns the place where the shell waits for a line, which it does at once."""
-        end_s = time.monotonic() + _CALIBRATION_S
-        while time.monotonic() < end_s:
-            place = waiting_place(self.shell.pid)
-            if place and place.reads_terminal:
-                return place
-            time.sleep(_CALIBRATION_STEP_S)
-        return None
+        Raises:
+            ShellEnded: the shell has ended, or the prompt does not come and it is ended.
+        """
+        self.waiting, end_s = True, time.monotonic() + _ANSWER_S
+        while self.waiting:
+            if not self.monitor(_LOOK_EVERY_MS, findPid=False):
+                self.look()
+            if time.monotonic() > end_s:
+                self._give_up(reason)
 
     def _reset_terminal(self) -> None:
         """Restores the terminal's settings, which `stty raw` may have changed, and discards unread keys."""
@@ -389,11 +386,12 @@ class LastingNode(Node):  # type: ignore[misc]
         self.waiting = False
         raise ShellEnded(self, reason)
 
-    def _close_shell(self) -> None:
-        self.shell.wait()
+    def _close_shell(self) -> IO[str]:
+        """Lets go of a shell that has ended, and returns the master end of its terminal."""
+        await_end(self.shell)
         self.outToNode.pop(self.stdout.fileno(), None)
         self.inToNode.pop(self.stdin.fileno(), None)
-        self.stdin.close()
         os.close(self.slave)
-        self.shell = None
-        self.waiting = False
+        self.shell, self.waiting = None, False
+        master: IO[str] = self.stdin
+        return master

@@ -129,9 +129,9 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         if self.vswitch:
             self.vswitch.start_again()
 
-    def renew_shell(self) -> None:
-        """Starts the shell again if it has ended; the switch's programs are started through it."""
-        super().renew_shell()
+    def start_again(self) -> None:
+        """Starts a shell again; the switch's programs are started through it."""
+        super().start_again()
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 

@@ -111,11 +111,11 @@ class VSwitch:
         _wait([self], lambda switch: switch.bridge_ready, "bridge")
         _prepare_to_send(self)
 
-    def start_command(self, command: str, *arguments: str) -> subprocess.Popen[str]:
+    def start_command(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         """Starts an `ovs-ofctl` command on the switch; the caller calls `finish` on it."""
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
-    def start_cache_flush(self) -> subprocess.Popen[str]:
+    def start_cache_flush(self) -> subprocess.Popen[bytes]:
         """Starts the program that empties the cache of flows; the caller calls `finish` on it."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 

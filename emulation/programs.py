@@ -10,11 +10,12 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import IO
 
 from emulation.listening import listening_sessions
-from emulation.subprocesses import Starter
+from emulation.subprocesses import TRACED_S, Starter, await_end, kill_family, kill_tracers
 from topology.files.writing import open_folder
 
 # Bytes of a program's standard output, and of its standard error, that are kept.
@@ -132,6 +133,7 @@ class NodeProgram:
         self.started_s = time.monotonic()
         self.ended_s: float | None = None
         self.status: int | None = None
+        self._death_s: float | None = None
         self._process = begin(
             [_SHELL, "-c", command],
             stdin=subprocess.DEVNULL,
@@ -152,31 +154,51 @@ class NodeProgram:
 
     @property
     def running(self) -> bool:
-        """Whether its end has not been noted yet."""
-        return self.ended_s is None
+        """Whether it has not ended yet."""
+        return not self.note_end()
 
     def note_end(self) -> bool:
         """Notes the time and the status if it has ended; returns whether it has."""
         # It is not reaped before `close`, so that its number still is its session's.
-        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if ended and self.running:
-            self.status = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
-            self.ended_s = time.monotonic()
-        return ended is not None
+        if self.ended_s is None:
+            ended = None
+            with contextlib.suppress(ChildProcessError):  # `close` is about to note it
+                ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended:
+                self._note(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
+        return self.ended_s is not None
+
+    def note_death(self) -> bool:
+        """Notes the end of a process of which the kernel says that it has ended; returns whether it could.
+
+        A tracer may keep the status.
+        """
+        self._death_s = self._death_s or time.monotonic()
+        if not self.note_end() and time.monotonic() > self._death_s + TRACED_S:
+            kill_tracers(self.pid)
+        return not self.running
+
+    def _note(self, status: int) -> None:
+        self.status, self.ended_s = status, time.monotonic()
 
     def send_signal(self, number: signal.Signals) -> None:
         """Sends a signal to the program and to its children."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
+    def kill(self) -> None:
+        """Kills the program and all that descends from it."""
+        kill_family(self._process)
+
     def close(self) -> None:
         """Kills its remaining processes, and completes its files."""
-        self.send_signal(signal.SIGKILL)
-        os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
         self.note_end()
+        self.kill()
+        status = await_end(self._process)
+        if self.ended_s is None:
+            self._note(-signal.SIGKILL if status is None else status)
         self.output.finish()
         self.errors.finish()
-        self._process.wait()
         os.close(self.descriptor)
 
 
@@ -211,7 +233,7 @@ class ProgramSupervisor:
             self._programs.append(program)
             for file in (program.output, program.errors):
                 self._selector.register(file.pipe, selectors.EVENT_READ, (program, file.take))
-            watch = (program, lambda: not program.note_end())
+            watch = (program, lambda: not program.note_death())
             self._selector.register(program.descriptor, selectors.EVENT_READ, watch)
         return program
 
@@ -221,15 +243,15 @@ class ProgramSupervisor:
             self._programs.remove(program)
             for entry in [key for key in self._selector.get_map().values() if key.data[0] is program]:
                 self._selector.unregister(entry.fileobj)
-            program.close()
+        program.close()
 
     def end(self, programs: Iterable[NodeProgram]) -> None:
-        """Asks programs to end, kills those that do not, and returns when all have ended."""
+        """Asks programs to end, kills those that do not, and returns when all have ended or cannot."""
         remaining = [program for program in programs if program.running]
-        for number, patience_s in ((signal.SIGTERM, _END_GRACE_S), (signal.SIGKILL, _END_GRACE_S)):
+        for end in (partial(NodeProgram.send_signal, number=signal.SIGTERM), NodeProgram.kill):
             for program in remaining:
-                program.send_signal(number)
-            deadline_s = time.monotonic() + patience_s
+                end(program)
+            deadline_s = time.monotonic() + _END_GRACE_S
             while any(program.running for program in remaining) and time.monotonic() < deadline_s:
                 time.sleep(_LOOK_EVERY_S)
             remaining = [program for program in remaining if program.running]

@@ -1,18 +1,34 @@
-"""Child processes that run other programs: an argument list, a time limit, an error with the command."""
+"""Child processes that run other programs: an argument list, limits, an error with the command.
+
+Programs on hosts are others' who may want to hold PolarLab up: stopped programs, ones that print without end,
+that leave their pipes to their children, or that another program traces, so that their ends are not seen.
+Whatever is read or waited for has a limit of time and of bytes.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from emulation.kernel.namespaces import in_namespaces
+from emulation.prompt.process_state import descendants, tracers
 from topology.errors import MachineError, PolarLabError
+from topology.files.shown import shown
 
 DEFAULT_TIMEOUT_S = 60.0
+MOST_BYTES = 16 << 20  # of a program's output
+_PIPE_BYTES = 1 << 20  # the most that a pipe holds
+_END_TIMEOUT_S = 2.0  # of a program that was killed
+TRACED_S = 0.2  # in which a tracer has to take notice of an end
+_MOST_CHARACTERS = 200  # of a program's words in an error
 # A function that starts a program: its arguments, and options of `subprocess.Popen`.
 Starter = Callable[..., subprocess.Popen[Any]]
 
@@ -22,10 +38,10 @@ MARK_VARIABLE = "POLARLAB_FABRIC"
 
 
 class CommandError(PolarLabError):
-    """A program failed or took too long; the text has the command and its output.
+    """A program failed, took too long or printed too much; the text has the command and its output.
 
     Attributes:
-        reason: the program's output in one line, or the exceeded time limit; may be empty.
+        reason: the beginning of the program's output in one line, or the exceeded limit; may be empty.
     """
 
     def __init__(self, text: str, reason: str = "") -> None:
@@ -80,6 +96,14 @@ def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subpro
         raise CommandError(f"`{' '.join(argv)}` cannot be started in a node: {error.strerror}") from error
 
 
+class Ended(NamedTuple):
+    """A program that has ended: its exit status, or minus the number of a signal, and what it printed."""
+
+    status: int
+    output: str
+    errors: str
+
+
 def run(
     argv: Sequence[str],
     *,
@@ -96,14 +120,13 @@ def run(
         begin: starts it, as on a node; None starts it beside this process.
 
     Raises:
-        CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
+        CommandError: see `finish`.
         MachineError: the program is not installed.
     """
-    process = start(argv, begin=begin)
-    return finish(process, stdin=stdin, timeout_s=timeout_s)
+    return finish(start(argv, begin=begin), stdin=stdin, timeout_s=timeout_s)
 
 
-def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Popen[str]:
+def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Popen[bytes]:
     """Starts a program whose input and output are pipes, for `finish` to feed and to read.
 
     Args:
@@ -120,49 +143,191 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
             start_new_session=True,  # Ctrl-C ends this process alone, which then ends its children
         )
     except FileNotFoundError:
         raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
 
 
-def finish(process: subprocess.Popen[str], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
+def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
     """Feeds a started program, waits for its end and returns its standard output.
 
     Raises:
-        CommandError: it exits with another status than 0, or runs for more than `timeout_s` seconds.
+        CommandError: it exits with another status than 0, runs for more than `timeout_s` seconds, or prints
+            more than MOST_BYTES.
     """
-    command = " ".join(process.args) if isinstance(process.args, list) else str(process.args)
+    ended = complete(process, stdin=stdin, timeout_s=timeout_s)
+    if ended.status:
+        reason = in_one_line(ended.errors or ended.output)
+        raise CommandError(f"{_named(process)} failed with status {ended.status}: {reason}", reason)
+    return ended.output
+
+
+def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: Starter | None = None) -> str:
+    """Runs a program to its end and returns its output and errors, at any exit status; see `run`.
+
+    Raises:
+        CommandError: it runs for more than `timeout_s` seconds, or prints more than MOST_BYTES.
+        MachineError: the program is not installed.
+    """
+    ended = complete(start(argv, begin=begin), timeout_s=timeout_s)
+    return ended.output + ended.errors
+
+
+def complete(
+    process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S
+) -> Ended:
+    """Feeds a started program and waits for its end; what it leaves running is not waited for.
+
+    A program that exceeds a limit is killed with its family, and so is one at Ctrl-C.
+
+    Raises:
+        CommandError: it runs for more than `timeout_s` seconds, or prints more than MOST_BYTES.
+    """
     try:
-        output, errors = process.communicate(stdin, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
+        output, errors = _communicate(process, stdin.encode(), time.monotonic() + timeout_s)
+        status = await_end(process)
+        if status is None:
+            raise TimeoutError
+    except TimeoutError:
         reason = f"not done after {timeout_s:g} s"
-        raise CommandError(f"`{command}` was {reason}", reason) from None
-    if process.returncode:
-        reason = " ".join((errors or output).split())
-        raise CommandError(f"`{command}` failed with status {process.returncode}: {reason}", reason)
-    return output
+        raise CommandError(f"{_named(process)} was {reason}", reason) from None
+    except OverflowError:
+        reason = f"printed more than {MOST_BYTES >> 20} MiB"
+        raise CommandError(f"{_named(process)} {reason}", reason) from None
+    finally:
+        discard(process)
+    return Ended(status, output.decode(errors="replace"), errors.decode(errors="replace"))
+
+
+def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -> list[bytearray]:
+    """Feeds a program until it has ended, and returns its output and its errors.
+
+    Raises:
+        OverflowError: it prints too much.
+        TimeoutError: it has not ended in time.
+    """
+    assert process.stdin
+    assert process.stdout
+    assert process.stderr
+    texts = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr)}
+    poller, handle, rest = select.poll(), os.pidfd_open(process.pid), memoryview(stdin)
+    poller.register(handle, select.POLLIN)
+    for descriptor in (process.stdin.fileno(), *texts):
+        os.set_blocking(descriptor, False)
+        poller.register(descriptor, select.POLLIN if descriptor in texts else select.POLLOUT)
+    try:
+        while (left_s := end_s - time.monotonic()) > 0:
+            ready = {descriptor for descriptor, _ in poller.poll(left_s * 1e3)}
+            if handle in ready:  # whoever else has its pipes open need not end
+                for descriptor, text in texts.items():
+                    _read(descriptor, text)
+                return list(texts.values())
+            for descriptor in ready & texts.keys():
+                if not _read(descriptor, texts[descriptor]):
+                    poller.unregister(descriptor)
+            if sum(map(len, texts.values())) > MOST_BYTES:
+                raise OverflowError
+            if ready - texts.keys():
+                rest = _feed(process.stdin, rest)
+                if not rest:
+                    poller.unregister(process.stdin)
+                    process.stdin.close()
+        raise TimeoutError
+    finally:
+        os.close(handle)
+
+
+def _read(descriptor: int, text: bytearray) -> bool:
+    """Adds to a text what is in a pipe; returns False at its end."""
+    try:
+        content = os.read(descriptor, _PIPE_BYTES)
+    except BlockingIOError:
+        return True
+    text += content
+    return bool(content)
+
+
+def _feed(pipe: IO[bytes], content: memoryview) -> memoryview:
+    """Writes the beginning of a content into a pipe, and returns its rest, which nobody may want to read."""
+    try:
+        return content[os.write(pipe.fileno(), content[:_PIPE_BYTES]) :]
+    except BrokenPipeError:
+        return content[:0]
+
+
+def await_end(process: subprocess.Popen[Any]) -> int | None:
+    """Waits for the end of a program that has been killed or is ending; returns its status.
+
+    The kernel tells of an end when the program's tracer has taken notice. One on the program's own host that
+    does not is killed.
+
+    Returns:
+        The exit status, or minus the number of a signal; None if it has not ended after some seconds.
+    """
+    end_s = time.monotonic() + _END_TIMEOUT_S
+    while time.monotonic() < end_s:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(TRACED_S)
+        kill_tracers(process.pid)
+    return process.poll()
+
+
+def kill_tracers(pid: int) -> None:
+    """Kills those that trace a program on a host and are on that host, too; never an administrator's."""
+    with contextlib.suppress(OSError):
+        namespace = process_namespace(pid)
+        if namespace != process_namespace(os.getpid()):
+            for tracer in tracers(pid):
+                _kill_in(namespace, tracer)
+
+
+def kill_family(process: subprocess.Popen[Any]) -> None:
+    """Kills a program that leads a session, and all that descends from it."""
+    if process.returncode is not None:
+        return
+    with contextlib.suppress(OSError):
+        namespace = process_namespace(process.pid)
+        family = descendants(process.pid)
+        os.killpg(process.pid, signal.SIGKILL)
+        for pid in family:
+            _kill_in(namespace, pid)
+
+
+def _kill_in(namespace: str, pid: int) -> None:
+    """Kills a process if it is in a namespace of processes; its number may have passed to another one."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            if process_namespace(pid) == namespace:
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        finally:
+            os.close(handle)
+
+
+def discard(process: subprocess.Popen[Any]) -> None:
+    """Kills a program and its family if it has not been waited for, and closes its pipes."""
+    if process.returncode is None:
+        kill_family(process)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            pipe.close()
+    await_end(process)
 
 
 def _start_here(argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
     return subprocess.Popen(argv, env=marked_environment(), **options)
 
 
-def answer(argv: Sequence[str], *, begin: Starter | None = None) -> str:
-    """Runs a program to its end and returns its output and errors, at any exit status; see `start`.
+def _named(process: subprocess.Popen[Any]) -> str:
+    words = process.args if isinstance(process.args, list) else [str(process.args)]
+    return f"`{in_one_line(' '.join(words))}`"
 
-    Raises:
-        MachineError: the program is not installed.
-    """
-    process = start(argv, begin=begin)
-    try:
-        return "".join(process.communicate())
-    finally:  # Ctrl-C
-        process.kill()
-        process.wait()
+
+def in_one_line(text: str, most: int = _MOST_CHARACTERS) -> str:
+    """Returns the beginning of a program's text in a line of `most` characters that a terminal may show."""
+    line = shown(" ".join(text[: 10 * most].split()))
+    return line if len(line) <= most else line[:most] + "..."
 
 
 def add_administration_folders() -> None:

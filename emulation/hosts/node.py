@@ -41,11 +41,7 @@ class SpacedNode(LastingNode):
     def use_shell(self) -> None:
         """Starts the shell if it has not been used yet."""
         if self.space and self.shell is None:
-            self._renewing = True  # its namespaces are there
-            try:
-                self.startShell()
-            finally:
-                self._renewing = False
+            self.start_again()
 
     def guard_shell(self) -> None:
         """Keeps commands from changing the shell's prompt, as LastingNode's."""
@@ -67,7 +63,8 @@ class SpacedNode(LastingNode):
     @property
     def shell_ended(self) -> bool:
         """Whether the shell has ended and can be started again."""
-        return super().shell_ended and not self.ended
+        ended = super().shell_ended or (self.shell is not None and is_ending(self.shell.pid))
+        return ended and not self.ended  # also if a tracer keeps its end from PolarLab
 
     def cmd(self, *words: Any, **options: Any) -> Any:
         """Runs a command to its end, as LastingNode's."""

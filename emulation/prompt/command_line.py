@@ -11,6 +11,7 @@ import shlex
 import sys
 import termios
 import threading
+import time
 from cmd import Cmd
 from collections.abc import Callable, Iterator
 from typing import IO, Any, Self
@@ -26,7 +27,7 @@ from topology.parameters import hint
 
 _LOOK_EVERY_MS = 200
 _LOOK_SOON_MS = 5  # from the prompt until the shell waits for a line
-_SETTLE_MS = 2000  # for an interrupted command to end
+_SETTLE_S = 2.0  # for an interrupted command to end
 _MOST_BYTES = 4000  # of a line: what a terminal passes on at once
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _COMMENT = re.compile(r"(^|\s)#.*")
@@ -114,9 +115,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
             return bool(super().onecmd(line))
         except ShellEnded as ended:
             with self.interrupts(allowed=False):
-                self.fail_line(1)
-                ended.node.renew_shell()
-                self.shell_renewed(ended.node, ended.reason)
+                self._renew_shell(ended)
         except PolarLabError as error:
             self.complain(str(error))
         except (KeyboardInterrupt, Terminated):
@@ -146,6 +145,16 @@ class NodeCLI(CLI):  # type: ignore[misc]
     def shell_renewed(self, node: LastingNode, reason: str = "has ended") -> None:
         """Tells that the shell of a node ended during a line and was started again."""
         self.complain(f"the shell of {node.name} {reason} and was started again")
+
+    def _renew_shell(self, ended: ShellEnded) -> None:
+        """Starts a shell again that has ended, unless it could not be started when it was last used."""
+        try:
+            if ended.node.renew_shell():
+                self.shell_renewed(ended.node, ended.reason)
+            else:
+                self.complain(str(ended))
+        except PolarLabError as error:
+            self.complain(str(error))
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
         """Takes a program that a line put into the background of a node."""
@@ -256,14 +265,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
         for node in self.mn.values():
             if node.waiting:
                 node.sendInt()
+                end_s = time.monotonic() + _SETTLE_S
                 with contextlib.suppress(ShellEnded):
-                    while node.waiting and node.waitReadable(_SETTLE_MS):
-                        node.monitor(findPid=False)
+                    while node.waiting and time.monotonic() < end_s:
+                        node.monitor(_LOOK_EVERY_MS, findPid=False)
                     if node.waiting:
                         node.end_shell()
                 if node.shell_ended:
-                    node.renew_shell()
-                    self.shell_renewed(node)
+                    self._renew_shell(ShellEnded(node))
 
     def _with_addresses(self, command: str) -> str:
         """Returns a command with hosts' addresses for their names; switches have none and keep theirs."""

@@ -16,7 +16,7 @@ from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
-from emulation.subprocesses import answer
+from emulation.subprocesses import CommandError, answer, in_one_line
 from topology.errors import UsageError
 from topology.files.foreign import read_judged
 from topology.files.reading import SETTINGS_BYTES
@@ -25,6 +25,8 @@ _WAIT_S = 30  # for switches to connect
 _MOST_NESTED = 10  # files that read files
 _IPERF_S = "5"
 _PING_S = "1"  # longest wait for an answer
+_PING_TIMEOUT_S = 10.0  # of `ping` beyond that
+_PING_CHARACTERS = 1000  # of what it prints
 
 
 class FabricCLI(NodeCLI):
@@ -111,7 +113,7 @@ class FabricCLI(NodeCLI):
         if len(hosts) == len(self.mn.hosts):
             output("*** Ping: testing ping reachability\n")
         if hosts:
-            pings([_Pinger(host) for host in hosts], seconds)
+            pings([_Pinger(host, float(seconds) + _PING_TIMEOUT_S) for host in hosts], seconds)
 
     def do_x(self, line: str) -> None:
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
@@ -150,16 +152,21 @@ class FabricCLI(NodeCLI):
 class _Pinger:
     """A host as Mininet's pings know it, whose programs do not need its shell: lines may close its output."""
 
-    def __init__(self, host: LastingNode) -> None:
-        self._host, self.name, self.intfs = host, host.name, host.intfs
+    def __init__(self, host: LastingNode, timeout_s: float) -> None:
+        self._host, self._timeout_s = host, timeout_s
+        self.name, self.intfs = host.name, host.intfs
 
     def IP(self) -> str:  # Mininet's
         """Returns the address of the host."""
         return str(self._host.IP())
 
     def cmd(self, command: str) -> str:
-        """Runs a command in the namespaces of the host, and returns its output."""
-        return answer(command.split(), begin=self._host.start_program)
+        """Runs a command in the namespaces of the host, and returns its output, which Mininet may print."""
+        try:
+            output = answer(command.split(), timeout_s=self._timeout_s, begin=self._host.start_program)
+        except CommandError as error:
+            raise CommandError(f"{self.name}: {error}", error.reason) from None
+        return in_one_line(output, _PING_CHARACTERS)
 
     def __str__(self) -> str:
         return self.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from pathlib import Path
@@ -46,8 +47,8 @@ def switch_count(pid: int) -> int:
 
 
 def is_stopped(pid: int) -> bool:
-    """Returns whether a process is stopped by a signal."""
-    return _content(pid, "stat").rpartition(")")[2].split()[:1] == ["T"]
+    """Returns whether a process is stopped, by a signal or by its tracer."""
+    return _content(pid, "stat").rpartition(")")[2].split()[:1] in (["T"], ["t"])
 
 
 def is_ending(pid: int) -> bool:
@@ -61,7 +62,40 @@ def is_ending(pid: int) -> bool:
 
 def children(pid: int) -> frozenset[int]:
     """Returns the processes that a process of one thread has started and that have not ended."""
-    return frozenset(map(int, _content(pid, f"task/{pid}/children").split()))
+    return frozenset(_numbers(pid, f"task/{pid}/children"))
+
+
+def descendants(pid: int) -> list[int]:
+    """Returns the processes that a process has started, those that these have started, and so on."""
+    family = [pid]
+    for one in family:
+        started = {child for thread in _threads(one) for child in _numbers(one, f"task/{thread}/children")}
+        family += sorted(started.difference(family))
+    return family[1:]
+
+
+def tracers(pid: int) -> set[int]:
+    """Returns the processes that trace threads of a process."""
+    statuses = [_content(pid, f"task/{thread}/status") for thread in _threads(pid)]
+    threads = {_number("TracerPid", status) for status in statuses} - {0}
+    return {_number("Tgid", _content(thread, "status")) for thread in threads} - {0}
+
+
+def _number(name: str, status: str) -> int:
+    """Returns a number in a text of the kernel; 0 if it is not there."""
+    found = re.search(rf"^{name}:\s*(\d+)", status, re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _threads(pid: int) -> list[str]:
+    try:
+        return os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return []
+
+
+def _numbers(pid: int, name: str) -> list[int]:
+    return [int(word) for word in _content(pid, name).split()]
 
 
 def _content(pid: int, name: str) -> str:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from emulation.listening import listening_sessions
 from emulation.node_shell import LastingNode
-from emulation.subprocesses import CommandError, finish, require_programs, run, start
+from emulation.subprocesses import (
+    CommandError,
+    Ended,
+    complete,
+    discard,
+    in_one_line,
+    require_programs,
+    start,
+)
 
 _FIRST_PORT, _PORTS = 20_201, 20  # beside iperf3's own 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0
+_LOOK_EVERY_S = 0.02
+_NO_REPORTS = ("-i", "0")  # but the one at the end
 
 
 @dataclass(frozen=True)
@@ -47,48 +59,59 @@ def measure_throughput(
     """
     require_programs({"iperf3": "iperf3"})
     server, port = _start_server(destination)
-    words = ["iperf3", "-J", "-c", destination.IP(), "-p", str(port), "-t", f"{seconds:g}"]
+    words = ["iperf3", "-J", *_NO_REPORTS, "-c", destination.IP(), "-p", str(port), "-t", f"{seconds:g}"]
     words += [] if udp_rate is None else ["-u", "-b", udp_rate]
-    client = start(words, begin=source.start_program)
     try:
         # The transfer's answers may wait in full queues.
-        result = json.loads(finish(client, timeout_s=2 * seconds + 30))
+        ended = complete(start(words, begin=source.start_program), timeout_s=2 * seconds + 30)
+        return _throughput(ended, udp_rate is not None)
     except CommandError as error:
-        raise CommandError(f"iperf3 between {source} and {destination} failed: {_reason(error)}") from None
+        raise CommandError(f"iperf3 between {source} and {destination} failed: {error.reason}") from None
     finally:
-        for process in (client, server):
-            process.kill()
-            process.communicate()
-    return _throughput(result["end"], udp_rate is not None)
+        discard(server)
 
 
-def _start_server(host: LastingNode) -> tuple[subprocess.Popen[str], int]:
+def _start_server(host: LastingNode) -> tuple[subprocess.Popen[bytes], int]:
     """Starts a server for one transfer on a free port, and returns it with its port when it listens."""
+    end_s = time.monotonic() + _LISTEN_TIMEOUT_S
     for port in range(_FIRST_PORT, _FIRST_PORT + _PORTS):
-        words = ["iperf3", "-s", "-1", "-p", str(port), "--forceflush"]
-        server = start(words, begin=host.start_program)
-        end_s = time.monotonic() + _LISTEN_TIMEOUT_S
-        while server.poll() is None and time.monotonic() < end_s:
-            listening = run(["ss", "-Hltn", f"sport = :{port}"], begin=host.start_program)
-            if listening.strip() and server.poll() is None:
-                return server, port
-            time.sleep(0.02)
-        server.kill()
-        server.communicate()
+        server = start(["iperf3", "-s", "-1", *_NO_REPORTS, "-p", str(port)], begin=host.start_program)
+        try:
+            while server.poll() is None and time.monotonic() < end_s:
+                if listening_sessions({server.pid}):
+                    return server, port
+                time.sleep(_LOOK_EVERY_S)
+        except BaseException:  # Ctrl-C
+            discard(server)
+            raise
+        discard(server)
     raise CommandError(f"no iperf3 server could be started on {host.name}")
 
 
-def _reason(error: CommandError) -> str:
-    """Returns the error that iperf3 reported in its JSON, or all that it printed."""
+def _throughput(ended: Ended, udp: bool) -> Throughput:
+    """Returns what iperf3 has reported.
+
+    Raises:
+        CommandError: it has reported an error, or no throughput.
+    """
     try:
-        return str(json.loads(error.reason)["error"])
-    except (ValueError, KeyError, TypeError):
-        return error.reason
+        report = json.loads(ended.output)
+        if "error" in report:
+            raise CommandError("iperf3 failed", in_one_line(str(report["error"])))
+        end = report["end"]
+        if udp:
+            lost = _number(end["sum"]["lost_percent"]) / 100
+            return Throughput(_number(end["sum"]["bits_per_second"]) * (1 - lost), None, lost)
+        resent = int(_number(end["sum_sent"]["retransmits"]))
+        return Throughput(_number(end["sum_received"]["bits_per_second"]), resent, None)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        said = in_one_line(ended.errors or ended.output) or "nothing"
+        raise CommandError("iperf3 failed", f"it printed {said}") from None
 
 
-def _throughput(end: dict[str, Any], udp: bool) -> Throughput:
-    if udp:
-        total = end["sum"]
-        lost = total["lost_percent"] / 100
-        return Throughput(total["bits_per_second"] * (1 - lost), None, lost)
-    return Throughput(end["sum_received"]["bits_per_second"], end["sum_sent"].get("retransmits"), None)
+def _number(value: Any) -> float:
+    """Returns a number of a report, which a host's root may have written; ValueError if it is none."""
+    number = float(value)
+    if not 0 <= number < math.inf:
+        raise ValueError
+    return number

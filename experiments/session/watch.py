@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from experiments.events.base import Notify
 from experiments.events.session import ProcessEnded, ProgramEnded, ShellRenewed
 from experiments.live_fabric import LiveFabric
+from topology.errors import PolarLabError
 
 _LOOK_EVERY_S = 0.1
 _CONTROLLER = "the controller"
@@ -81,11 +82,16 @@ class Watch:
             self._notify(ProgramEnded(node, command, pid))
 
     def renew_shells(self) -> tuple[str, ...]:
-        """Starts the shells again that have ended, and returns their nodes; the caller holds `busy`."""
-        nodes = self._fabric.network.nodes_without_shell()
-        for node in nodes:
-            node.renew_shell()
-        return tuple(node.name for node in nodes)
+        """Starts the shells again that have ended, and returns their nodes; the caller holds `busy`.
+
+        One that cannot be started is left to whoever uses it next, who is told.
+        """
+        renewed = []
+        for node in self._fabric.network.nodes_without_shell():
+            with contextlib.suppress(PolarLabError):
+                if node.renew_shell():
+                    renewed.append(node.name)
+        return tuple(renewed)
 
     def _run(self) -> None:
         while not self._stop.wait(_LOOK_EVERY_S):

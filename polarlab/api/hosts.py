@@ -121,14 +121,15 @@ class Program:
             output, errors = (path.read_text(errors="replace") for path in files)
             for path in files:
                 path.unlink()
-            ended_s = program.ended_s or time.monotonic()
+            assert program.status is not None
+            assert program.ended_s is not None
             self._result = CommandResult(
                 self.host,
                 self.command,
-                program.status or 0,
+                program.status,
                 output,
                 errors,
-                round(ended_s - program.started_s, 3),
+                round(program.ended_s - program.started_s, 3),
                 timed_out,
             )
         return self._result

@@ -95,6 +95,22 @@ def test_a_shell_that_ends_is_started_again_in_its_own_namespace(tmp_path):
     assert str(tmp_path) in output
 
 
+@pytest.mark.parametrize("end", ["exit", "kill -9 $$"])
+def test_programs_in_the_background_outlive_their_shell_and_may_print_without_end(tmp_path, end):
+    lines = (
+        "h1 sleep 600 & echo $! > quiet",
+        "h1 (for n in $(seq 20000); do echo word $n; done; touch printed; exec sleep 600) & echo $! > loud",
+        f"h1 {end}",
+        "h1 kill -0 $(cat quiet) && echo still ali''ve",
+        "h1 for n in $(seq 200); do test -e printed && break; sleep 0.1; done",
+        "h1 kill $(cat loud) && test -e printed && echo pri''nted",
+        "h1 kill $(cat quiet)",
+    )
+    output = answers(tmp_path, "\n".join(lines))
+    assert "still alive" in output
+    assert "printed\n" in output
+
+
 @pytest.mark.parametrize(
     "noise",
     ["printf '\\177'", "printf '\\001'", "PS1=x; echo", "head -c 20000 /dev/urandom", "printf '\\177\\177x'"],
