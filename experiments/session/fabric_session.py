@@ -385,7 +385,7 @@ class FabricSession(AdaptationVerbs):
         return tuple(restored)
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
-        """Returns the elements of a text, links of hosts too; random ones are the next `fail`'s, or the last."""
+        """Returns the elements of a text, links of hosts too; random ones are drawn at each `fail`."""
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
