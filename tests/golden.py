@@ -155,14 +155,12 @@ def copied(folder: Path, *names: str) -> list[Path]:
 
     Only contents are copied: whoever runs the tests owns the copies and may write them.
     """
-    for path in sorted(INPUTS.iterdir()):
-        (folder / path.name).write_bytes(path.read_bytes())
-    for name in names:
-        for path in sorted(FOLDER.glob(f"{name}/**/*")):
-            if path.is_file():
-                copy = folder / path.relative_to(FOLDER)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(path.read_bytes().replace(MADE_IN.encode(), str(folder).encode()))
+    for path in sorted(FOLDER.rglob("*")):
+        place = path.relative_to(FOLDER)
+        if place.parts[0] in (INPUTS.name, *names) and path.is_file():
+            copy = folder / (path.name if place.parts[0] == INPUTS.name else place)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes().replace(MADE_IN.encode(), str(folder).encode()))
     return [folder / name for name in names]
 
 
@@ -183,7 +181,7 @@ def page(folder: Path) -> list[str]:
     """Returns the headings, cells and paragraphs of a result's report, and the names of its figures."""
     written = json.loads(printed("report", str(folder), "--json"))["report"]
     reader = _PageReader()
-    reader.feed(Path(written).read_text(encoding="utf-8"))
+    reader.feed(Path(written).read_text(encoding="utf-8").replace(str(folder.parent), MADE_IN))
     return reader.texts
 
 
