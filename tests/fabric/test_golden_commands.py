@@ -29,9 +29,11 @@ def offered(folder):
     for name in golden.files(folder):
         if name.endswith("summary.json") or (name.startswith("points/") and name.endswith(".json")):
             record = json.loads((folder / name).read_text())
-            asked = ("offered", "seed", "seeds", "failed", "pairs_watched")
+            asked = ["seed", "seeds", "failed", "pairs_watched"]
+            # A collective offers as fast as it goes on, and TCP sends again what was lost.
+            asked += [] if record.get("collective") else ["offered"]
             found[name] = {key: record[key] for key in asked if key in record}
-            found[name]["sent"] = record.get("packets", {}).get("sent")
+            found[name]["sent"] = None if record.get("flows") else record.get("packets", {}).get("sent")
             found[name]["commands"] = [program["command"] for program in record.get("programs") or ()]
             found[name]["lines"] = [line["line"] for line in record.get("lines") or ()]
     if (folder / "flows.csv").exists():
@@ -51,7 +53,7 @@ def test_real_packets_again(tmp_path, result):
     assert done.returncode == 0, done.stderr
     again = tmp_path / result.name
     made = [name for name in golden.files(again) if not name.endswith((".png", ".svg"))]
-    assert made == golden.files(kept)
+    assert made == [name for name in golden.files(kept) if name != "crosscheck.json"]  # of another command
     for name in made:
         texts = [(folder / name).read_text() for folder in (again, kept)]
         if name.endswith(".json"):
