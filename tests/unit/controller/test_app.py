@@ -71,6 +71,17 @@ class Fabric:
             time.sleep(0.01)
             self.controller.catch_up()
 
+    def warned(self, text, action):
+        """Repeats an action until the controller warns of it: of very many warnings it reports one a second."""
+        known = len(self.controller.warnings)
+
+        def reported():
+            action()
+            self.controller.catch_up()
+            return any(text in warning for warning in self.controller.warnings[known:])
+
+        self.eventually(reported)
+
     def neighbours(self, datapath_id):
         links = [(link.a + 1, link.b + 1) for link in GRAPH.link_list]
         return [self.switches[a + b - datapath_id] for a, b in links if datapath_id in (a, b)]
@@ -268,18 +279,19 @@ def test_lengths_within_a_message_do_not_stop_the_controller(shared, framework, 
 
 
 def test_why_a_connection_was_closed_is_reported(shared):
-    known = len(shared.controller.warnings)
-    read_to_the_end(connection(shared, openflow_messages.HANGING))
-    shared.eventually(lambda: any("length" in text for text in shared.controller.warnings[known:]))
+    shared.warned("length", lambda: read_to_the_end(connection(shared, openflow_messages.HANGING)))
 
 
 def test_a_second_connection_cannot_take_a_switchs_place(shared, framework):
     version = framework[1]
     barriers = b"".join(openflow_messages.message(version, 21, xid=xid) for xid in range(100))
-    received = read_to_the_end(connection(shared, greeted(version, 3) + ported(version) + barriers))
-    assert not {14, 15} & set(kinds(received))  # neither rules nor groups
-    assert is_served(shared, shared.switches[3])
-    assert any("s3" in text for text in shared.controller.warnings)
+
+    def attack():
+        received = read_to_the_end(connection(shared, greeted(version, 3) + ported(version) + barriers))
+        assert not {14, 15} & set(kinds(received))  # neither rules nor groups
+        assert is_served(shared, shared.switches[3])
+
+    shared.warned("s3", attack)
 
 
 def kinds(received):
@@ -318,13 +330,17 @@ def test_answers_are_not_kept_for_a_connection_that_is_not_served(shared, framew
 
 
 def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framework):
-    known, opened = len(shared.controller.warnings), []
-    for _ in range(100):
+    opened = []
+
+    def open_one():
         opened.append(connection(shared, greeted(framework[1], 3)))
         received = b""
         while MULTIPART_REQUEST not in kinds(received):  # for its ports; no answer
             received += opened[-1].recv(4096)
-    shared.eventually(lambda: any("are open" in text for text in shared.controller.warnings[known:]))
+
+    for _ in range(100):
+        open_one()
+    shared.warned("are open", open_one)
     assert all(switch.connected for switch in shared.switches.values())
     for one in opened:
         one.close()
@@ -333,7 +349,7 @@ def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framew
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):
     first, *others = [connection(shared) for _ in range(300)]
     read_to_the_end(first)
-    shared.eventually(lambda: any("are open" in text for text in shared.controller.warnings))
+    shared.warned("are open", lambda: others.append(connection(shared)))
     assert is_served(shared, shared.switches[5])
     for one in others:
         one.close()
