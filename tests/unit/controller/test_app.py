@@ -72,7 +72,7 @@ class Fabric:
             self.controller.catch_up()
 
     def warned(self, text, action):
-        """Repeats an action until the controller warns of it: of very many warnings it reports one a second."""
+        """Repeats an action until the controller warns of it: of very many it reports one a second."""
         known = len(self.controller.warnings)
 
         def reported():
