@@ -24,7 +24,7 @@ from emulation.hosts.terminal import Terminal, open_terminal
 from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
 from emulation.kernel.namespaces import MOUNTS, first_of_its_own, in_namespaces, start_filtered
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
-from emulation.subprocesses import MARK_VARIABLE, CommandError, marked_environment
+from emulation.subprocesses import MARK_VARIABLE, CommandError, await_end, marked_environment
 from topology.errors import MachineError
 
 CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
@@ -136,6 +136,7 @@ class HostSpaces:
         except subprocess.TimeoutExpired:
             # It ends when all programs have, of which somebody may take no notice, or stop one at its end.
             self._process.kill()
+            await_end(self._process)
         self._channel.close()
         while self._written:
             results, name = self._written.pop()

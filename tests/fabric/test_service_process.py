@@ -189,9 +189,8 @@ def test_over_tls_a_switch_with_a_certificate_of_the_authority_is_served(tls_ser
 def test_over_tls_wrong_certificates_are_refused_with_a_warning(tls_service, certificates, who):
     with pytest.raises(ssl.SSLError):
         hello_over_tls(certificates, who)
-    told = json.loads(tls_service.stdout.readline())
-    assert told["event"] == "warning"
-    assert "was refused" in told["text"]
+    reports = map(json.loads, tls_service.stdout)
+    assert "was refused" in next(report["text"] for report in reports if report["event"] == "warning")
     assert hello_over_tls(certificates, "fabric")[:2] == b"\x06\x00"  # and it goes on
 
 
