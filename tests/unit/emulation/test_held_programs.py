@@ -22,7 +22,7 @@ import ctypes, sys, time
 number, options = map(int, sys.argv[1:])
 assert ctypes.CDLL(None).ptrace({PTRACE_SEIZE}, number, None, ctypes.c_void_p(options)) == 0
 print("traced", flush=True)
-time.sleep(600)
+time.sleep(40)
 """
 
 

@@ -99,7 +99,8 @@ def test_a_shell_that_ends_is_started_again_in_its_own_namespace(tmp_path):
 def test_programs_in_the_background_outlive_their_shell_and_may_print_without_end(tmp_path, end):
     lines = (
         "h1 sleep 600 & echo $! > quiet",
-        "h1 (for n in $(seq 20000); do echo word $n; done; touch printed; exec sleep 600) & echo $! > loud",
+        "h1 (while kill -0 $$; do sleep 0.05; done; for n in $(seq 20000); do echo word $n || exit; done;"
+        " touch printed; exec sleep 600) & echo $! > loud",
         f"h1 {end}",
         "h1 kill -0 $(cat quiet) && echo still ali''ve",
         "h1 for n in $(seq 200); do test -e printed && break; sleep 0.1; done",
