@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import time
 from typing import NamedTuple
 
 _FLAGS, _EXITING = 6, 0x4  # place of the kernel's flags of a process in `stat`, behind its name; PF_EXITING
@@ -82,12 +83,21 @@ def children(pid: int) -> frozenset[int]:
     return frozenset(_numbers(pid, f"task/{pid}/children"))
 
 
-def descendants(pid: int) -> list[int]:
-    """Returns the processes that a process has started, those that these have started, and so on."""
-    family = [pid]
+def descendants(pid: int, most_s: float) -> list[int]:
+    """Returns the processes that a process has started, those that these have started, and so on.
+
+    Args:
+        pid: the process.
+        most_s: the time in which they are searched for; those found by then are returned.
+    """
+    end_s = time.monotonic() + most_s
+    family, known = [pid], {pid}
     for one in family:
+        if time.monotonic() > end_s:
+            break
         started = {child for thread in _threads(one) for child in _numbers(one, f"task/{thread}/children")}
-        family += sorted(started.difference(family))
+        family += sorted(started - known)
+        known |= started
     return family[1:]
 
 
