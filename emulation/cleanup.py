@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.hosts.identity import host_root
+from emulation.prompt.process_state import process_file
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
@@ -39,6 +40,7 @@ MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabr
 # In all, and since the last time that a killed process has ended: one can outlive SIGKILL for good.
 _END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
 _NAMED, _COMMAND_WIDTH = 4, 60  # processes in a text, and of the command of each
+_COMMAND_BYTES = 4096  # that are read of it
 _PROCESS = r"[0-9]{1,10}"
 
 
@@ -206,9 +208,9 @@ def marked_processes() -> list[MarkedProcess]:
     ancestors = _ancestors()
     marked = []
     for entry in os.listdir("/proc"):
-        if entry.isdecimal() and int(entry) not in ancestors and _is_ours(int(entry)):
-            command = _read(int(entry), "cmdline").replace(b"\0", b" ").decode(errors="replace")
-            marked.append(MarkedProcess(int(entry), command.strip()))
+        if entry.isdecimal() and int(entry) not in ancestors and _mark(int(entry)) is not None:
+            command = process_file(int(entry), "cmdline", _COMMAND_BYTES).replace(b"\0", b" ")
+            marked.append(MarkedProcess(int(entry), command.decode(errors="replace").strip()))
     return marked
 
 
@@ -222,37 +224,38 @@ def _is_removable(pid: int) -> bool:
 
     One that still runs, as `polarlab doctor`, needs the programs that it has started.
     """
-    mark = _mark(pid) or ""
+    mark = _mark(pid)
+    if mark is None:
+        return False
     number = mark.partition(":")[0]
     starter = int(number) if re.fullmatch(_PROCESS, number) else None  # anybody can write a mark
-    started_by_other = starter not in (None, os.getpid()) and process_mark(starter or 0) == mark
-    return _is_ours(pid) and not started_by_other
+    return starter in (None, os.getpid()) or process_mark(starter or 0) != mark
 
 
-def _is_ours(pid: int) -> bool:
-    """Returns whether a process is marked, in our namespace of processes or on a host of a fabric in it."""
-    own, mark, user = process_namespace(os.getpid()), _mark(pid), _user(pid)
-    if mark is None or user is None:
-        return False
+def _mark(pid: int) -> str | None:
+    """Returns the mark of a process in our namespace of processes, or on a host of a fabric in it.
+
+    Returns:
+        The mark; None if it has none, is in another namespace, or belongs to somebody else.
+    """
+    own, user = process_namespace(os.getpid()), _user(pid)
     try:
-        if process_namespace(pid) == own:
-            return user == os.geteuid()
+        apart = process_namespace(pid) != own
     except OSError:  # it has ended
-        return False
-    return mark.endswith(f":{own}") and (user == os.geteuid() or host_root().has(user))
+        return None
+    # Before the environment is read, which of another user's process may take long.
+    if user != os.geteuid() and not (apart and user is not None and host_root().has(user)):
+        return None
+    name = b"\0" + MARK_VARIABLE.encode() + b"="
+    _, found, rest = (b"\0" + process_file(pid, "environ")).partition(name)
+    mark = rest.partition(b"\0")[0].decode(errors="replace")
+    return mark if found and (not apart or mark.endswith(f":{own}")) else None
 
 
 def _user(pid: int) -> int | None:
     """Returns the real user of a process; None if it has ended."""
-    users = re.search(rb"^Uid:\s*(\d+)", _read(pid, "status"), re.MULTILINE)
+    users = re.search(rb"^Uid:\s*(\d+)", process_file(pid, "status"), re.MULTILINE)
     return int(users[1]) if users else None
-
-
-def _mark(pid: int) -> str | None:
-    """Returns the mark of a process; None if it has none."""
-    name = MARK_VARIABLE.encode() + b"="
-    values = [word for word in _read(pid, "environ").split(b"\0") if word.startswith(name)]
-    return values[0].removeprefix(name).decode(errors="replace") if values else None
 
 
 def _kill(pid: int) -> None:
@@ -278,13 +281,6 @@ def _ancestors() -> frozenset[int]:
     while pid > 0 and pid not in pids:
         pids.add(pid)
         # The parent is the second field after the command, which may itself have blanks and brackets.
-        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        fields = process_file(pid, "stat").rpartition(b")")[2].split()
         pid = int(fields[1]) if len(fields) > 1 else 0
     return frozenset(pids)
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path("/proc", str(pid), name).read_bytes()
-    except OSError:  # it has ended, or is a kernel thread's
-        return b""

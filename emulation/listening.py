@@ -37,8 +37,8 @@ def listening_sessions(sessions: Collection[int], proc: Path = Path("/proc")) ->
 
 
 def _session(process: Path) -> int:
-    # The fourth field after the command, which may itself have blanks and brackets.
-    return int((process / "stat").read_text().rpartition(")")[2].split()[3])
+    # The fourth field after the command, which any bytes may be in.
+    return int((process / "stat").read_bytes().rpartition(b")")[2].split()[3])
 
 
 def _sockets(process: Path) -> set[str]:

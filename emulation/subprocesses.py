@@ -27,6 +27,7 @@ DEFAULT_TIMEOUT_S = 60.0
 MOST_BYTES = 16 << 20  # of a program's output
 _PIPE_BYTES = 1 << 20  # the most that a pipe holds
 _END_TIMEOUT_S = 2.0  # of a program that was killed
+_SEARCH_TIMEOUT_S = 2.0  # of the processes that descend from a program
 TRACED_S = 0.2  # in which a tracer has to take notice of an end
 _MOST_CHARACTERS = 200  # of a program's words in an error
 # A function that starts a program: its arguments, and options of `subprocess.Popen`.
@@ -288,7 +289,8 @@ def kill_family(process: subprocess.Popen[Any]) -> None:
         return
     with contextlib.suppress(OSError):
         namespace = process_namespace(process.pid)
-        family = descendants(process.pid)
+        os.killpg(process.pid, signal.SIGSTOP)  # none of the group starts another one meanwhile
+        family = descendants(process.pid, _SEARCH_TIMEOUT_S)
         os.killpg(process.pid, signal.SIGKILL)
         for pid in family:
             _kill_in(namespace, pid)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import signal
-from pathlib import Path
+import time
 from typing import NamedTuple
 
 _FLAGS, _EXITING = 6, 0x4  # place of the kernel's flags of a process in `stat`, behind its name; PF_EXITING
 _ENDED = ("Z", "X")
+_MOST_BYTES = 6 << 20  # of the arguments and the environment that a program may have (execve(2))
 _TERMINAL, _FIRST_DESCRIPTORS = "0x0", "0x1"  # read() of descriptor 0; select() among descriptors below 1
 
 
@@ -31,6 +32,23 @@ class Waiting(NamedTuple):
     def reads_terminal(self) -> bool:
         """Whether it may be waiting for input by descriptor 0."""
         return self.argument in (_TERMINAL, _FIRST_DESCRIPTORS)
+
+
+def process_file(pid: int, name: str, most: int = _MOST_BYTES) -> bytes:
+    """Returns the beginning of a file of a process in /proc; empty if it has ended, or has none.
+
+    Any user can make `environ` and `cmdline` of a process endless (PR_SET_MM_MAP).
+
+    Args:
+        pid: the process.
+        name: the file.
+        most: limit of bytes; by default, every environment that a program was started with fits.
+    """
+    try:
+        with open(f"/proc/{pid}/{name}", "rb") as file:
+            return file.read(most)
+    except OSError:
+        return b""
 
 
 def waiting_place(pid: int) -> Waiting | None:
@@ -65,12 +83,21 @@ def children(pid: int) -> frozenset[int]:
     return frozenset(_numbers(pid, f"task/{pid}/children"))
 
 
-def descendants(pid: int) -> list[int]:
-    """Returns the processes that a process has started, those that these have started, and so on."""
-    family = [pid]
+def descendants(pid: int, most_s: float) -> list[int]:
+    """Returns the processes that a process has started, those that these have started, and so on.
+
+    Args:
+        pid: the process.
+        most_s: the time in which they are searched for; those found by then are returned.
+    """
+    end_s = time.monotonic() + most_s
+    family, known = [pid], {pid}
     for one in family:
+        if time.monotonic() > end_s:
+            break
         started = {child for thread in _threads(one) for child in _numbers(one, f"task/{thread}/children")}
-        family += sorted(started.difference(family))
+        family += sorted(started - known)
+        known |= started
     return family[1:]
 
 
@@ -99,7 +126,4 @@ def _numbers(pid: int, name: str) -> list[int]:
 
 
 def _content(pid: int, name: str) -> str:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
-    except OSError:
-        return ""
+    return process_file(pid, name).decode(errors="replace")

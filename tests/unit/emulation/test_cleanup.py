@@ -106,6 +106,59 @@ def test_a_process_of_another_user_is_none_of_a_fabrics(cleaned):
             process.wait()
 
 
+# Has the kernel show a longer part of the memory of its process as its environment or command (prctl(2)).
+ENDLESS = """
+import ctypes, mmap, signal, struct, sys
+PR_SET_MM, PR_SET_MM_MAP, MAP_NORESERVE = 35, 14, 0x4000
+size = int(sys.argv[2])
+room = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
+start = ctypes.addressof(ctypes.c_char.from_buffer(room))
+with open("/proc/self/stat") as file:
+    stat = [0, 0, 0, *map(int, file.read().rpartition(")")[2].split()[1:])]
+shown = {"cmdline": stat[47:49], "environ": stat[49:51], sys.argv[1]: [start, start + size]}
+library = ctypes.CDLL(None)
+library.sbrk.restype = ctypes.c_void_p
+heap = stat[46], library.sbrk(0)
+map = struct.pack("12QIi", *stat[25:27], *stat[44:46], *heap, stat[27], *sum(shown.values(), []), 0, 0, -1)
+assert library.prctl(PR_SET_MM, PR_SET_MM_MAP, map, ctypes.c_ulong(len(map)), 0) == 0
+print("ready", flush=True)
+signal.pause()
+"""
+
+
+@needs_root
+@pytest.mark.parametrize("user", [0, 12345])
+@pytest.mark.parametrize("file", ["environ", "cmdline"])
+def test_no_endless_file_of_a_process_is_read_whole(cleaned, file, user):
+    """Anybody can make one; ours among them are found all the same."""
+    size = 256 << 20
+    words = [sys.executable, "-c", ENDLESS, file, str(size)]
+    with subprocess.Popen(words, env={MARK_OF_THIS_TEST: ""}, user=user, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            with open(f"/proc/{process.pid}/{file}", "rb") as endless:
+                assert os.pread(endless.fileno(), 1, size // 2) == b"\0"
+            before = bytes_read()
+            found = [one.pid for one in marked_processes()]
+            assert bytes_read() - before < size // 4
+            assert found == [process.pid] * (file == "cmdline" and user == 0)
+        finally:
+            process.kill()
+
+
+def bytes_read():
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_a_mark_is_found_behind_the_longest_environment(cleaned):
+    longest = {f"V{number}": "x" * 100_000 for number in range(19)}  # 2 MiB, with the arguments
+    with subprocess.Popen(["sleep", "60"], env={**longest, MARK_OF_THIS_TEST: ""}) as process:
+        try:
+            assert cleaned() == {process.pid}
+        finally:
+            process.kill()
+
+
 TRACER = """
 import ctypes, signal, sys
 assert ctypes.CDLL(None).ptrace(0x4206, int(sys.argv[1]), None, ctypes.c_long(0x40)) == 0

@@ -13,7 +13,7 @@ from emulation import subprocesses
 from emulation.kernel.namespaces import PROCESSES, in_namespaces
 from emulation.programs import ProgramSupervisor
 from emulation.prompt.process_state import is_ending
-from emulation.subprocesses import CommandError, answer, discard, finish, run, start
+from emulation.subprocesses import CommandError, answer, discard, finish, kill_family, run, start
 
 PTRACE_SEIZE, PTRACE_O_TRACEEXIT = 0x4206, 0x40
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces of processes")
@@ -108,6 +108,26 @@ def test_what_a_program_started_ends_with_it_in_sessions_of_their_own_as_well(tm
     with pytest.raises(CommandError, match="not done"):
         run(["sh", "-c", f"setsid sleep 600 & echo $! > {file}; wait"], timeout_s=0.5)
     eventually(lambda: is_ending(int(file.read_text())))
+
+
+FORKS = """
+import os, signal
+for _ in range(3000):
+    if not os.fork():
+        os.setsid()
+        signal.alarm(60)
+        os.write(1, b".")
+        break
+signal.pause()
+"""
+
+
+def test_none_escapes_of_those_that_a_program_starts_all_the_time():
+    """In sessions of their own; each has the pipe open."""
+    with start([sys.executable, "-S", "-c", FORKS]) as process:
+        assert len(process.stdout.read(100)) == 100
+        kill_family(process)
+        process.communicate(timeout=20)
 
 
 def test_output_that_is_no_text_is_returned():
