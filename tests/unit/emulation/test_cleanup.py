@@ -161,10 +161,14 @@ def test_a_mark_is_found_behind_the_longest_environment(cleaned):
 
 
 def test_a_deferred_signal_is_known_at_once_and_acts_at_the_end():
-    with pytest.raises(KeyboardInterrupt), cleanup.signals_deferred() as pending:
-        assert not pending
-        signal.raise_signal(signal.SIGINT)
-        assert pending == [signal.SIGINT]
+    def interrupted():
+        with cleanup.signals_deferred() as pending:
+            assert not pending
+            signal.raise_signal(signal.SIGINT)
+            assert pending == [signal.SIGINT]
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
 
 
 TRACER = """
