@@ -100,19 +100,23 @@ def _say_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
 
 
 @contextlib.contextmanager
-def signals_deferred() -> Iterator[None]:
-    """Defers the signals that end a command until the end of the block; only the main thread gets any."""
+def signals_deferred() -> Iterator[Sequence[int]]:
+    """Defers the signals that end a command until the end of the block; only the main thread gets any.
+
+    Yields:
+        The signals that have come so far.
+    """
+    pending: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield pending
         return
     # Blocking them does not do: another thread would take them, and Python run the handler in this one.
-    pending: list[int] = []
     before = {
         number: signal.signal(number, lambda received, _frame: pending.append(received))
         for number in END_SIGNALS
     }
     try:
-        yield
+        yield pending
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

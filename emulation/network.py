@@ -229,8 +229,12 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         set_queues(self._nodes, spec, setting)
         check_queues(self._nodes, spec)
 
-    def stop(self) -> None:
-        """Takes down everything that was built; can be called again."""
+    def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
+        """Takes down everything that was built; can be called again.
+
+        Args:
+            hurried: returns whether to leave what may take long.
+        """
         if self._merging:
             self._merging.end()
         kill_all(self._vswitches())
@@ -240,7 +244,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         for node in nodes:
             node.terminate()
         if self.spaces:
-            self.spaces.close()
+            self.spaces.close(hurried)
         self.switches, self.hosts, self.links = [], [], []
 
     def ended_processes(self) -> list[str]:
@@ -319,8 +323,8 @@ def launched(settings: FabricSettings, progress: Progress = lambda _step: None) 
         try:
             yield network
         finally:
-            with signals_deferred():
-                network.stop()
+            with signals_deferred() as pending:
+                network.stop(hurried=lambda: bool(pending))
 
 
 @contextlib.contextmanager

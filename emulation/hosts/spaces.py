@@ -13,7 +13,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which
 FOLDER = "hosts"  # of the working folders, in a folder of results
 _RIGHTS = "+sys_admin,+sys_chroot,+sys_ptrace"
 _END_TIMEOUT_S = 2.0
+_CLEAR_TIMEOUT_S = 5.0  # of all working folders, in which programs may have left any number of files
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 
 
@@ -125,8 +127,12 @@ class HostSpaces:
         finally:
             os.close(folder)
 
-    def close(self) -> None:
-        """Ends all programs of all hosts, and tidies working folders up; can be called again."""
+    def close(self, hurried: Callable[[], bool] = lambda: False) -> None:
+        """Ends all programs of all hosts, and tidies working folders up; can be called again.
+
+        Args:
+            hurried: returns whether to leave what may take long.
+        """
         self.keep_in(None)
         assert self._process.stdin
         with contextlib.suppress(OSError):
@@ -138,9 +144,12 @@ class HostSpaces:
             self._process.kill()
             await_end(self._process)
         self._channel.close()
+        end_s = time.monotonic() + _CLEAR_TIMEOUT_S
         while self._written:
             results, name = self._written.pop()
-            clear_rights(results, (FOLDER, name), self.identity)
+            clear_rights(
+                results, (FOLDER, name), self.identity, lambda: hurried() or time.monotonic() > end_s
+            )
 
 
 class HostSpace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from emulation.hosts.identity import Identity
@@ -66,7 +66,7 @@ def remove_empty_folders(results: Path, name: str, below: Iterable[str]) -> None
             os.rmdir(name, dir_fd=above.descriptor)
 
 
-def clear_rights(results: Path, parts: Sequence[str], owner: Identity) -> None:
+def clear_rights(results: Path, parts: Sequence[str], owner: Identity, over: Callable[[], bool]) -> None:
     """Takes from the files in a working folder what gives others the rights of their owner, or capabilities.
 
     The host has ended, so that none of its programs gives them back. Files of other users stay as they are.
@@ -75,6 +75,7 @@ def clear_rights(results: Path, parts: Sequence[str], owner: Identity) -> None:
         results: the folder of results.
         parts: names of the folders below it.
         owner: owner of the last one.
+        over: returns whether to leave the rest; folders in which something is left are their owner's alone.
     """
     with contextlib.suppress(OSError), contextlib.ExitStack() as opened:  # it was empty, and has been removed
         above = open_folder(results)
@@ -83,10 +84,10 @@ def clear_rights(results: Path, parts: Sequence[str], owner: Identity) -> None:
             for name in parts:
                 entry = os.open(name, _PASS, dir_fd=entry)
                 opened.callback(os.close, entry)
-        _clear(entry, owner, _DEEPEST)
+        _clear(entry, owner, over, _DEEPEST)
 
 
-def _clear(entry: int, owner: Identity, levels: int) -> None:
+def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -> None:
     """Does so with an open entry of a folder, as its owner."""
     status, path = os.fstat(entry), f"/proc/self/fd/{entry}"
     mode = stat.S_IMODE(status.st_mode)
@@ -99,23 +100,25 @@ def _clear(entry: int, owner: Identity, levels: int) -> None:
             if mode & (stat.S_ISUID | stat.S_ISGID):
                 os.chmod(path, mode & ~(stat.S_ISUID | stat.S_ISGID))
         elif stat.S_ISDIR(status.st_mode):
-            if not levels:
-                os.chmod(path, _OWNERS_RIGHTS)
-            else:
-                if ~mode & _OWNERS_RIGHTS:
-                    os.chmod(path, mode | _OWNERS_RIGHTS)
-                _clear_folder(path, owner, levels - 1)
+            os.chmod(path, _OWNERS_RIGHTS)
+            if levels and _clear_folder(path, owner, over, levels - 1):
+                os.chmod(path, mode | _OWNERS_RIGHTS)
 
 
-def _clear_folder(path: str, owner: Identity, levels: int) -> None:
+def _clear_folder(path: str, owner: Identity, over: Callable[[], bool], levels: int) -> bool:
+    """Does so with all in a folder; returns whether nothing is left."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for name in os.listdir(folder):
-            with contextlib.suppress(OSError):  # somebody has removed it
-                entry = os.open(name, _PASS, dir_fd=folder)
-                try:
-                    _clear(entry, owner, levels)
-                finally:
-                    os.close(entry)
+        with os.scandir(folder) as files:
+            for file in files:
+                if over():
+                    return False
+                with contextlib.suppress(OSError):  # somebody has removed it
+                    entry = os.open(file.name, _PASS, dir_fd=folder)
+                    try:
+                        _clear(entry, owner, over, levels)
+                    finally:
+                        os.close(entry)
+        return True
     finally:
         os.close(folder)

@@ -12,7 +12,6 @@ from typing import IO, Any
 import mininet.cli
 from mininet.log import output
 
-from emulation.node_shell import LastingNode
 from emulation.nodes import FabricHost
 from emulation.prompt.command_line import NodeCLI
 from emulation.prompt.throughput import measure_throughput
@@ -26,6 +25,7 @@ _MOST_NESTED = 10  # files that read files
 _IPERF_S = "5"
 _PING_S = "1"  # longest wait for an answer
 _PING_TIMEOUT_S = 10.0  # of `ping` beyond that
+_LOST = "1 packets transmitted, 0 received"
 _PING_CHARACTERS = 1000  # of what it prints
 
 
@@ -108,12 +108,15 @@ class FabricCLI(NodeCLI):
         seconds = _ping_seconds("pingpairfull", line)
         self._ping(self.mn.pingFull, self.mn.hosts[:2], seconds)
 
-    def _ping(self, pings: Callable[..., Any], hosts: Sequence[LastingNode], seconds: str) -> None:
+    def _ping(self, pings: Callable[..., Any], hosts: Sequence[FabricHost], seconds: str) -> None:
         """Runs one of Mininet's functions that ping between hosts, outside of the hosts' shells."""
         if len(hosts) == len(self.mn.hosts):
             output("*** Ping: testing ping reachability\n")
         if hosts:
             pings([_Pinger(host, float(seconds) + _PING_TIMEOUT_S) for host in hosts], seconds)
+        for host in hosts:
+            if host.ended:
+                self.complain(f"{host.name} has ended, and all its pings count as lost")
 
     def do_x(self, line: str) -> None:
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
@@ -152,7 +155,7 @@ class FabricCLI(NodeCLI):
 class _Pinger:
     """A host as Mininet's pings know it, whose programs do not need its shell: lines may close its output."""
 
-    def __init__(self, host: LastingNode, timeout_s: float) -> None:
+    def __init__(self, host: FabricHost, timeout_s: float) -> None:
         self._host, self._timeout_s = host, timeout_s
         self.name, self.intfs = host.name, host.intfs
 
@@ -165,6 +168,8 @@ class _Pinger:
         try:
             output = answer(command.split(), timeout_s=self._timeout_s, begin=self._host.start_program)
         except CommandError as error:
+            if self._host.ended:
+                return _LOST
             raise CommandError(f"{self.name}: {error}", error.reason) from None
         return in_one_line(output, _PING_CHARACTERS)
 

@@ -104,7 +104,7 @@ def _throughput(ended: Ended, udp: bool) -> Throughput:
             return Throughput(_number(end["sum"]["bits_per_second"]) * (1 - lost), None, lost)
         resent = int(_number(end["sum_sent"]["retransmits"]))
         return Throughput(_number(end["sum_received"]["bits_per_second"]), resent, None)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, OverflowError, KeyError, TypeError, RecursionError):
         said = in_one_line(ended.errors or ended.output) or "nothing"
         raise CommandError("iperf3 failed", f"it printed {said}") from None
 

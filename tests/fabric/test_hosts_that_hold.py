@@ -23,6 +23,7 @@ PYTHON = "/usr/bin/python3"
 ENDLESS = "yes packets"
 STOPPED = "kill -STOP $$"
 GARBAGE = """echo '{"end": {"sum": {"bits_per_second": 1e999, "lost_percent": -1}}}'"""
+HUGE = pytest.param(GARBAGE.replace("1e999", "9" * 400).replace("-1", "0"), id="huge")
 # Traces all processes of a host as they come, and never takes notice of their ends.
 TRACER = """
 import ctypes, os, time
@@ -105,7 +106,7 @@ def test_pings_that_never_end_fail_their_line(run, replaced, script):
     assert len(printed) < 1000
 
 
-@pytest.mark.parametrize("script", [GARBAGE, ENDLESS, slow("exec sleep 600"), slow(STOPPED)])
+@pytest.mark.parametrize("script", [GARBAGE, HUGE, ENDLESS, slow("exec sleep 600"), slow(STOPPED)])
 def test_a_faked_iperf3_fails_its_line(run, replaced, script):
     replaced("h3_1", "/usr/bin/iperf3", script)
     failed, _ = run("iperfudp 1M h3_1 h4_1 1")
@@ -146,6 +147,15 @@ def test_programs_in_the_background_outlive_the_shell_of_their_host(run, end):
     run("h7_1 sleep 600 & echo $! > sleeper")
     assert run(f"h7_1 {end}")[0] is not None
     assert "alive" in run("h7_1 kill $(cat sleeper) && echo ali've'")[1]
+
+
+def test_pings_go_on_at_a_host_that_has_ended(run, fabric):
+    """It stays so: one of the last tests."""
+    os.kill(fabric.session.fabric.network["h7_1"].pid, signal.SIGKILL)
+    eventually(lambda: fabric.session.fabric.network["h7_1"].ended)
+    failed, printed = run("pingall 0.1")
+    assert "h7_1 has ended" in failed.reason
+    assert "/42 received)" in printed
 
 
 def test_a_fabric_ends_whose_hosts_hold_their_shells(fabric):

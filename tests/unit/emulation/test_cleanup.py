@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -157,6 +158,17 @@ def test_a_mark_is_found_behind_the_longest_environment(cleaned):
             assert cleaned() == {process.pid}
         finally:
             process.kill()
+
+
+def test_a_deferred_signal_is_known_at_once_and_acts_at_the_end():
+    def interrupted():
+        with cleanup.signals_deferred() as pending:
+            assert not pending
+            signal.raise_signal(signal.SIGINT)
+            assert pending == [signal.SIGINT]
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
 
 
 TRACER = """

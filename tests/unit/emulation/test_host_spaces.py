@@ -99,11 +99,31 @@ def test_files_of_programs_lose_the_rights_of_their_owner(tmp_path):
     for folder in (home / "closed", *(path for path in (deep, *deep.parents) if home in path.parents)):
         os.chown(folder, *OWNER)
     (home / "closed").chmod(0)
-    clear_rights(tmp_path, ("hosts", "h1_1"), OWNER)
+    (home / "full").mkdir(mode=0o2755)
+    (home / "full" / "file").touch()
+    for one in (home / "full", home / "full" / "file"):
+        os.chown(one, *OWNER)
+        one.chmod(0o2755)
+    clear_rights(tmp_path, ("hosts", "h1_1"), OWNER, lambda: False)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, home / "full")] == [0o755, 0o2755]
     assert [stat.S_IMODE(path.stat().st_mode) for path in files] == [0o755] * 3
     assert os.listxattr(files[0]) == []
     assert [stat.S_IMODE(path.stat().st_mode) for path in (aside, home / "roots")] == [0o6755] * 2
     assert any(stat.S_IMODE(path.stat().st_mode) == 0o700 for path in deep.parents if home in path.parents)
+
+
+@needs_root
+def test_a_folder_that_is_not_cleared_to_its_end_is_its_owners_alone(tmp_path):
+    os.close(make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER))
+    home = tmp_path / "hosts" / "h1_1"
+    for name in ("1", "2", "3"):
+        (home / name).touch()
+        os.chown(home / name, *OWNER)
+        (home / name).chmod(0o4755)
+    answers = iter([False, False, True])
+    clear_rights(tmp_path, ("hosts", "h1_1"), OWNER, lambda: next(answers))
+    modes = sorted(stat.S_IMODE(path.stat().st_mode) for path in (home, *home.iterdir()))
+    assert modes == [0o700, 0o755, 0o755, 0o4755]
 
 
 @needs_root
@@ -126,6 +146,20 @@ def test_a_folder_of_somebody_else_does_not_change_hands(tmp_path):
     with pytest.raises(PermissionError):
         make_working_folder(tmp_path, ("hosts", "h1_1"), OWNER)
     assert taken.stat().st_uid == 0
+
+
+@needs_root
+@pytest.mark.parametrize(("hurried", "modes"), [(False, [0o755, 0o755]), (True, [0o700, 0o4755])])
+def test_hosts_that_end_in_a_hurry_leave_closed_folders(tmp_path, hurried, modes):
+    spaces = HostSpaces({"h1_1": "h1-1"}, tmp_path, {})
+    results = tmp_path / "results"
+    results.mkdir()
+    host = spaces.space("h1_1")
+    spaces.keep_in(results)
+    assert host.start(["sh", "-c", "touch program; chmod 4755 program"]).wait(20) == 0
+    spaces.close(lambda: hurried)
+    home = results / "hosts" / "h1_1"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (home, home / "program")] == modes
 
 
 @needs_root
