@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
-from collections.abc import Collection
-from pathlib import Path
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
+from itertools import takewhile
+from typing import Any
 
-_LISTEN, _UNCONNECTED = "0A", "07"
+_LISTEN, _UNCONNECTED = b"0A", b"07"
 # Tables of sockets in /proc/PID/net -> state of those that wait for packets; None where there is no state.
 _TABLES = {
     "tcp": _LISTEN,
@@ -18,47 +22,51 @@ _TABLES = {
     "packet": None,
 }
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
+# Passes on the items for which there is time.
+_Limit = Callable[[Iterable[Any]], Iterator[Any]]
 
 
-def listening_sessions(sessions: Collection[int], proc: Path = Path("/proc")) -> set[int]:
+def listening_sessions(sessions: Collection[int], deadline_s: float = math.inf) -> set[int]:
     """Returns those sessions of processes of which one waits for packets.
 
     Args:
         sessions: numbers of sessions.
-        proc: the file system of processes.
+        deadline_s: time on time.monotonic's clock at which it returns those that it has found: programs on
+            hosts may have any number of processes and sockets.
     """
-    listening = set()
-    for process in proc.glob("[0-9]*"):
+    limit = partial(takewhile, lambda _: time.monotonic() < deadline_s)
+    listening: set[int] = set()
+    waiting: dict[str, set[int]] = {}  # in each network namespace
+    for pid in limit(filter(str.isdecimal, os.listdir("/proc"))):
         with contextlib.suppress(OSError):  # it has ended meanwhile
-            session = _session(process)
-            if session in sessions and session not in listening and _sockets(process) & _waiting(process):
+            session = os.getsid(int(pid))
+            if session not in sessions or session in listening:
+                continue
+            network = os.readlink(f"/proc/{pid}/ns/net")
+            if network not in waiting:
+                waiting[network] = _waiting(pid, limit)
+            if not waiting[network].isdisjoint(_sockets(pid, limit)):
                 listening.add(session)
     return listening
 
 
-def _session(process: Path) -> int:
-    # The fourth field after the command, which any bytes may be in.
-    return int((process / "stat").read_bytes().rpartition(b")")[2].split()[3])
-
-
-def _sockets(process: Path) -> set[str]:
-    """Returns the inodes of a process's sockets."""
-    links = []
-    for entry in (process / "fd").iterdir():
+def _sockets(pid: str, limit: _Limit) -> Iterator[int]:
+    """Yields the inodes of a process's sockets."""
+    for name in limit(os.listdir(f"/proc/{pid}/fd")):
         with contextlib.suppress(OSError):  # closed meanwhile
-            links.append(os.readlink(entry))
-    return {match[1] for match in map(_SOCKET.fullmatch, links) if match}
+            if match := _SOCKET.fullmatch(os.readlink(f"/proc/{pid}/fd/{name}")):
+                yield int(match[1])
 
 
-def _waiting(process: Path) -> set[str]:
+def _waiting(pid: str, limit: _Limit) -> set[int]:
     """Returns the inodes of the sockets that wait for packets in the network namespace of a process."""
-    inodes = set()
+    inodes: set[int] = set()
     for name, state in _TABLES.items():
-        table = process / "net" / name
-        lines = table.read_text().splitlines()[1:] if table.exists() else []
-        for fields in map(str.split, lines):
-            if state is None:
-                inodes.add(fields[-1])
-            elif fields[3] == state:
-                inodes.add(fields[9])
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/net/{name}", "rb") as lines:
+            next(lines, None)  # its head
+            for fields in map(bytes.split, limit(lines)):
+                if state is None:
+                    inodes.add(int(fields[-1]))
+                elif fields[3] == state:
+                    inodes.add(int(fields[9]))
     return inodes

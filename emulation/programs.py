@@ -33,10 +33,10 @@ _SHELL = "bash"  # as at the prompt
 
 def syntax_error(command: str) -> str | None:
     """Returns the shell's error message for a command line, which is not run; None if its syntax is right."""
-    done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, text=True, check=False)
+    done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, check=False)
     if not done.returncode:
         return None
-    text = (done.stderr.strip().splitlines() or ["a syntax error"])[0]
+    text = (done.stderr.decode(errors="replace").strip().splitlines() or ["a syntax error"])[0]
     return text.removeprefix(f"{_SHELL}: -c: ").removeprefix("line 1: ")
 
 
@@ -275,7 +275,7 @@ def wait_until_listening(servers: Iterable[NodeProgram]) -> list[NodeProgram]:
     waiting = list(servers)
     deadline_s = time.monotonic() + LISTEN_TIMEOUT_S
     while waiting and time.monotonic() < deadline_s:
-        listening = listening_sessions({server.pid for server in waiting})
+        listening = listening_sessions({server.pid for server in waiting}, deadline_s)
         waiting = [server for server in waiting if server.running and server.pid not in listening]
         time.sleep(_LOOK_EVERY_S if waiting else 0)
     return waiting

@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from emulation.hosts.sockets import cover_sockets
 from emulation.kernel.system_calls import (
     CLONE_NEWNET,
     CLONE_NEWPID,
@@ -50,7 +51,6 @@ _CALLER = "/tmp/caller"  # noqa: S108
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
 _TERMINAL_OPTIONS = "newinstance,ptmxmode=0666,mode=0620,uid=0,gid=0"
-_LISTENS = 0x10000  # __SO_ACCEPTCON, among the flags in /proc/net/unix
 
 
 class HostFiles:
@@ -73,7 +73,7 @@ class HostFiles:
         hidden = tuple(f"{place}/" for place in _OWN if place != HOME)
         self._caller = caller if caller.startswith(hidden) else ""
         self._late: dict[str, str] = {}  # contents of files in places of a host's own
-        sockets = _listening_sockets()
+        shown = {"": folder}
         _show("/", folder, owners)
         for place in (*_HIDDEN, *_OWN):
             with contextlib.suppress(OSError):  # it is no mount, or none any more
@@ -81,17 +81,13 @@ class HostFiles:
                     detach(folder + place)
         for place, file in files.items():
             self._place_file(folder, os.path.realpath(place), file)
-        for path in sockets:
-            with contextlib.suppress(OSError):  # it has gone
-                bind("/dev/null", folder + os.path.realpath(path))
         restrict(folder)
         _cover(folder)
         if self._caller:
             _show(self._caller, folder + _CALLER, owners)
-            for path in sockets:
-                if path.startswith(f"{self._caller}/"):
-                    bind("/dev/null", folder + _CALLER + path.removeprefix(self._caller))
             restrict(folder + _CALLER)
+            shown[self._caller] = folder + _CALLER
+        cover_sockets(shown)
         _mount_empty_proc_and_sys(folder)
         os.chdir(folder)
         # The C library has no function for it.
@@ -138,14 +134,22 @@ def _show(source: str, place: str, owners: int) -> None:
         owners: user namespace of those few.
     """
     tree = copy_mounts(source)
-    mounts = Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()
-    places = (re.sub(r"\\(\d{3})", lambda code: chr(int(code[1], 8)), line.split()[4]) for line in mounts)
-    inside = {source, *(one for one in places if one.startswith(source.rstrip("/") + "/"))}
+    inside = {source, *(one for one in _mount_points() if one.startswith(source.rstrip("/") + "/"))}
     for one in inside:
         with contextlib.suppress(OSError):  # the kind of file system cannot, or another mount covers it
             know_owners(tree, one.removeprefix(source).strip("/"), owners)
     attach(tree, place)
     os.close(tree)
+
+
+def _mount_points() -> list[str]:
+    """Returns the places of all mounts; users mount file systems at places whose names have any bytes."""
+    places = re.findall(
+        rb"^(?:[^ \n]+ ){4}([^ \n]+)", Path("/proc/self/mountinfo").read_bytes(), re.MULTILINE
+    )
+    # The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
+    escape = re.compile(rb"\\([0-3][0-7]{2})")
+    return [os.fsdecode(escape.sub(lambda code: bytes([int(code[1], 8)]), place)) for place in places]
 
 
 def _cover(folder: str) -> None:
@@ -199,10 +203,3 @@ def _mount_empty_proc_and_sys(folder: str) -> None:
     _, status = os.waitpid(child, 0)
     if status:
         raise PermissionError("hosts cannot have /proc and /sys of their own")
-
-
-def _listening_sockets() -> list[str]:
-    """Returns the paths of the sockets at which programs of the machine take connections."""
-    lines = Path("/proc/net/unix").read_text(errors="surrogateescape").splitlines()[1:]
-    bound = [words for words in (line.split(maxsplit=7) for line in lines) if len(words) == 8]
-    return [words[7] for words in bound if words[7].startswith("/") and int(words[3], 16) & _LISTENS]

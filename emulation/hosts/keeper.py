@@ -182,7 +182,7 @@ class Keeper:
                 os.dup2(nothing, descriptor)
             os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
         except BaseException as error:
-            os.write(answering, str(error).encode())
+            os.write(answering, str(error).encode(errors="replace"))
         finally:
             os._exit(1)
 
@@ -217,7 +217,7 @@ def receive(channel: socket.socket) -> tuple[str, int]:
     """
     message, rights, _, _ = channel.recvmsg(_MOST_MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
     processes = [_CREDENTIALS.unpack(data)[0] for _, _, data in rights]
-    return message.decode(), processes[0] if processes else 0
+    return message.decode(errors="replace"), processes[0] if processes else 0
 
 
 def main() -> None:
@@ -228,7 +228,7 @@ def main() -> None:
             sys.stdin.read()
         except Exception as error:
             reason = f"{FAILED} {' '.join(str(error).split())}"
-            channel.send(reason.encode()[:_MOST_MESSAGE_BYTES])
+            channel.send(reason.encode(errors="replace")[:_MOST_MESSAGE_BYTES])
 
 
 if __name__ == "__main__":

@@ -52,13 +52,13 @@ def fork_into_namespaces(kinds: int) -> int:
 def mount(kind: str, place: str, flags: int = 0, options: str = "") -> None:
     """Mounts a new file system of a kind at a place; OSError if the kernel refuses."""
     flags_word = ctypes.c_ulong(flags)
-    call("mount", kind.encode(), place.encode(), kind.encode(), flags_word, options.encode() or None)
+    call("mount", kind.encode(), os.fsencode(place), kind.encode(), flags_word, options.encode() or None)
 
 
 def bind(source: str, place: str, *, recursive: bool = False) -> None:
     """Binds a file or a folder to a place, with the mounts in it if recursive; OSError if that fails."""
     flags = ctypes.c_ulong(_MS_BIND | (_MS_REC if recursive else 0))
-    call("mount", source.encode(), place.encode(), None, flags, None)
+    call("mount", os.fsencode(source), os.fsencode(place), None, flags, None)
 
 
 def keep_mounts_private() -> None:
@@ -68,7 +68,7 @@ def keep_mounts_private() -> None:
 
 def detach(place: str) -> None:
     """Removes the mount at a place, with those in it, for all that do not use it already."""
-    call("umount2", place.encode(), _MNT_DETACH)
+    call("umount2", os.fsencode(place), _MNT_DETACH)
 
 
 def restrict(place: str) -> None:
@@ -82,18 +82,18 @@ def restrict(place: str) -> None:
     """
     attributes = struct.pack("QQQQ", _READ_ONLY | NO_SUID | NO_DEVICES, 0, 0, 0)
     size = ctypes.c_size_t(len(attributes))
-    call("syscall", number("mount_setattr"), _AT_FDCWD, place.encode(), _AT_RECURSIVE, attributes, size)
+    call("syscall", number("mount_setattr"), _AT_FDCWD, os.fsencode(place), _AT_RECURSIVE, attributes, size)
 
 
 def make_read_only(place: str) -> None:
     """Keeps the file system that is mounted at a place from being written to; OSError if it is in use so."""
-    call("mount", None, place.encode(), None, ctypes.c_ulong(_MS_REMOUNT | _READ_ONLY), None)
+    call("mount", None, os.fsencode(place), None, ctypes.c_ulong(_MS_REMOUNT | _READ_ONLY), None)
 
 
 def copy_mounts(place: str) -> int:
     """Returns a copy of the mounts at and below a place that is at no place yet, as an open file."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
-    return call("syscall", number("open_tree"), _AT_FDCWD, place.encode(), flags)
+    return call("syscall", number("open_tree"), _AT_FDCWD, os.fsencode(place), flags)
 
 
 def know_owners(tree: int, place: str, owners: int) -> None:
@@ -109,7 +109,7 @@ def know_owners(tree: int, place: str, owners: int) -> None:
     """
     attributes = struct.pack("QQQQ", _KNOW_OWNERS, 0, 0, owners)
     size = ctypes.c_size_t(len(attributes))
-    call("syscall", number("mount_setattr"), tree, place.encode(), _AT_EMPTY_PATH, attributes, size)
+    call("syscall", number("mount_setattr"), tree, os.fsencode(place), _AT_EMPTY_PATH, attributes, size)
 
 
 @contextlib.contextmanager
@@ -127,7 +127,7 @@ def folder_to_attach(folder: int) -> Iterator[int]:
 
 def attach(tree: int, place: str) -> None:
     """Attaches a mount of `folder_to_attach` at a place of the present namespace."""
-    call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, place.encode(), _MOVE_MOUNT_F_EMPTY_PATH)
+    call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, os.fsencode(place), _MOVE_MOUNT_F_EMPTY_PATH)
 
 
 def refuse_new_rights() -> None:

@@ -78,7 +78,7 @@ def _start_server(host: LastingNode) -> tuple[subprocess.Popen[bytes], int]:
         server = start(["iperf3", "-s", "-1", *_NO_REPORTS, "-p", str(port)], begin=host.start_program)
         try:
             while server.poll() is None and time.monotonic() < end_s:
-                if listening_sessions({server.pid}):
+                if listening_sessions({server.pid}, end_s):
                     return server, port
                 time.sleep(_LOOK_EVERY_S)
         except BaseException:  # Ctrl-C

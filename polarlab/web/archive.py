@@ -14,6 +14,7 @@ from pathlib import Path
 from topology.errors import ParameterError, UsageError
 
 _MOST_DEPTH = 64  # of folders in folders, each of which is open meanwhile
+_FIRST_S, _LAST_S = 315_619_200, 4_354_646_400  # the times that a ZIP archive can have: 1980 to 2107
 _PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO would keep it waiting
 MOST_ARCHIVE_BYTES = 32 << 20  # of the files, before they are compressed; a message of the channel has 64 MiB
 
@@ -56,7 +57,9 @@ class Results:
                     raise UsageError(
                         f"{path} must be at most {MOST_ARCHIVE_BYTES >> 20} MiB; copy it instead"
                     )
-                info = zipfile.ZipInfo(f"{name}/{place}", time.localtime(written_s)[:6])
+                text = os.fsencode(f"{name}/{place}").decode(errors="backslashreplace")
+                written = time.localtime(min(max(written_s, _FIRST_S), _LAST_S))
+                info = zipfile.ZipInfo(text, written[:6])
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, content, zipfile.ZIP_DEFLATED)
         return name, buffer.getvalue()

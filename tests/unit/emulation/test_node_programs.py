@@ -11,7 +11,7 @@ import pytest
 
 from emulation import programs
 from emulation.listening import listening_sessions
-from emulation.programs import ProgramSupervisor, wait_until_listening
+from emulation.programs import ProgramSupervisor, syntax_error, wait_until_listening
 
 
 @pytest.fixture
@@ -34,6 +34,15 @@ def ended(program):
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return program.status
+
+
+def printed(program):
+    """Waits until a program has printed something, and returns it."""
+    deadline = time.monotonic() + 20
+    while not (text := program.output.path.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return text
 
 
 def test_output_and_errors_are_kept_apart_with_the_status(monkeypatch, tmp_path):
@@ -70,10 +79,7 @@ def test_a_program_that_reads_the_terminal_gets_the_end_of_the_file(started):
 def test_a_program_that_ignores_requests_to_end_is_killed_with_all_that_it_started(started, monkeypatch):
     monkeypatch.setattr(programs, "_END_GRACE_S", 0.2)
     program = started("trap '' TERM; sleep 600 & echo $!; while :; do sleep 600; done")
-    deadline = time.monotonic() + 20
-    while not (child := program.output.path.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    child = printed(program)
     started.supervisor.end([program])
     assert program.status == -signal.SIGKILL
     deadline = time.monotonic() + 20
@@ -92,6 +98,41 @@ def test_a_server_is_waited_for_until_it_listens(started, kind):
     assert listening_sessions({server.pid}) == set()
     assert wait_until_listening([server]) == []
     assert listening_sessions({server.pid}) == {server.pid}
+
+
+def test_an_error_in_a_command_that_is_no_text_is_named():
+    assert "unexpected" in syntax_error("echo \udcff (")
+
+
+def test_processes_are_found_under_any_name(started):
+    """The name of this server is no UTF-8, and looks like the end of one."""
+    code = "import ctypes, socket, time; ctypes.CDLL(None).prctl(15, bytes([255, 41, 32, 10]), 0, 0, 0); "
+    code += "s = socket.create_server(('127.0.0.1', 0)); time.sleep(600)"
+    assert wait_until_listening([started(f'{sys.executable} -c "{code}"')]) == []
+
+
+def test_a_search_for_servers_ends_at_its_deadline(started):
+    code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); time.sleep(600)"
+    server = started(f'{sys.executable} -c "{code}"')
+    assert wait_until_listening([server]) == []
+    assert listening_sessions({server.pid}, time.monotonic() - 1) == set()
+
+
+def test_a_search_for_servers_reads_the_sockets_of_a_network_once(started):
+    """Not once for each process of a program that means to hold PolarLab up."""
+    code = "import os, socket, time; s = [socket.socket(type=socket.SOCK_DGRAM) for _ in range(900)]; "
+    code += "[one.connect(('127.0.0.1', 9)) for one in s]; "
+    code += "[os.fork() or (os.closerange(3, 1000), time.sleep(600)) for _ in range({})]; "
+    code += "print('ready', flush=True); time.sleep(600)"
+    took_s = []
+    for processes in (1, 100):
+        program = started(f'{sys.executable} -c "{code.format(processes)}"')
+        assert printed(program)
+        begin_s = time.process_time()
+        assert listening_sessions({program.pid}) == set()
+        took_s.append(time.process_time() - begin_s)
+        started.supervisor.end([program])
+    assert took_s[1] < 10 * took_s[0]
 
 
 def test_servers_that_do_not_listen_or_have_ended_hold_nobody_up(started, monkeypatch):

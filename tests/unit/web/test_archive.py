@@ -61,6 +61,16 @@ def test_what_is_no_file_of_its_own_is_left_out(results, folder, tmp_path):
     assert files_of(results) == KEPT
 
 
+@pytest.mark.parametrize("written_s", [0, -(10**9), 10**10])
+def test_programs_on_hosts_give_files_any_names_and_any_times(results, folder, written_s):
+    named = folder / "hosts" / "h1_1" / "\udcff\n"
+    named.write_text("theirs")
+    os.utime(named, (written_s, written_s))
+    kept = files_of(results)
+    assert {one: kept.pop(one) for one in list(kept) if one not in KEPT}.popitem()[1] == b"theirs"
+    assert kept == KEPT
+
+
 @AS_ROOT
 def test_folders_that_are_exchanged_for_pipes_hold_nothing_up(public):
     run = public / "run"

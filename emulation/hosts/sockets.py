@@ -1,0 +1,83 @@
+"""Sockets of the machine that programs on hosts could use: hosts see /dev/null instead.
+
+Any user of the machine binds sockets to paths of any bytes, and replaces them by links or other files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from emulation.kernel.system_calls import bind
+
+MOST_COVERED = 256  # each is a mount in every host
+_TABLE = Path("/proc/net/unix")
+
+
+def cover_sockets(shown: Mapping[str, str]) -> None:
+    """Covers the sockets that hosts could use, except those that other programs bind later.
+
+    If there are more than MOST_COVERED, those of root and of services come first, and a line on standard
+    error says how many are left.
+
+    Args:
+        shown: folder of the machine, without a slash at its end -> place of its copy, which hosts see.
+    """
+    owners = {}
+    for path in socket_paths(_TABLE.read_bytes()):
+        for place in _places(path, shown):
+            with contextlib.suppress(OSError), _opened(place) as file:  # it is gone, or hidden from hosts
+                if _is_usable(file):
+                    owners[place] = os.stat(file).st_uid
+    chosen = sorted(owners, key=owners.__getitem__)[:MOST_COVERED]
+    for place in chosen:
+        with contextlib.suppress(OSError), _opened(place) as file:
+            if _is_usable(file):
+                bind(os.devnull, file)
+    if left := len(owners) - len(chosen):
+        print(
+            f"programs on hosts can use {left} sockets of this machine: at most {MOST_COVERED} can be hidden",
+            file=sys.stderr,
+        )
+
+
+def socket_paths(table: bytes) -> set[str]:
+    """Returns the absolute paths in the kernel's table of Unix sockets.
+
+    A path with a line end adds a line of its user's choice: some of them may be other files.
+    """
+    return set(map(os.fsdecode, re.findall(rb" (/.*)", table)))
+
+
+def _places(path: str, shown: Mapping[str, str]) -> list[str]:
+    """Returns the places of a file in the copies; links in the path of its folder are followed."""
+    folder, name = os.path.split(path)
+    try:
+        with _opened(f"{folder}/.") as file:
+            real = os.path.join(os.readlink(file), name)
+    except OSError:
+        return []
+    return [place + real.removeprefix(top) for top, place in shown.items() if real.startswith(f"{top}/")]
+
+
+@contextlib.contextmanager
+def _opened(place: str) -> Iterator[str]:
+    """Yields a path to the file or link that is at a place now, even if another one replaces it there."""
+    descriptor = os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}"
+    finally:
+        os.close(descriptor)
+
+
+def _is_usable(file: str) -> bool:
+    """Returns whether a file is a socket to which the kernel may let a host's root connect.
+
+    In a mount that knows owners (`know_owners`), not even this process may write to files of others.
+    """
+    return stat.S_ISSOCK(os.stat(file).st_mode) and os.access(file, os.W_OK)
