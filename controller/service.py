@@ -34,7 +34,7 @@ from routing.plan.digest import plan_digest
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
-from topology.addressing import dpid
+from topology.addressing import dpid, switch_router
 from topology.base import Params
 from topology.drains import Drain, drain_named
 from topology.errors import NegativeResult, ParameterError, UsageError
@@ -158,6 +158,8 @@ def serve(arguments: argparse.Namespace) -> None:
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
+    for router, port in parse_ports(arguments.ports_down, plan.topology.routers):
+        replanner.state.adopt(router, port)
     asked_drain = _asked_drain(arguments.requests_from, plan)
 
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
@@ -253,6 +255,25 @@ def parse_params(name: str, words: list[str]) -> dict[str, Value]:
     return params
 
 
+def parse_ports(text: str, routers: int) -> list[tuple[int, int]]:
+    """Returns router and number of each port in a text like `s4:2,s5:1`.
+
+    Args:
+        text: the ports; empty for none.
+        routers: number of routers of the fabric.
+
+    Raises:
+        ParameterError: the text has another form, or the fabric does not have such a switch.
+    """
+    ports = []
+    for word in filter(None, text.split(",")):
+        name, _, number = word.partition(":")
+        if not number.isdecimal():
+            raise ParameterError(f"port must be SWITCH:NUMBER, as s4:2, got {word!r}")
+        ports.append((switch_router(name, routers), int(number)))
+    return ports
+
+
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
@@ -292,6 +313,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--drained", metavar="ELEMENTS", help="links and switches that are drained from the start, as s3"
+    )
+    parser.add_argument(
+        "--ports-down", metavar="PORTS", default="", help="ports that an earlier controller set down, as s4:2"
     )
     parser.add_argument(
         "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"

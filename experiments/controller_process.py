@@ -112,6 +112,9 @@ class ControllerProcess(ControllerReports):
         command = [*self._command, "--routing", self.routing, "--framework", self.framework]
         command += ["--requests-from", str(requests_from.fileno())]
         command += ["--drained", ",".join(self.drained)] if self.drained else []
+        # The switches' own notes of these ports are lost if their programs have ended meanwhile.
+        down = [f"{switch}:{port}" for switch, port in sorted(self.ports_down)]
+        command += ["--ports-down", ",".join(down)] if down else []
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
         with theirs, requests_from, self._log.open("ab") as stderr:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import random
 import socket
 import ssl
 import time
@@ -105,7 +106,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
         self._listener = listener
         self._context = context
         self._most = most
-        self._open: dict[SwitchSocket, None] = {}  # in the order in which they were opened
+        self._open: set[SwitchSocket] = set()
         self._warnings = Warnings()
 
     def start(self) -> None:
@@ -129,20 +130,22 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
                 )
             switch = SwitchSocket(connection, self._warnings.add)
             self._make_room()
-            self._open[switch] = None
+            self._open.add(switch)
             hub.spawn(self._serve, connection, switch, address)  # ends with the connection
 
     def _make_room(self) -> None:
-        """Closes the oldest connection that is not served if as many are open as can be.
+        """Closes a random connection that is not served if as many are open as can be.
 
-        A switch is served soon. Were the newest closed, whoever opens many could keep switches out. A number
-        proves nothing: anybody can say it, any number of times.
+        A switch is served soon. If the oldest were closed, a flood would keep out switches that answer late;
+        if the newest were, whoever opens many connections would keep out all others. A number proves nothing:
+        anybody can say it, any number of times.
         """
         if len(self._open) >= self._most:
-            unserved = (switch for switch in self._open if not switch.served)
-            oldest = next(unserved, None) or next(iter(self._open))
-            del self._open[oldest]
-            oldest.refuse(f"{self._most} connections are open, which is the most")
+            unserved = [switch for switch in self._open if not switch.served]
+            loser = random.choice(unserved or list(self._open))  # noqa: S311  # no secret
+            self._open.remove(loser)
+            loser.refuse(f"{self._most} connections are open, which is the most")
+            hub.sleep(0)  # else all connections that wait come first, before any message of a switch
 
     def _serve(self, connection: Any, switch: SwitchSocket, address: Any) -> None:
         try:
@@ -153,7 +156,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             where = address[0] if address else "the Unix socket"
             self._warnings.add(f"a connection from {where} was refused: {error}")
         finally:
-            self._open.pop(switch, None)
+            self._open.discard(switch)
             connection.close()
 
 

@@ -12,6 +12,7 @@ from taken_over import taken_over, web_processes
 from web_requests import ask
 
 import polarlab
+from topology.addressing import switch_name
 
 pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("web")]
 
@@ -109,6 +110,22 @@ def test_a_measurement_begins_once_no_link_is_held_down_any_more(fabric):
     run = fabric.traffic(load=0.05, duration=0.3, warmup=0.1)
     assert planned == ["none"]
     assert not any("s1-s6" in reason for reason in run.summary.fidelity.reasons)
+
+
+def test_a_port_is_up_again_though_its_switch_restarted_while_there_was_no_controller(fabric):
+    """The switch has lost the note that the controller had set its port down."""
+    topology = fabric.session.fabric.options.topology
+    fabric.hang("s3")
+    near = {switch_name(int(router)) for router in topology.neighbours(2)}
+    controller = fabric.session.fabric.controller
+    eventually(lambda: controller.catch_up() or {switch for switch, _ in controller.ports_down} == near)
+    fabric.kill_controller()
+    for switch in near:
+        fabric.hang(switch)
+    fabric.restore("all")
+    eventually(lambda: controller.catch_up() or not controller.ports_down)
+    assert fabric.session.interfaces_down() == ()
+    fabric.traffic(load=0.05, duration=0.3, warmup=0.1)
 
 
 def pulled_for_a_moment(switch):

@@ -113,14 +113,19 @@ class Guard:
             headers[key] = f"{headers[key]}; {text}" if key in headers and key == "cookie" else text
         refusal = self._refusal(scope, headers)
         if refusal is None:
-            scope.get("state", {}).get(KEEP_PLACE, _nothing)()
             try:
                 receive = await _whole_body(scope, headers, receive)
+                self._keep_place(scope)
             except _BodyError as error:
                 refusal = refused(error.status, str(error))
         if refusal is not None:
             refusal.headers["connection"] = "close"  # nobody who is refused keeps a place
         await (refusal or self._app)(scope, receive, with_headers)
+
+    def _keep_place(self, scope: Scope) -> None:
+        """Keeps the place of a connection that has shown the token; an open page has none."""
+        if self._rules.token:
+            scope.get("state", {}).get(KEEP_PLACE, _nothing)()
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         """Returns the answer to a request that may not pass; None if it may."""

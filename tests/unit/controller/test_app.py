@@ -4,6 +4,8 @@ import contextlib
 import os
 import socket
 import struct
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -54,10 +56,14 @@ class Fabric:
         log = self.folder / "log"
         listen = ("polarfly", PARAMS, 1, "min", f"unix:{self.path}", log)
         self.controller = ControllerProcess(*listen, framework=self.framework)
+        self.connect()
+        return self.controller
+
+    def connect(self):
+        """Connects all switches, once the controller listens."""
         self.controller.wait_until_listening()
         for switch in self.switches.values():
             switch.connect()
-        return self.controller
 
     def stop(self):
         self.controller.stop()
@@ -221,6 +227,21 @@ def test_the_next_controller_mends_rules_leaves_foreign_ones_and_frees_ports(mak
     fabric.eventually(lambda: all(holds_plan(switch) for switch in fabric.switches.values()))
 
 
+def test_ports_whose_switches_lost_their_notes_are_freed_by_the_next_controller(shared):
+    """Neighbours of a lost switch restart before there is a controller again; their ports stay down."""
+    shared.switches[1].disconnect()
+    shared.eventually(lambda: all(len(switch.ports_down) == 1 for switch in shared.neighbours(1)))
+    shared.stop()
+    for switch in shared.neighbours(1):
+        switch.rules.clear()
+        switch.groups.clear()
+    shared.controller.start()
+    shared.connect()
+    shared.eventually(lambda: not any(switch.ports_down for switch in shared.switches.values()))
+    shared.eventually(lambda: all(holds_plan(switch) for switch in shared.switches.values()))
+    shared.eventually(lambda: not shared.controller.ports_down)
+
+
 def connection(fabric, *sent):
     """Connects to the controller and sends some bytes."""
     opened = socket.socket(socket.AF_UNIX)
@@ -346,10 +367,65 @@ def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framew
         one.close()
 
 
+def is_open(opened):
+    """Whether the controller has not closed a connection."""
+    opened.setblocking(False)
+    try:
+        while opened.recv(4096):
+            pass
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        pass
+    return False
+
+
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):
-    first, *others = [connection(shared) for _ in range(300)]
-    read_to_the_end(first)
-    shared.warned("are open", lambda: others.append(connection(shared)))
+    """Whichever makes room is drawn at random: the oldest would be those of switches that are far away."""
+    opened = [connection(shared) for _ in range(300)]
+    shared.warned("are open", lambda: opened.append(connection(shared)))
     assert is_served(shared, shared.switches[5])
-    for one in others:
+    assert 0 < sum(map(is_open, opened[:-100])) < 100
+    for one in opened:
         one.close()
+
+
+FLOOD = """
+import collections, contextlib, socket, sys
+path, hello = sys.argv[1], bytes.fromhex(sys.argv[2])
+kept = collections.deque(maxlen=300)
+for number in range(10**9):
+    kept.append(socket.socket(socket.AF_UNIX))
+    kept[-1].connect(path)
+    with contextlib.suppress(OSError):  # its place is another's already
+        kept[-1].sendall(hello)
+    if number == 300:
+        print("begun", flush=True)
+"""
+
+
+@contextlib.contextmanager
+def flooded(fabric, version):
+    """Opens one connection after another during the block, each of which only says hello."""
+    words = [str(fabric.path), openflow_messages.hello(version).hex()]
+    command = [sys.executable, "-W", "ignore", "-c", FLOOD, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as flood:
+        try:
+            flood.stdout.readline()
+            yield
+        finally:
+            flood.kill()
+
+
+def test_a_flood_of_connections_does_not_keep_a_switch_out(shared, framework):
+    returning = shared.switches[5]
+
+    def is_back():
+        if not returning.connected:
+            returning.restart()
+        return holds_plan(returning)
+
+    with flooded(shared, framework[1]):
+        returning.restart()
+        shared.eventually(is_back)
+    assert is_served(shared, returning)

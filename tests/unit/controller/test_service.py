@@ -6,7 +6,7 @@ import pytest
 
 from controller import service
 from controller.reports import parse_report
-from controller.service import ListenAddress, parse_listen, parse_params, proven_plan
+from controller.service import ListenAddress, parse_listen, parse_params, parse_ports, proven_plan
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
 from routing.verification.errors import PlanError
@@ -65,6 +65,14 @@ def test_parameters_of_a_wrong_type_or_topology_are_refused():
         parse_params("polarfly", [])
     with pytest.raises(UsageError, match=r"topology.*'tori'"):
         parse_params("tori", ["q=7"])
+
+
+def test_ports_that_an_earlier_controller_set_down_are_read():
+    assert parse_ports("", 7) == []
+    assert parse_ports("s4:2,s5:10", 7) == [(3, 2), (4, 10)]
+    for wrong in ("s4", "s4:", "s4:x", "s4:-2", "s8:1", "4:2"):
+        with pytest.raises(ParameterError, match=wrong.partition(":")[0]):
+            parse_ports(wrong, 7)
 
 
 def test_a_proven_plan_is_reported_step_by_step(capsys):

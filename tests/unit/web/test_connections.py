@@ -37,10 +37,10 @@ def _enough_descriptors():
 
 
 @contextlib.contextmanager
-def own_page(*files):
+def own_page(*files, **options):
     """Gives a page, its web process, and the list of what is reported about it."""
     before, told = {process.pid for process in web_processes()}, []
-    with PageServer(WebAddress("localhost", 0, *files), told.append) as page:
+    with PageServer(WebAddress("localhost", 0, *files, **options), told.append) as page:
         [process] = [one for one in web_processes() if one.pid not in before]
         yield page, process, told
 
@@ -90,6 +90,19 @@ def test_unfinished_handshakes_take_no_place_from_others(certificate, beginning)
         assert time.monotonic() - began_s < connections.HEAD_TIMEOUT_S  # none of them had to give up first
         assert process.num_fds() < 512
     assert len(told) == 1  # that it is ready; no log of an error
+
+
+@pytest.mark.parametrize("token", ["", "a-secret"], ids=["open", "token"])
+def test_bodies_that_do_not_come_take_no_place_from_others(token):
+    head = b"POST /api/fail HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n" % token.encode()
+    head += b"Content-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+    with own_page(token=token) as (page, _, _), contextlib.ExitStack() as opened:
+        for _ in range(MANY):
+            connection = opened.enter_context(socket.create_connection(("localhost", page.port), PATIENCE_S))
+            with contextlib.suppress(OSError):  # it gets no place
+                connection.sendall(head)
+                connection.recv(100)  # its body is awaited
+        tries_of(page)
 
 
 SHORT_OF_DESCRIPTORS = """

@@ -11,6 +11,7 @@ from polarlab.web.address import WebAddress, parse_address
 from polarlab.web.page_server import PageServer
 from polarlab.web.service import guard
 from polarlab.web.service.guard import MOST_BODY_BYTES, Guard, Rules
+from polarlab.web.service.places import KEEP_PLACE
 from topology.errors import ParameterError
 
 ELEMENTS = {"elements": "link:s1-s10"}
@@ -131,8 +132,11 @@ def test_a_body_in_endless_pieces_is_refused(client):
     assert b" 413 " in answer
 
 
-def asked(application, body, rules=None, headers=()):
-    """Returns the status that a guard gives a POST whose body is a list of pieces; None stands for ever."""
+def asked(application, body, rules=None, headers=(), keep=lambda: None):
+    """Returns the status that a guard gives a POST whose body is a list of pieces; None stands for ever.
+
+    `keep` is called to keep the connection's place.
+    """
     statuses = []
 
     async def receive():
@@ -151,6 +155,7 @@ def asked(application, body, rules=None, headers=()):
         "path": "/",
         "query_string": b"",
         "headers": [(b"content-type", b"application/json"), *(headers or [(b"host", b"localhost")])],
+        "state": {KEEP_PLACE: keep},
     }
     asyncio.run(Guard(application, rules or Rules())(scope, receive, send))
     return statuses
@@ -160,6 +165,20 @@ def test_a_slow_body_is_refused(monkeypatch):
     monkeypatch.setattr(guard, "BODY_TIMEOUT_S", 0.05)
     assert asked(PlainTextResponse("passed"), [b"{", None, b"}"]) == [408]
     assert asked(PlainTextResponse("passed"), [b"{", b"}"]) == [200]
+
+
+def test_a_place_is_kept_for_the_token_once_the_whole_request_is_there(monkeypatch):
+    monkeypatch.setattr(guard, "BODY_TIMEOUT_S", 0.05)
+    kept, application = [], PlainTextResponse("passed")
+    shown = [(b"host", b"localhost"), (b"authorization", b"Bearer a-secret")]
+
+    def ask(token, body):
+        return asked(application, body, Rules(token), shown, lambda: kept.append(token))
+
+    assert [ask("another", [b"{}"]), ask("", [b"{}"]), ask("a-secret", [b"{", None])] == [[401], [200], [408]]
+    assert kept == []
+    assert ask("a-secret", [b"{", b"}"]) == [200]
+    assert kept == ["a-secret"]
 
 
 @pytest.fixture(scope="module")
