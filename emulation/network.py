@@ -173,8 +173,8 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def flush_flow_caches(self) -> None:
-        """Empties all switches' caches of flows, whose upkeep would take time from the next run."""
-        for process in [vswitch.start_cache_flush() for vswitch in self._vswitches()]:
+        """Empties all running switches' caches of flows, whose upkeep would take time from the next run."""
+        for process in [vswitch.start_cache_flush() for vswitch in self._running_vswitches()]:
             finish(process)
 
     def ingress_drops(self) -> dict[str, int]:
@@ -190,7 +190,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             (switch_name(host.router), topology.host_port(host.router, host.index)): host.name
             for host in hosts_of(topology, self.settings.concentration)
         }
-        running = [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
+        running = self._running_vswitches()
         dumps = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
         dropped: Counter[str] = Counter()
         for name, process in dumps:
@@ -215,6 +215,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def _vswitches(self) -> list[VSwitch]:
         return [switch.vswitch for switch in self.switches if switch.vswitch]
+
+    def _running_vswitches(self) -> list[VSwitch]:
+        return [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
 
     def reshape(self, spec: LinkSpec) -> None:
         """Changes rate, queue, delay and loss of all links while no packets are under way.

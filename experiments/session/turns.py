@@ -19,11 +19,12 @@ _STOPS = {
 }
 _LAST_VERB_S = 2.0  # for which a verb in another thread is awaited at the end
 _VERB_ENDS_S = 60.0  # for which a measurement waits for verbs and probes that are under way
+_MEASUREMENT_ENDS_S = 30.0  # for which a fabric that is closed waits for a measurement
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 class FabricBusy(UsageError):
-    """A measurement has the fabric for itself."""
+    """A measurement has the fabric for itself, or the fabric is being closed."""
 
 
 class Measuring:
@@ -32,11 +33,15 @@ class Measuring:
     Attributes:
         by: who runs it, PAGE or PROGRAM.
         seconds: about how long its traffic takes; None if that is not known.
+        thread: the thread that runs it.
+        afterwards: what that thread does once the measurement has ended.
     """
 
     def __init__(self, by: str) -> None:
         self.by = by
         self.seconds: float | None = None
+        self.thread = threading.get_ident()
+        self.afterwards = contextlib.ExitStack()
         self._began_s = time.monotonic()
         self._stopped = threading.Event()
 
@@ -78,21 +83,22 @@ class Turns:
         self._known = threading.Condition()
         self._begun = 0  # measurements so far
         self._probing = 0
+        self._closed = False
 
     @contextlib.contextmanager
     def verb(self) -> Iterator[None]:
         """Takes the turn of a verb that changes the fabric; within a verb, another one shares its turn.
 
         Raises:
-            FabricBusy: something is measured, or was since this verb was called.
+            FabricBusy: something is measured, or was since this verb was called, or the fabric is closed.
         """
         if self._acting == threading.get_ident():
             yield
             return
-        self._refuse_if_measured()
+        self._refuse_if_busy()
         begun = self._begun
         with self._turn:
-            self._refuse_if_measured()
+            self._refuse_if_busy()
             if self._begun != begun:
                 raise FabricBusy("the fabric was measured since this was asked for; ask again")
             self._acting = threading.get_ident()
@@ -106,10 +112,10 @@ class Turns:
         """Notes that probes are sent, which a measurement waits for.
 
         Raises:
-            FabricBusy: something is measured.
+            FabricBusy: something is measured, or the fabric is closed.
         """
         with self._known:
-            self._refuse_if_measured()
+            self._refuse_if_busy()
             self._probing += 1
         try:
             yield
@@ -126,10 +132,10 @@ class Turns:
             by: who measures, PAGE or PROGRAM.
 
         Raises:
-            FabricBusy: something else is measured, or a verb does not end.
+            FabricBusy: something else is measured, a verb does not end, or the fabric is closed.
         """
         with self._known:
-            self._refuse_if_measured()
+            self._refuse_if_busy()
             measuring = self.measuring = Measuring(by)  # no verb begins from now on
             self._begun += 1
         try:
@@ -140,7 +146,10 @@ class Turns:
                 clear()
             yield measuring
         finally:
-            self.measuring = None
+            with self._known:
+                self.measuring = None
+                self._known.notify_all()
+            measuring.afterwards.close()
 
     def stop(self, by: str | None = None) -> None:
         """Stops the measurement; it keeps what it has measured until then.
@@ -156,6 +165,27 @@ class Turns:
             raise UsageError(f"{by} measures nothing now" if by else "nothing is measured now")
         measuring.stop()
 
+    def stop_own(self, then: Callable[[], object]) -> bool:
+        """Stops the measurement of this thread, if there is one, and returns whether there is.
+
+        Args:
+            then: called once it has ended.
+        """
+        measuring = self.measuring
+        if measuring is None or measuring.thread != threading.get_ident():
+            return False
+        measuring.stop()
+        measuring.afterwards.callback(then)
+        return True
+
+    def close(self, timeout_s: float = _MEASUREMENT_ENDS_S) -> None:
+        """Refuses everything from now on; stops another thread's measurement and waits for it to end."""
+        with self._known:
+            self._closed = True
+            if measuring := self.measuring:
+                measuring.stop()
+                self._known.wait_for(lambda: self.measuring is None, timeout_s)
+
     @contextlib.contextmanager
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
         """Takes the turn if verbs in other threads end in time; yields whether they did."""
@@ -169,7 +199,9 @@ class Turns:
                 self._acting = None
                 self._turn.release()
 
-    def _refuse_if_measured(self) -> None:
+    def _refuse_if_busy(self) -> None:
+        if self._closed:
+            raise FabricBusy("the fabric is being closed")
         if measuring := self.measuring:
             raise FabricBusy(str(measuring))
 

@@ -37,7 +37,6 @@ from topology.exit_status import Terminated
 from topology.parameters import hint
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
-    from experiments.live_fabric import LiveFabric
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from experiments.session.turns import Measuring
@@ -123,7 +122,7 @@ class Fabric(SessionVerbs):
 
     def _launched(self, opening: contextlib.ExitStack) -> FabricSession:
         """Returns a session on the fabric, which ends with a stack of contexts."""
-        from experiments.live_fabric import live_fabric
+        from experiments.live_fabric import live_fabric, report_ingress_drops
         from experiments.programs.session_record import SessionRecorder
         from experiments.session.fabric_session import FabricSession
 
@@ -134,7 +133,12 @@ class Fabric(SessionVerbs):
             self._page = opening.enter_context(PageServer(self._address, self._notify))
         directory = opening.enter_context(kept_directory(out)) if out else None
         live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
-        opening.push(lambda kind, *_error: self._report_drops(live) if kind is None else None)
+
+        def report_drops(kind: object, *_error: object) -> None:
+            if kind is None:
+                report_ingress_drops(live.network, self._notify)
+
+        opening.push(report_drops)
         self.recorder = None
         if directory is None:
             session = opening.enter_context(FabricSession(live, self._notify))
@@ -150,8 +154,7 @@ class Fabric(SessionVerbs):
 
     def _watched(self, page: PageServer, session: FabricSession, opened: contextlib.ExitStack) -> None:
         """Has a page show the fabric until a stack of contexts ends."""
-        watching = page.watch(session.fabric, session, self.recorder, self._measured_by_page)
-        opened.enter_context(watching)
+        opened.enter_context(page.watch(session.fabric, session, self.recorder, self._measured_by_page))
 
     def web_start(self, web: Web = True, *, web_open: bool = False) -> str:
         """Starts the live page, or its process again if that has ended, and returns the page's address.
@@ -173,8 +176,7 @@ class Fabric(SessionVerbs):
 
         assert opened is not None  # as there is a session
         address = web_address(web, open_to_all=web_open) or parse_address(True)
-        page = PageServer(address, self._notify)
-        self._page = opened.enter_context(page)
+        page = self._page = opened.enter_context(PageServer(address, self._notify))
         self._watched(page, session, opened)
         return page.url
 
@@ -201,13 +203,8 @@ class Fabric(SessionVerbs):
                     raise UsageError("the measurement was stopped before it had measured anything") from None
         return folders[0]
 
-    def _report_drops(self, live: LiveFabric) -> None:
-        from experiments.live_fabric import report_ingress_drops
-
-        report_ingress_drops(live.network, self._notify)
-
     def close(self) -> None:
-        """Takes the fabric down, if it is up."""
+        """Takes the fabric down, if it is up; first stops any measurement, which keeps its results so far."""
         self.__exit__(None, None, None)
 
     def __enter__(self) -> Fabric:
@@ -216,9 +213,12 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._opened and self._session.turns.stop_own(then=self.close):  # as called from `progress`
+            return
         opened, self._opened = self._opened, None
         if opened is not None:
             atexit.unregister(self.close)
+            opened.callback(self._session.turns.close)  # runs first
             opened.__exit__(kind, error, trace)
             self._page = None
 

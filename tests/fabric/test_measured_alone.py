@@ -165,6 +165,14 @@ def test_an_adaptive_fabric_is_not_measured_without_its_controller(fabric):
     fabric.start_controller()
 
 
+@pytest.mark.parametrize("failure", ["hang:s3", pytest.param("switch:s3", marks=pytest.mark.slow)])
+def test_a_fabric_is_measured_while_a_switch_does_not_run(fabric, failure):
+    fabric.fail(failure)
+    run = fabric.traffic(load=0.05, duration=0.5, warmup=0.1)
+    assert run.summary.packets.received
+    assert [fault.fault for fault in run.summary.faults.done] == [f"fail {failure}"]
+
+
 @pytest.mark.parametrize("by", ["page", pytest.param("program", marks=pytest.mark.slow)])
 def test_a_measurement_of_the_page_can_be_stopped_and_keeps_what_it_measured(fabric, by):
     started = at_the_start(fabric, lambda: True)

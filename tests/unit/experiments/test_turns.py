@@ -163,3 +163,58 @@ def test_the_end_of_a_session_waits_for_a_verb_only_so_long(turns, elsewhere):
     free.set()
     with turns.last_verb(_PATIENCE_S) as taken, turns.verb():  # that stops the traffic
         assert taken
+
+
+def test_what_is_closed_refuses_everything_from_then_on(turns):
+    turns.close()
+    assert all("closed" in text for text in refusals(turns.verb(), turns.probing(), turns.measurement(PAGE)))
+
+
+def test_a_close_stops_the_measurement_of_another_thread_and_waits_for_its_end(turns, elsewhere):
+    kept, begun = [], threading.Event()
+
+    def check_for_ever(measuring):
+        while True:
+            measuring.check()
+
+    def measure():
+        with turns.measurement(PAGE) as measuring:
+            begun.set()
+            with pytest.raises(KeyboardInterrupt):
+                check_for_ever(measuring)
+            kept.append(measuring)
+
+    ended = elsewhere(measure)
+    begun.wait(_PATIENCE_S)
+    turns.close(_PATIENCE_S)
+    assert kept
+    assert ended.wait(_PATIENCE_S)
+
+
+def test_a_close_waits_only_so_long(turns, elsewhere):
+    begun, free = threading.Event(), threading.Event()
+
+    def measure():
+        with turns.measurement(PAGE):
+            begun.set()
+            free.wait(_PATIENCE_S)
+
+    ended = elsewhere(measure)
+    begun.wait(_PATIENCE_S)
+    turns.close(0.05)
+    assert not ended.is_set()
+    free.set()
+
+
+def test_the_thread_that_measures_stops_itself_and_goes_on_after_the_measurement(turns, elsewhere):
+    after, others = [], []
+    with turns.measurement(PROGRAM) as measuring:
+        assert elsewhere(lambda: others.append(turns.stop_own(others.clear))).wait(_PATIENCE_S)
+        assert others == [False]
+        measuring.check()
+        assert turns.stop_own(then=lambda: after.append(turns.measuring))
+        with pytest.raises(KeyboardInterrupt):
+            measuring.check()
+        assert not after
+    assert after == [None]
+    assert not turns.stop_own(then=after.clear)
