@@ -155,11 +155,7 @@ def serve(arguments: argparse.Namespace) -> None:
     )
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
-    replanner = Replanner(plan, prover)
-    if arguments.drained is not None:
-        replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
-    for router, port in parse_ports(arguments.ports_down, plan.topology.routers):
-        replanner.state.adopt(router, port)
+    replanner = _replanner(arguments, plan, prover)
     asked_drain = _asked_drain(arguments.requests_from, plan)
 
     # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
@@ -179,6 +175,16 @@ def serve(arguments: argparse.Namespace) -> None:
     switches = len(plan.switches)
     gc.freeze()  # the plan lasts: nobody need search it for garbage while switches wait
     connections.run(listener, context, switches, app.PlanApp, installer, replanner, loop, asked_drain)
+
+
+def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
+    """Returns a replanner that knows what an earlier controller has drained and set down."""
+    replanner = Replanner(plan, prover)
+    if arguments.drained is not None:
+        replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
+    for router, port in parse_ports(arguments.ports_down, plan.topology.routers):
+        replanner.state.adopt(router, port)
+    return replanner
 
 
 def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
@@ -306,6 +312,18 @@ def _parser() -> argparse.ArgumentParser:
         "--ordered-repair", action="store_true", help="fast reroute that keeps to an order of channels"
     )
     parser.add_argument(
+        "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"
+    )
+    parser.add_argument(
+        "--queue", type=_positive, default=32, help="capacity of a port's queue in packets (default 32)"
+    )
+    _add_options_of_parents(parser)
+    return parser
+
+
+def _add_options_of_parents(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of a process that starts one controller after another."""
+    parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="descriptor of the local socket that carries the queues"
     )
     parser.add_argument(
@@ -317,13 +335,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--ports-down", metavar="PORTS", default="", help="ports that an earlier controller set down, as s4:2"
     )
-    parser.add_argument(
-        "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"
-    )
-    parser.add_argument(
-        "--queue", type=_positive, default=32, help="capacity of a port's queue in packets (default 32)"
-    )
-    return parser
 
 
 def main() -> Status:
