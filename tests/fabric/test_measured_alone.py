@@ -209,15 +209,17 @@ def test_the_page_cannot_stop_what_the_program_measures(fabric):
 def test_requests_that_wait_at_the_page_do_not_run_in_a_measurement(fabric):
     """The last test of its fabric: its web process has lost its channel."""
     [process] = web_processes()
+    turns, before = fabric.session.turns, fabric.failures
+    measuring = threading.Thread(target=lambda: fabric.traffic(load=0.05, duration=0.5, warmup=0.1))
     with taken_over(process) as channel:
-        verbs = ["fail", "restore"] * 15
-        numbers = [channel.ask(verb, {"elements": LINK}) for verb in verbs]
-        fabric.traffic(load=0.05, duration=0.5, warmup=0.1)
-        after = fabric.failures
-        statuses = [answer["status"] for answer in channel.answers(numbers)]
-    assert statuses[-1] == HTTPStatus.CONFLICT
-    assert statuses == sorted(statuses)  # none that waited runs later
-    assert fabric.failures == after
+        with turns.verb():  # which those of the page wait for, and so does the measurement
+            numbers = [channel.ask(verb, {"elements": LINK}) for verb in ["fail", "restore"] * 15]
+            measuring.start()
+            eventually(lambda: turns.measuring)
+        measuring.join()
+        statuses = {answer["status"] for answer in channel.answers(numbers)}
+    assert statuses == {HTTPStatus.CONFLICT}
+    assert fabric.failures == before
 
 
 def _schedule(text):
