@@ -172,3 +172,4 @@ def test_a_fabric_ends_whose_hosts_hold_their_shells(fabric):
         eventually(lambda: "TracerPid:\t0" not in status.read_text())
         fabric.close()
     eventually(lambda: all(map(is_ending, pids)))
+    network.spaces.close()  # takes note of the end of the keeper, which waited for that of the tracer
