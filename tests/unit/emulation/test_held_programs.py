@@ -97,7 +97,7 @@ def test_a_program_that_does_not_read_its_input_has_its_time():
     assert len(run(["cat"], stdin="x" * 1_000_000)) == 1_000_000
 
 
-@pytest.mark.parametrize("line", ["sleep 600 & echo $!", "yes 2>&- & echo $!"])
+@pytest.mark.parametrize("line", ["sleep 600 & echo $!", "(sleep 0.1; exec yes 2>&-) & echo $!"])
 def test_the_end_of_a_program_is_the_end_of_its_output_though_others_keep_the_pipe(line):
     child = int(run(["sh", "-c", line], timeout_s=10).partition("\n")[0])
     os.kill(child, 9)
