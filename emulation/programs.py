@@ -237,6 +237,12 @@ class ProgramSupervisor:
             self._selector.register(program.descriptor, selectors.EVENT_READ, watch)
         return program
 
+    def take_errors(self, program: NodeProgram) -> Path:
+        """Returns the file of a program's standard error, with what waits in the pipe."""
+        with self._changing:
+            program.errors.take()
+        return program.errors.path
+
     def release(self, program: NodeProgram) -> None:
         """Kills the rest of a program, completes its files, and supervises it no more."""
         with self._changing:

@@ -156,7 +156,7 @@ class RunningPrograms:
                 self._notify(ServerNotListening(servers[place].line))
             elif not running.running:
                 self._told.add(place)
-                last = last_line(self._folder / FOLDER / running.errors.path.name)
+                last = last_line(self._supervisor.take_errors(running))
                 self._notify(ServerEnded(servers[place].line, running.status or 0, last))
 
     def _start(self, place: int, program: Program) -> None:
