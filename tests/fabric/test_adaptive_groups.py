@@ -77,6 +77,7 @@ def point(fabric, source, destination, detoured):
     fabric.network.flush_flow_caches()  # a busy machine keeps a decision of before for a moment
 
 
+@pytest.mark.tried_again
 @pytest.mark.parametrize("detoured", [0, 16, 32, 64])
 def test_flows_divide_as_buckets_do(adaptive_er3, far_pair, detoured):
     point(adaptive_er3, *far_pair, detoured)

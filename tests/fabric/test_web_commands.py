@@ -26,6 +26,7 @@ def ended_by_ctrl_c(process):
         process.stderr.read()
 
 
+@pytest.mark.tried_again
 @needs_browser
 @pytest.mark.usefixtures("no_leftovers")
 def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_repaired_it():
