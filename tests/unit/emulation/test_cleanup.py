@@ -44,7 +44,7 @@ def test_processes_of_a_container_are_not_ours():
             process.wait()
 
 
-MARK_OF_THIS_TEST = "POLARLAB_CLEANUP_TEST"
+MARK_OF_THIS_TEST = f"POLARLAB_UNIT_TEST_{os.getpid()}"  # workers run these tests side by side
 
 
 @pytest.fixture
