@@ -2,6 +2,7 @@
 
     make bench                      all rows, about half an hour
     make bench ROWS="next-hops"     only the rows whose names begin with one of the words
+    make bench BEFORE=v0.2.0        rows that compare with an older commit, too
 
 Numbers go to standard output as a table and to results/bench.json, with date, commit and machine; rows that
 are not measured now stay there. `make benchmarks` makes docs/benchmarks.md of them.
@@ -16,6 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import adaptation
+import before
 import deadlock_rows
 import dragonfly_rows
 import drain
@@ -32,6 +34,7 @@ import scale
 import silence
 import simulation_rows
 import traffic_rows
+import trust_rows
 import validity
 import web_rows
 from rows import Row, RowMaker
@@ -97,6 +100,10 @@ MAKERS: dict[str, RowMaker] = {
     "web-cost": web_rows.costs,
     "web-pages": web_rows.crowds,
     "web-size": web_rows.sizes,
+    "trust-fuzz": trust_rows.fuzz,
+    "trust-defaults": trust_rows.defaults,
+    "before-er17": before.up_er17,
+    "before-er31": before.up_er31,
 }
 RESULTS = Path("results/bench.json")
 

@@ -22,7 +22,7 @@ _LOOK_EVERY_S, _IDLE_S, _SETTLED_S = 0.1, 20.0, 5.0
 _REPLAN_TIMEOUT_S = 60.0
 
 
-class _Memory:
+class TakenMemory:
     """Memory of the machine that is taken, beyond what was when this object was made."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def _rows(q: int, most_s: float, most_gib: float | None = None, *, used: bool = 
     """
     options = fabric_options(q, 1, 20_000_000)
     time.sleep(_SETTLED_S)  # until the kernel has removed what was before
-    topology, memory = options.topology, _Memory()
+    topology, memory = options.topology, TakenMemory()
     name = f"ER_{q} ({topology.routers} switches, {topology.links} links)"
     started = time.monotonic()
     with memory.watched(), live_fabric(options, ignore) as fabric:
