@@ -34,6 +34,7 @@ from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PRO
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
 from experiments.traffic_jobs import make_job
+from experiments.validity.controller_monitor import ControllerMonitor
 from experiments.validity.cpu_monitor import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
@@ -134,10 +135,13 @@ def observe_failure(
     notify(FailoverStarted(options.end_s, _failing(elements, options), options.fail_s))
     stolen_s = cpu_stolen_s()
     with FaultSchedule(fabric, options.schedule(elements), notify) as faults:
-        result = _send_probes(fabric, schedule, faults, notify)
+        with ControllerMonitor(fabric) as controller:
+            result = _send_probes(fabric, schedule, faults, notify)
         stolen_s = cpu_stolen_s() - stolen_s
         try:
             troubles = _troubles_after(fabric, faults, result, notify, check=check)
+            if controller.coverage.lacking and not options.kill_controller:
+                troubles.append(controller.coverage.reason)
             restored = not troubles if check else None
         except (KeyboardInterrupt, Terminated):  # what was observed is kept
             result, troubles, restored = replace(result, interrupted=True), [], None

@@ -124,7 +124,7 @@ class Fidelity:
         valid: whether all evidence is good: true if `reasons` is empty.
         reasons: reasons for doubt, a sentence each.
         observed: share of the measured window that was observed, 0 to 1: the least of held frames, the
-            processors, the queues of links and the controller of an adaptive routing, which must run. Below
+            processors, the queues of links and, where paths change, the controller, which must run. Below
             0.95 the result is not valid.
         held_frame_times_max: mean time for which a switch held frames before it took them up, beyond the
             links' queues, in times of a frame on a link: of the second and the switch of the measured window

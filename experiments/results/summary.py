@@ -245,11 +245,12 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns the time of the measured window for which each observer saw it, and paths were adapted."""
+    """Returns the time of the measured window for which each observer saw it, and paths could change."""
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
     asked = record.lines is not None or any(CONTROLLER.name in fault.fault.split() for fault in done)
-    observers = (record.held, record.cpu, record.links, None if asked else record.controller)
+    changing = record.fabric.occupancy is not None or bool(done)
+    observers = (record.held, record.cpu, record.links, record.controller if changing and not asked else None)
     return [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]
 
 

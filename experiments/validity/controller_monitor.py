@@ -1,4 +1,4 @@
-"""Monitor of an adaptive routing's controller: the time for which it ran, and was not stopped."""
+"""Monitor of a fabric's controller: the time for which it ran, and was not stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from experiments.live_fabric import LiveFabric
-from experiments.validity.coverage import note_time
+from experiments.validity.coverage import Coverage, note_time
 from experiments.validity.samples import ControllerSamples
 
 _EVERY_S = 0.25
@@ -18,28 +18,33 @@ class ControllerMonitor:
     """Monitor of a fabric's controller; a context manager.
 
     Attributes:
-        samples: what was seen; None if the routing does not adapt, and so needs none while packets pass.
+        samples: what was seen.
     """
 
     def __init__(self, fabric: LiveFabric) -> None:
         """Prepares to observe the controller of a fabric."""
         self._controller = fabric.controller
-        self.samples: ControllerSamples | None = None if fabric.occupancy is None else ControllerSamples()
+        self.samples = ControllerSamples()
+        self._begin_s = self._end_s = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> ControllerMonitor:
-        if self.samples is not None:
-            self._thread.start()
+        self._begin_s = time.monotonic()
+        self._thread.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._end_s = time.monotonic()
         self._stop.set()
-        if self.samples is not None:
-            self._thread.join()
+        self._thread.join()
+
+    @property
+    def coverage(self) -> Coverage:
+        """Time of the block for which the controller ran."""
+        return self.samples.coverage((self._begin_s, self._end_s))
 
     def _run(self) -> None:
-        assert self.samples is not None
         while True:
             ends = self._stop.is_set()
             if self._runs():

@@ -60,7 +60,7 @@ class CpuSamples:
 
 @dataclass
 class ControllerSamples:
-    """Spans of time on the monotonic clock in s in which the controller of an adaptive routing ran.
+    """Spans of time on the monotonic clock in s in which the controller ran.
 
     Attributes:
         spans: the spans, ascending.
