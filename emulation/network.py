@@ -27,6 +27,7 @@ from emulation.shaping import renew, reshape
 from emulation.subprocesses import (
     MARK_VARIABLE,
     finish,
+    finish_all,
     process_mark,
     run,
     start,
@@ -38,6 +39,7 @@ from topology.base import Topology
 from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
+_ANSWER_S = 10.0  # for a switch's counters; one that hangs does not answer
 
 # A rule that drops a host port's packets which no other rule matches, as `ovs-ofctl` prints it.
 _DROPPING = "|".join(str(int(table)) for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL))
@@ -156,8 +158,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         """Removes all rules and groups of all switches, and the socket of an ended controller."""
         self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
-            for process in [vswitch.start_command(command) for vswitch in self._vswitches()]:
-                finish(process)
+            finish_all([vswitch.start_command(command) for vswitch in self._vswitches()])
 
     def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
         """Sets interfaces of a router's switch `up` or `down`; one that does not exist leaves out no other.
@@ -174,8 +175,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def flush_flow_caches(self) -> None:
         """Empties all running switches' caches of flows, whose upkeep would take time from the next run."""
-        for process in [vswitch.start_cache_flush() for vswitch in self._running_vswitches()]:
-            finish(process)
+        finish_all([vswitch.start_cache_flush() for vswitch in self._running_vswitches()])
 
     def ingress_drops(self) -> dict[str, int]:
         """Returns the packets that switches dropped because their hosts may not send them.
@@ -184,6 +184,9 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
         Returns:
             Host name -> dropped packets, for hosts with at least one.
+
+        Raises:
+            CommandError: a switch does not answer.
         """
         topology = self.settings.topology
         hosts = {
@@ -191,11 +194,11 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             for host in hosts_of(topology, self.settings.concentration)
         }
         running = self._running_vswitches()
-        dumps = [(vswitch.settings.name, vswitch.start_command("dump-flows")) for vswitch in running]
+        dumps = finish_all([one.start_command("dump-flows") for one in running], timeout_s=_ANSWER_S)
         dropped: Counter[str] = Counter()
-        for name, process in dumps:
-            for packets, port in _INGRESS_DROP.findall(finish(process)):
-                dropped[hosts[name, int(port)]] += int(packets)
+        for vswitch, dump in zip(running, dumps, strict=True):
+            for packets, port in _INGRESS_DROP.findall(dump):
+                dropped[hosts[vswitch.settings.name, int(port)]] += int(packets)
         return {host: packets for host, packets in dropped.items() if packets}
 
     def dump_tables(self, switch: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -164,6 +164,21 @@ def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: floa
     return ended.output
 
 
+def finish_all(
+    processes: Sequence[subprocess.Popen[bytes]], *, timeout_s: float = DEFAULT_TIMEOUT_S
+) -> list[str]:
+    """Finishes programs that run side by side, each within a time of its own; if one fails, none is left.
+
+    Raises:
+        CommandError: see `finish`.
+    """
+    try:
+        return [finish(process, timeout_s=timeout_s) for process in processes]
+    finally:
+        for process in processes:
+            discard(process)
+
+
 def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: Starter | None = None) -> str:
     """Runs a program to its end and returns its output and errors, at any exit status; see `run`.
 

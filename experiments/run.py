@@ -9,6 +9,7 @@ from pathlib import Path
 from emulation.capture import capture, require_capture
 from emulation.network import FabricNetwork
 from emulation.requirements import require_emulation
+from emulation.subprocesses import CommandError
 from experiments.calibration import with_settled_rate
 from experiments.codec import plain
 from experiments.events.base import Notify
@@ -145,7 +146,11 @@ def _measure(
         for _ in replications(fabric, traffic, repeat, check, notify, beside):
             pass
     summary = summarised()
-    summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
+    try:
+        summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
+    except CommandError as error:  # of a switch that hangs: what was measured stays
+        reasons = (*summary.fidelity.reasons, str(error))
+        summary = replace(summary, fidelity=replace(summary.fidelity, valid=False, reasons=reasons))
     directory.write_record(SUMMARY, summary)
     return summary, runs
 

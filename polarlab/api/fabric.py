@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from emulation import requirements
 from emulation.capture import capture, require_capture
 from emulation.programs import ProgramSupervisor
-from emulation.subprocesses import add_administration_folders
+from emulation.subprocesses import CommandError, add_administration_folders
 from experiments.events.base import Event, Ongoing, ignore
 from experiments.events.pace import EveryEvent, Pace
 from experiments.results.model import PairCheck
@@ -136,7 +136,8 @@ class Fabric(SessionVerbs):
 
         def report_drops(kind: object, *_error: object) -> None:
             if kind is None:
-                report_ingress_drops(live.network, self._notify)
+                with contextlib.suppress(CommandError):  # of a switch that hangs
+                    report_ingress_drops(live.network, self._notify)
 
         opening.push(report_drops)
         self.recorder = None

@@ -9,16 +9,20 @@ from dataclasses import replace
 import pytest
 from conftest import KIB, QUIET, collective_options, eventually, settle
 
+import polarlab
 from emulation.cleanup import marked_processes
 from experiments.events.session import TrafficEnded
 from experiments.events.traffic import CollectiveStarted, FlowsStarted, TrafficStarted
 from experiments.failover.demonstration import observe_failure
 from experiments.measurement import measure
 from experiments.results.model import PairCheck
+from experiments.run import run_on_fabric
 from experiments.session.fabric_session import FabricSession
 from experiments.spec.failover import FailoverOptions
 from experiments.spec.flows import FlowOptions
+from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
+from topology.faults import Fault, link_element
 
 CHECK = PairCheck(0, 0, 0, 0, 0)
 TRAFFIC = TrafficOptions("uniform", 0.3, 1000, 64, 0.0, 3.0, seed=1)
@@ -97,6 +101,21 @@ def test_a_traffic_process_that_stays_stopped_leaves_what_was_measured(er2, role
     assert run.summary.measured_s > 0
 
 
+@pytest.mark.slow
+def test_a_switch_that_hangs_at_the_end_of_a_run_leaves_a_result_that_is_not_valid(er2, tmp_path):
+    switch, begun = er2.network["s3"].vswitch.processes[-1], threading.Event()
+
+    def notify(event):
+        if isinstance(event, TrafficStarted):
+            begun.set()
+
+    with killed(" ".join(switch.args[:2]), signal.SIGSTOP, begun, 1.0):
+        summary = run_on_fabric(er2, Run(er2.options, TRAFFIC), tmp_path / "run", notify, check=CHECK)
+    switch.send_signal(signal.SIGCONT)
+    assert any("not done after" in reason for reason in summary.fidelity.reasons)
+    assert polarlab.Run(tmp_path / "run").summary == summary
+
+
 FLOWS = FlowOptions(
     "uniform",
     0.3,
@@ -150,6 +169,24 @@ def test_background_traffic_whose_process_is_killed_leaves_its_outcome(er2):
     (outcome,) = kept
     assert "SIGKILL" in outcome.failed
     assert outcome.received_packets > 0
+
+
+def test_a_run_with_faults_whose_controller_is_stopped_is_not_valid(er2):
+    controller, faults = er2.controller.pid, (Fault(1.5, link_element(er2.options.topology.link_list[0])),)
+    with killed("controller.service", signal.SIGSTOP, begun_at_once(), 0.5):
+        summary = measure(er2, replace(TRAFFIC, faults=faults), CHECK, QUIET).summary
+    os.kill(controller, signal.SIGCONT)
+    assert any("controller observed for" in reason for reason in summary.fidelity.reasons)
+    assert summary.packets.received > 0
+
+
+def test_a_failover_whose_controller_is_stopped_ends_negative(er2):
+    controller, options = er2.controller.pid, FailoverOptions(fail_s=1.0, restore_s=2.0, end_s=3.0)
+    with killed("controller.service", signal.SIGSTOP, begun_at_once(), 0.5):
+        observed = observe_failure(er2, options, QUIET, check=False)
+    os.kill(controller, signal.SIGCONT)
+    assert "controller" in observed.summary.negative
+    assert observed.summary.packets_sent > 100
 
 
 @pytest.mark.slow
