@@ -7,6 +7,7 @@ others from being served.
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import errno
 import os
@@ -43,8 +44,13 @@ _PIECE_BYTES = 64  # that a piece to be sent takes beside its own
 _SERVED_WITHIN_S, _TLS_WITHIN_S = 60.0, 10.0
 _SPARE_CONNECTIONS = 64  # beyond two of each switch
 _RETRY_EVERY_S = 1.0  # after a connection that could not be accepted
-# Reasons for which one connection cannot be accepted, and another one soon can.
-_PASSING = {errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+# Reasons for which one connection cannot be accepted, and another one soon can: those of accept(2) that are
+# not the listening socket's own.
+_PASSING = {
+    *(errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM),
+    *(errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET),
+    *(errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP, errno.ETIMEDOUT),
+}
 
 
 @dataclass(frozen=True)
@@ -124,14 +130,10 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
                 hub.sleep(_RETRY_EVERY_S)
                 continue
             connection.settimeout(_TLS_WITHIN_S)
-            if self._context:
-                connection = self._context.wrap_socket(
-                    connection, server_side=True, do_handshake_on_connect=False
-                )
             switch = SwitchSocket(connection, self._warnings.add)
             self._make_room()
             self._open.add(switch)
-            hub.spawn(self._serve, connection, switch, address)  # ends with the connection
+            hub.spawn(self._serve, switch, address)  # ends with the connection
 
     def _make_room(self) -> None:
         """Closes a random connection that is not served if as many are open as can be.
@@ -147,17 +149,17 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             loser.refuse(f"{self._most} connections are open, which is the most")
             hub.sleep(0)  # else all connections that wait come first, before any message of a switch
 
-    def _serve(self, connection: Any, switch: SwitchSocket, address: Any) -> None:
+    def _serve(self, switch: SwitchSocket, address: Any) -> None:
         try:
             if self._context:
-                connection.do_handshake()
+                switch.encrypt(self._context)
             _serve_switch(switch, address or "unix")
         except OSError as error:  # includes TLS errors
             where = address[0] if address else "the Unix socket"
             self._warnings.add(f"a connection from {where} was refused: {error}")
         finally:
             self._open.discard(switch)
-            connection.close()
+            switch.close()
 
 
 class SwitchSocket:
@@ -184,6 +186,17 @@ class SwitchSocket:
         self._unsent: deque[bytes] = deque()
         self._unsent_bytes = 0
         self._sending = self._ended = False
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Does TLS's handshake, as the server.
+
+        Raises:
+            OSError: the other end has no right certificate, or has gone.
+        """
+        self._connection = context.wrap_socket(
+            self._connection, server_side=True, do_handshake_on_connect=False
+        )
+        self._connection.do_handshake()
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""
@@ -254,14 +267,20 @@ class SwitchSocket:
     def _end(self) -> None:
         self._unsent.clear()
         self._ended = True
-        with contextlib.suppress(OSError):  # the switch was first
-            self._connection.shutdown(socket.SHUT_RDWR)
+        self._shut(socket.SHUT_RDWR)
 
     def shutdown(self, how: int) -> None:
         """Ends the sending, once everything is sent."""
         self._ended = True
         if not self._sending:
-            with contextlib.suppress(OSError):
+            self._shut(how)
+
+    def _shut(self, how: int) -> None:
+        with contextlib.suppress(OSError):  # the switch was first
+            if isinstance(self._connection, ssl.SSLSocket):
+                # Its own method would discard the state of TLS, which another thread is using.
+                _socket.socket.shutdown(self._connection, how)
+            else:
                 self._connection.shutdown(how)
 
     def close(self) -> None:

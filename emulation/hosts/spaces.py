@@ -25,7 +25,13 @@ from emulation.hosts.terminal import Terminal, open_terminal
 from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
 from emulation.kernel.namespaces import MOUNTS, first_of_its_own, in_namespaces, start_filtered
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
-from emulation.subprocesses import MARK_VARIABLE, CommandError, await_end, marked_environment
+from emulation.subprocesses import (
+    DEFAULT_TIMEOUT_S,
+    MARK_VARIABLE,
+    CommandError,
+    await_end,
+    marked_environment,
+)
 from topology.errors import MachineError
 
 CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
@@ -39,13 +45,20 @@ _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 class HostSpaces:
     """The spaces of a fabric's hosts."""
 
-    def __init__(self, names: Mapping[str, str], run_dir: Path, files: Mapping[Path, Path]) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        run_dir: Path,
+        files: Mapping[Path, Path],
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
         """Starts to make them; `space` waits until one is there.
 
         Args:
             names: host -> name of its machine, in the order in which `space` is called.
             run_dir: folder of the fabric's files.
             files: place in the file system of hosts -> file that appears there.
+            timeout_s: longest wait for one of them.
         """
         self.identity = host_root()
         self._kept: Path | None = None
@@ -57,6 +70,7 @@ class HostSpaces:
         described = {str(place): str(file) for place, file in files.items()}
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._channel.settimeout(timeout_s)
         with theirs:
             self._process = first_of_its_own(lambda: _start_keeper(theirs.fileno()))
         description = Description(
@@ -77,10 +91,16 @@ class HostSpaces:
         """Returns the space of a host, when it is there.
 
         Raises:
-            MachineError: the kernel does not let hosts have one.
+            MachineError: the kernel does not let hosts have one, or their keeper does not make it in time.
         """
         while name not in self._spaces:
-            text, pid = receive(self._channel)
+            try:
+                text, pid = receive(self._channel)
+            except TimeoutError:
+                limit_s = self._channel.gettimeout()
+                raise MachineError(
+                    f"the process that makes hosts has not made {name} after {limit_s:g} s; was it stopped?"
+                ) from None
             first, _, reason = text.partition(" ")
             if not text or first == FAILED:
                 raise MachineError(

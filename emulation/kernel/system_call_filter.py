@@ -33,11 +33,12 @@ _TRACE_EXIT = 0x40
 
 
 class _Test(NamedTuple):
-    """What holds for the lower word of an argument of a call: an instruction, and its value."""
+    """What holds for the lower word of an argument of a call, or does not: an instruction, and its value."""
 
     argument: int
     jump: int
     value: int
+    holds: bool = True
 
 
 class _Refusal(NamedTuple):
@@ -67,23 +68,29 @@ _UNCOUNTED = (
     *("memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open"),
     *("bpf", "perf_event_open", "userfaultfd", "socket"),
 )
-_REFUSALS_OF_MEMORY = (
-    *(_Refusal(name, errno.EPERM) for name in _UNCOUNTED),
+# An open socket may be another process's, too, which finds it as this one leaves it.
+_CHANGES_OF_SOCKETS = ("bind", "connect", "listen", "shutdown")
+_REFUSALS_TO_THE_PAGE = (
+    *(_Refusal(name, errno.EPERM) for name in (*_UNCOUNTED, *_CHANGES_OF_SOCKETS)),
+    # All options but TCP's TCP_NODELAY, which asyncio sets.
+    _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.IPPROTO_TCP, holds=False),)),
+    _Refusal("setsockopt", errno.EPERM, (_Test(2, _IS, socket.TCP_NODELAY, holds=False),)),
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
     _Refusal("fcntl", errno.EPERM, (_Test(1, _IS, fcntl.F_SETPIPE_SZ),)),
 )
 
 
-def filter_calls(*, own_memory: bool = False) -> None:
+def filter_calls(*, of_the_page: bool = False) -> None:
     """Filters the calls of this thread and of all that it starts; it must not be able to gain rights.
 
     Args:
-        own_memory: whether memory that is not the process's own is refused, too, and new sockets.
+        of_the_page: whether memory that is not the process's own, new sockets and changes of open ones are
+            refused, too.
 
     Raises:
         OSError: the kernel refuses, or the architecture is not known.
     """
-    content = _program((*_REFUSALS, *(_REFUSALS_OF_MEMORY if own_memory else ())))
+    content = _program((*_REFUSALS, *(_REFUSALS_TO_THE_PAGE if of_the_page else ())))
     instructions = ctypes.create_string_buffer(content, len(content))
     program = struct.pack("@HP", len(content) // _INSTRUCTION.size, ctypes.addressof(instructions))
     call("syscall", number("seccomp"), _SET_FILTER, _ALLOW_SPECULATION, program)
@@ -105,7 +112,8 @@ def _refuse(refusal: _Refusal) -> bytes:
         end += _load(_NUMBER)
     for test in reversed(refusal.tests):
         further = len(end) // _INSTRUCTION.size - 1  # to the load at the end
-        end = _load(_ARGUMENTS + 8 * test.argument) + _instruction(test.jump, test.value, 0, further) + end
+        jumps = (0, further) if test.holds else (further, 0)
+        end = _load(_ARGUMENTS + 8 * test.argument) + _instruction(test.jump, test.value, *jumps) + end
     further = len(end) // _INSTRUCTION.size
     return _instruction(_IS, number(refusal.name), 0, further) + end
 

@@ -137,7 +137,7 @@ class PageServer:
             self._web.end()
             self._watchers = 0
             if not self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                # The process was taken over, and has shut it down.
+                # Taken over, on a kernel without filters of calls, the process has shut it down.
                 with self._listener:
                     self._listener = replace(self._address, port=self.port).listen()
             web = self._started()

@@ -189,6 +189,15 @@ def test_a_failover_whose_controller_is_stopped_ends_negative(er2):
     assert observed.summary.packets_sent > 100
 
 
+def test_background_traffic_of_no_packets_has_an_outcome(er2):
+    """Its sender has nothing to do, and has ended when the traffic is stopped."""
+    with FabricSession(er2) as session:
+        session.start_traffic("uniform", 1e-9)
+        settle(0.5)
+        outcome = session.stop_traffic()
+    assert (outcome.sent_packets, outcome.loss, outcome.failed) == (0, None, None)
+
+
 @pytest.mark.slow
 def test_an_adaptive_routing_whose_controller_is_stopped_is_not_valid(adaptive_er3):
     controller = adaptive_er3.controller.pid

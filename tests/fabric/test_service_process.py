@@ -7,6 +7,7 @@ import signal
 import socket
 import ssl
 import stat
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -166,7 +167,11 @@ def certificates(tmp_path_factory):
 def tls_service(certificates):
     ours = ("--private-key", "fabric.key", "--certificate", "fabric.pem")
     theirs = ("--ca-certificate", "fabric-ca.pem")
-    with listening("--listen", "ssl:127.0.0.1:16653", *ours, *theirs, cwd=certificates) as process:
+    words = ("--listen", "ssl:127.0.0.1:16653", *ours, *theirs)
+    with (
+        open(certificates / "errors", "w") as errors,
+        listening(*words, cwd=certificates, stderr=errors) as process,
+    ):
         yield process
 
 
@@ -199,3 +204,23 @@ def test_over_tls_plain_connections_are_not_answered(tls_service):
         switch.sendall(b"\x04\x00\x00\x08\x00\x00\x00\x01")
         with contextlib.suppress(ConnectionResetError):
             assert not switch.recv(8).startswith(b"\x04")
+
+
+@pytest.mark.parametrize("sent", [b"", b"x"])
+def test_over_tls_connections_that_are_reset_before_they_are_accepted_end_nothing(
+    tls_service, certificates, sent
+):
+    for _ in range(100):
+        with socket.create_connection(("127.0.0.1", 16653), timeout=5) as switch:
+            switch.sendall(sent)
+            switch.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert hello_over_tls(certificates, "fabric")[:2] == b"\x06\x00"
+
+
+def test_unfinished_handshakes_make_room_without_a_traceback(tls_service, certificates):
+    with contextlib.ExitStack() as held:
+        for _ in range(200):  # more than may be open
+            switch = held.enter_context(socket.create_connection(("127.0.0.1", 16653), timeout=5))
+            switch.sendall(b"\x16\x03\x01\x02")  # a TLS record begins
+        assert hello_over_tls(certificates, "fabric")[:2] == b"\x06\x00"
+    assert (certificates / "errors").read_text() == ""

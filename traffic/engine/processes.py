@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -85,13 +85,18 @@ class TrafficProcess:
         return self._process.returncode is None
 
     def send(self, content: Any) -> None:
-        """Sends it plain data as a line of JSON."""
+        """Sends it plain data as a line of JSON, unless it has ended with its work done.
+
+        Raises:
+            TrafficError: it failed.
+        """
         assert self._process.stdin
         try:
             self._process.stdin.write(json.dumps(content) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            raise self._failure() from None
+            if failed := self.wait_or_kill():
+                raise TrafficError(failed) from None
 
     def send_job(self) -> None:
         """Sends it its job."""
@@ -148,7 +153,8 @@ class TrafficProcess:
             self._listener.join()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe:
-                pipe.close()
+                with contextlib.suppress(BrokenPipeError):  # it ended before it had read all
+                    pipe.close()
 
     def _listen(self) -> None:
         assert self._process.stdout
@@ -169,7 +175,7 @@ class TrafficProcess:
         return TrafficError(f"the process to {self._role} failed: {lines[-1] if lines else 'no output'}")
 
 
-@contextmanager
+@contextlib.contextmanager
 def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess]]:
     """Yields processes once they have their jobs and are ready, and ends them in any case.
 
@@ -177,8 +183,9 @@ def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess
         TrafficError: a process failed.
     """
     begun: list[TrafficProcess] = []
-    try:
+    with contextlib.ExitStack() as ends:
         for process in processes:
+            ends.callback(process.kill)
             begun.append(process)
         with _ended_in_time(begun):
             for process in begun:
@@ -186,12 +193,9 @@ def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess
             for process in begun:
                 process.wait_until_ready()
         yield begun
-    finally:
-        for process in begun:
-            process.kill()
 
 
-@contextmanager
+@contextlib.contextmanager
 def _ended_in_time(processes: list[TrafficProcess]) -> Iterator[None]:
     """Kills processes that are not ready in time, whether they take their jobs or not."""
 

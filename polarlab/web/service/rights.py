@@ -41,7 +41,7 @@ def give_rights_up() -> None:
     _limit(resource.RLIMIT_DATA, _MOST_DATA_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
     with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is not known
-        filter_calls(own_memory=True)
+        filter_calls(of_the_page=True)
 
 
 def _become_nobody_else() -> None:

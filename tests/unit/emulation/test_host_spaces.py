@@ -6,12 +6,14 @@ import stat
 import time
 from itertools import pairwise
 
+import psutil
 import pytest
 
 from emulation.hosts.identity import FIRST_NUMBER, IDS, PAGE_NUMBER, Identity, host_root
 from emulation.hosts.keeper import Description
 from emulation.hosts.spaces import HostSpaces
 from emulation.hosts.working_folder import clear_rights, make_working_folder
+from topology.errors import MachineError
 
 NOBODY_ELSE = FIRST_NUMBER
 OWNER = Identity(12345, 12346)
@@ -173,3 +175,16 @@ def test_the_end_of_hosts_does_not_wait_for_a_parent_that_takes_no_notice(tmp_pa
     assert program.wait(10) == -signal.SIGKILL
     spaces.close()
     assert took_s < 10
+
+
+@needs_root
+def test_hosts_whose_keeper_is_stopped_are_awaited_for_a_limited_time(tmp_path):
+    spaces = HostSpaces({"h1_1": "h1-1"}, tmp_path, {}, timeout_s=0.5)
+    (keeper,) = (one for one in psutil.Process().children() if "emulation.hosts.keeper" in one.cmdline())
+    keeper.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(MachineError, match="has not made h1_1"):
+            spaces.space("h1_1")
+    finally:
+        keeper.send_signal(signal.SIGCONT)
+        spaces.close()

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="no filter for this architecture"
 )
 PRELUDE = """
-import ctypes, errno, fcntl, mmap, os, signal, socket, subprocess, sys, threading
+import ctypes, errno, fcntl, mmap, os, signal, socket, struct, subprocess, sys, threading
 from emulation.kernel.system_call_filter import filter_calls
 from emulation.kernel.system_call_numbers import number
 from emulation.kernel.system_calls import refuse_new_rights
@@ -25,7 +25,7 @@ def made(name, *arguments):
     libc.syscall(number(name) if isinstance(name, str) else name, *map(ctypes.c_long, arguments))
     return errno.errorcode.get(ctypes.get_errno())
 """
-ON_HOSTS, OWN_MEMORY = "filter_calls()", "filter_calls(own_memory=True)"
+ON_HOSTS, OF_THE_PAGE = "filter_calls()", "filter_calls(of_the_page=True)"
 
 
 def printed(setting, code):
@@ -35,7 +35,7 @@ def printed(setting, code):
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("setting", [ON_HOSTS, OWN_MEMORY])
+@pytest.mark.parametrize("setting", [ON_HOSTS, OF_THE_PAGE])
 def test_calls_that_reach_beyond_a_host_are_refused(setting):
     code = """
 print(made("unshare", 0x2000000))
@@ -89,10 +89,36 @@ print(made("mq_open", 0, 0, 0, 0), made("fcntl", os.pipe()[0], 1031, 1 << 20))
 print(made("bpf", 0, 0, 0), made("perf_event_open", 0, 0, 0, 0, 0), made("userfaultfd", 0))
 print(made("socket", 1, 1, 0))
 """
-    assert set(printed(OWN_MEMORY, code)) == {"EPERM"}
+    assert set(printed(OF_THE_PAGE, code)) == {"EPERM"}
 
 
-@pytest.mark.parametrize("setting", [ON_HOSTS, OWN_MEMORY])
+def test_a_listening_socket_cannot_be_spoilt_for_the_next_process_that_serves_at_it():
+    """By options that drop all packets, its end or its address; meanwhile it is served."""
+    listener = "listener = socket.create_server(('127.0.0.1', 0)); other = socket.socket()"
+    listener += "\nclient = socket.create_connection(listener.getsockname())"
+    code = """
+drop = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0), 8)
+program = struct.pack("HxxxxxxP", 1, ctypes.addressof(drop))
+def refused(act, *arguments):
+    try:
+        act(*arguments)
+    except PermissionError:
+        return "refused"
+print(refused(listener.setsockopt, socket.SOL_SOCKET, 26, program))
+print(refused(listener.setsockopt, socket.IPPROTO_IP, 21, 255))
+print(refused(listener.setsockopt, socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, 100))
+print(refused(listener.setsockopt, socket.SOL_SOCKET, socket.TCP_NODELAY, 1))
+print(refused(listener.listen, 0), refused(listener.shutdown, socket.SHUT_RDWR))
+print(refused(other.bind, ("127.0.0.1", 0)), refused(other.connect, listener.getsockname()))
+connection, _ = listener.accept()
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+connection.send(b"served")
+print(client.recv(6).decode())
+"""
+    assert printed(f"{listener}\n{OF_THE_PAGE}", code) == ["refused"] * 8 + ["served"]
+
+
+@pytest.mark.parametrize("setting", [ON_HOSTS, OF_THE_PAGE])
 def test_what_programs_need_stays(setting):
     """Processes, threads, memory, pipes and pairs of sockets."""
     code = """

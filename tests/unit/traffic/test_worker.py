@@ -2,10 +2,16 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
+
+import psutil
+import pytest
 
 from traffic.engine.child_process import with_project_path
+from traffic.engine.processes import TrafficError, TrafficProcess, started
 
 # A role that waits for its window as the others do, and prints it.
 WAITING = """
@@ -42,3 +48,21 @@ def test_lines_that_arrive_together_are_all_read():
         check=True,
     )
     assert done.stdout == "ready\n3 4\n"
+
+
+def test_a_process_that_is_killed_before_it_has_its_job_is_named_and_the_others_end(tmp_path):
+    before = psutil.Process().children()
+
+    def own():
+        return [child for child in psutil.Process().children() if child not in before]
+
+    def starting():
+        yield TrafficProcess("collect", {}, tmp_path / "collect", os.environ)
+        yield TrafficProcess("send", {}, tmp_path / "send", os.environ)
+        own()[0].send_signal(signal.SIGKILL)
+        while own()[0].status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+
+    with pytest.raises(TrafficError, match="to collect was ended by SIGKILL"), started(starting()):
+        pass
+    assert own() == []

@@ -247,6 +247,7 @@ def test_bodies_that_do_not_match_never_reach_it(path, method, operation, data):
 @example(b'{"elements": "\\ud800"}')
 @example(b'{"elements": "\xed\xa0\x80"}')
 @example(b'{"seed": 1e400}')
+@example(b'{"load": NaN}')
 @example(b'{"seed": ' + b"9" * 5_000 + b"}")
 @example(b'{"elements": "x", "elements": 3}')
 @example(b"x" * 70_000)

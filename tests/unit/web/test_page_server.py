@@ -134,6 +134,20 @@ def test_nobodys_processes_and_the_page_s_are_apart(replay):
         theirs.stdin.close()
 
 
+SPOILT = """
+import socket
+from polarlab.web.service.rights import give_rights_up
+listener = socket.create_server(("127.0.0.1", 0))
+give_rights_up()
+listener.setsockopt(socket.IPPROTO_IP, 21, 255)  # IP_MINTTL
+"""
+
+
+def test_the_web_process_cannot_spoil_its_listening_socket():
+    attack = subprocess.run([sys.executable, "-c", SPOILT], capture_output=True, text=True, check=False)
+    assert "PermissionError" in attack.stderr
+
+
 def test_a_port_that_is_taken_is_one_line_before_anything_starts(replay):
     before = len(web_processes())
     with pytest.raises(MachineError, match=f"127.0.0.1:{replay.port} .*; choose another port"):
