@@ -22,7 +22,7 @@ from traffic.engine.jobs import CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.measurements import Clock, CollectiveOutcome, Received
 from traffic.metrics.window import Window
-from traffic.wire.layout import HEADER_BYTES, MAGIC, offset_of
+from traffic.wire.layout import HEADER_BYTES, offset_of
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.wire.segment_codec import SEGMENT_BYTES
@@ -191,7 +191,7 @@ class Air:
         return [self] * len(list(places))
 
     def receivers(
-        self, _places: object, _run: int, slots: int, *, magic: int = MAGIC, frame_bytes: int = HEADER_BYTES
+        self, _places: object, _run: int, slots: int, *, frame_bytes: int = HEADER_BYTES, **_other: object
     ) -> Air:
         """Stands in for Receivers."""
         self.buffer, self.owners = Arrived(slots, frame_bytes), np.zeros(slots, np.int64)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -22,7 +21,7 @@ from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
 from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
-from traffic.engine.transport import Incoming, Outgoing
+from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
 from traffic.metrics.reordering import MOST_NUMBERS
@@ -395,22 +394,3 @@ class CollectiveWorker:
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
         self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
         self._uncounted_received.clear()
-
-
-def rank_not_reached(
-    pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
-) -> int:
-    """Returns the one of two ranks with a silent connection between them that is likely not reached.
-
-    Args:
-        pair: the two ranks.
-        silent: (source, destination) of all silent connections.
-        heard_ns: (source, destination) -> when an acknowledgement last came.
-
-    Returns:
-        The rank that more of the silent connections have in common; of two alike, the one of which nothing
-        was heard for longer.
-    """
-    counts = Counter(rank for ranks in silent for rank in ranks)
-    last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}
-    return max(pair, key=lambda rank: (counts[rank], -last_ns[rank]))

@@ -8,7 +8,8 @@ window grows and shrinks as TCP's does (RFC 5681). Pure: time and packets are pa
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
@@ -253,3 +254,22 @@ class Incoming:
         if bits & (_ALL_BITS >> later) & ~arrived:
             return None
         return bits & arrived
+
+
+def rank_not_reached(
+    pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
+) -> int:
+    """Returns the one of two ranks with a silent connection between them that is likely not reached.
+
+    Args:
+        pair: the two ranks.
+        silent: (source, destination) of all silent connections.
+        heard_ns: (source, destination) -> when an acknowledgement last came.
+
+    Returns:
+        The rank that more of the silent connections have in common; of two alike, the one of which nothing
+        was heard for longer.
+    """
+    counts = Counter(rank for ranks in silent for rank in ranks)
+    last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}
+    return max(pair, key=lambda rank: (counts[rank], -last_ns[rank]))

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from traffic.engine.collective_worker import rank_not_reached
-from traffic.engine.transport import Incoming, Outgoing
+from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
 MS = 1_000_000
