@@ -39,7 +39,8 @@ def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
 
     Raises:
         NegativeResult: a probe does not arrive, or takes more hops than the routing promises, or, where
-            that is the shortest path, fewer; a pair is named. Or a process of the fabric ended.
+            that is the shortest path, fewer; a pair is named. Or probes arrive damaged, or a process of the
+            fabric ended.
     """
     count = len(fabric.hosts)
     started = time.monotonic()
@@ -69,6 +70,8 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
         job = make_job(fabric, schedule, HEADER_BYTES, attempt, 1, (0, _FOREVER_NS))
         job = replace(job, quiet_ns=job.quiet_ns + _LATER_WAITS_NS[min(attempt, 2)])
         result = run_traffic(job, marked_environment(), fabric.network.run_dir)
+        if result.received.damaged:
+            raise NegativeResult(f"{result.received.damaged} damaged or forged probes arrived")
         new = result.received.frames > 0
         hops[new] = result.received.hops_max[new]
         arrived |= new

@@ -166,6 +166,8 @@ def _troubles_after(
     """Restores the fabric, and returns the reasons why it, or the traffic, is not as it should be."""
     faults.end()
     troubles = ([result.failed] if result.failed else []) + faults.mended()
+    if result.received.damaged:
+        troubles.append(f"{result.received.damaged} damaged or forged probes arrived")
     if check and not troubles:
         try:
             check_all_pairs(fabric, notify)

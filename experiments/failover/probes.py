@@ -38,8 +38,10 @@ class Probes:
         self.flow = np.concatenate([events.flow for events in chunks])
         self.pair = source * schedule.hosts + destination
         log = result.received.log
-        keys = log["source"].astype(np.int64) << 40 | log["sequence"].astype(np.int64)
-        wanted = source << 40 | sequence
+        # A number with another destination than its own is not of these probes.
+        pairs = log["source"].astype(np.int64) * schedule.hosts + log["destination"]
+        keys = pairs << 32 | log["sequence"].astype(np.int64)
+        wanted = self.pair << 32 | sequence
         order = np.argsort(keys, kind="stable")
         place = np.minimum(np.searchsorted(keys[order], wanted), max(0, len(order) - 1))
         self.arrived = keys[order][place] == wanted if len(order) else np.zeros(len(wanted), bool)

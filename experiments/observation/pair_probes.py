@@ -72,6 +72,7 @@ class PairProbes:
         self._sequence = 0
         self._sent_s: list[float] = []
         self._arrived: list[list[tuple[int, float]]] = [[] for _ in pairs]
+        self._seen: set[tuple[int, int]] = set()
         self._begun_s = time.monotonic()
 
     @property
@@ -98,12 +99,15 @@ class PairProbes:
             return
         now_s = time.monotonic()
         headers = read_headers(self._receivers.buffer.frames[:count])
-        headers = headers[intact(headers)]
+        # Hosts may send frames of their own making: only the first of each probe that was sent counts.
+        good = intact(headers) & (self._receivers.buffer.lengths(count) == HEADER_BYTES)
+        headers = headers[good & (headers["sequence"] < self._sequence)]
         for source, destination, sequence in zip(
             headers["ip_src"].tolist(), headers["ip_dst"].tolist(), headers["sequence"].tolist(), strict=True
         ):
             pair = self._pair_of.get((source, destination))
-            if pair is not None:
+            if pair is not None and (pair, sequence) not in self._seen:
+                self._seen.add((pair, sequence))
                 self._arrived[pair].append((sequence, now_s))
         self._receivers.buffer.reset(count)
 

@@ -227,6 +227,7 @@ def _evidence(record: RunRecord) -> Evidence:
         rate_errors=rate_errors,
         sent=sent,
         surplus=_surplus(record, arrived - sent),
+        damaged=record.result.received.damaged,
         # Queues count the drops of programs' packets, too.
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
         link_loss_doubt=_link_loss_doubt(record),
@@ -239,9 +240,17 @@ def _evidence(record: RunRecord) -> Evidence:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than hosts sent; 0 where both are not counted to the end.
 
+    Those of single pairs count, too: losses of others hide them among all frames of the run.
     Interfaces count the frames of TCP flows, with those that were on their way at the start.
+
+    Args:
+        record: the run's record.
+        frames: by how much the frames of the whole run that arrived exceed those sent.
     """
-    return 0 if record.ended_early or record.result.flows else max(0, frames)
+    if record.ended_early or record.result.flows:
+        return 0
+    of_pairs = record.result.received.frames - record.result.sent.frames
+    return max(0, frames, int(of_pairs.clip(min=0).sum()))
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:

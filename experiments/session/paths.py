@@ -139,7 +139,7 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
                 with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
                     sender.send(frame)
                 time.sleep(_PAUSE_S)
-        return _arrived(receivers)
+        return _arrived(receivers, source, destination)
     finally:
         receivers.close()
 
@@ -158,16 +158,19 @@ def _check_up(pid: int, interface: str, host: str) -> None:
         raise UsageError(f"{interface} is down: its link has failed; `restore all` restores it")
 
 
-def _arrived(receivers: Receivers) -> Counter[int]:
-    hops: Counter[int] = Counter()
+def _arrived(receivers: Receivers, source: Host, destination: Host) -> Counter[int]:
+    hops: dict[int, int] = {}  # of each probe, by its number: hosts may send others
     end_s = time.monotonic() + _PATIENCE_S
-    while hops.total() < _PROBES and time.monotonic() < end_s:
+    while len(hops) < _PROBES and time.monotonic() < end_s:
         count = receivers.receive()
         headers = read_headers(receivers.buffer.frames[:count])
-        hops.update((INITIAL_TTL - headers["ttl"][intact(headers)].astype(int)).tolist())
+        good = intact(headers) & (receivers.buffer.lengths(count) == HEADER_BYTES)
+        good &= (headers["ip_src"] == source.ip) & (headers["ip_dst"] == destination.ip)
+        for header in headers[good & (headers["sequence"] < _PROBES)]:
+            hops.setdefault(int(header["sequence"]), INITIAL_TTL - int(header["ttl"]))
         receivers.buffer.reset(count)
         time.sleep(_PAUSE_S)
-    return hops
+    return Counter(hops.values())
 
 
 def _host(fabric: LiveFabric, name: str) -> Host:

@@ -43,6 +43,7 @@ class Evidence:
             drain too fast to be observed.
         sent: frames that hosts sent.
         surplus: frames that arrived and that no host was to send.
+        damaged: frames that arrived with contents that no sender can have given them.
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
         link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
         scheduled: whether packets had times at which to be sent.
@@ -61,6 +62,7 @@ class Evidence:
     rate_errors: Sequence[float] | None = None
     sent: int = 0
     surplus: int = 0
+    damaged: int = 0
     lost_elsewhere: int | None = None
     link_loss_doubt: str | None = None
     scheduled: bool = True
@@ -105,6 +107,8 @@ def judge(evidence: Evidence) -> Fidelity:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
     if evidence.surplus:
         reasons.append(f"{evidence.surplus} more packets arrived than hosts were to send")
+    if evidence.damaged:
+        reasons.append(f"{evidence.damaged} damaged or forged frames arrived")
     if evidence.link_loss_doubt is not None:
         reasons.append(evidence.link_loss_doubt)
     return Fidelity(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 
@@ -20,11 +19,12 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
-from traffic.engine.receivers import Receivers
+from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
-from traffic.engine.transport import Incoming, Outgoing
+from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
+from traffic.metrics.reordering import MOST_NUMBERS
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
@@ -38,7 +38,7 @@ from traffic.wire.segment_codec import (
     Writer,
 )
 from traffic.workload.collectives.algorithms import sliced_programs
-from traffic.workload.collectives.execution import Iteration, Message, MessageTable
+from traffic.workload.collectives.execution import Iteration, MessageTable
 from traffic.workload.collectives.operations import Collective, Elements
 from traffic.workload.collectives.registry import COLLECTIVES
 
@@ -286,47 +286,85 @@ class CollectiveWorker:
             self._acknowledgements_sent += 1
 
     def _take(self, count: int, now_ns: int) -> None:
-        """Processes received frames, one by one, as they are few at a time."""
+        """Processes received frames, one by one, as they are few at a time.
+
+        Hosts have root, and may send frames of their own making: one that no rank has sent so is damaged.
+        """
         buffer = self._receivers.buffer
         slot_bytes = buffer.frames.strides[0]
-        arrivals_ns = buffer.arrivals_ns(count).tolist()
+        arrivals_ns, lengths = buffer.arrivals_ns(count).tolist(), buffer.lengths(count).tolist()
         for slot, receiver in enumerate(self._receivers.owners[:count].tolist()):
             begin = slot * slot_bytes
             head = Head(*HEAD.unpack_from(self._frames, begin))
-            sender = self._rank_of.get(head.source_ip)
             begin += SEGMENT_BYTES
             payload = self._frames[begin : begin + head.length]
-            if sender is None:
+            sender = self._rank_of.get(head.source_ip, -1)
+            if sender < 0 or not self._possible(head, lengths[slot], arrivals_ns[slot]):
+                self._received.damaged += 1
+            elif head.sent_ns < self._clock.epoch_ns:  # of an earlier run
                 continue
-            if head.kind == DATA:
+            elif head.kind == DATA and self._take_segment((sender, receiver), head, payload, now_ns):
                 self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
-                self._take_segment((sender, receiver), head, payload, now_ns)
-            elif (receiver, sender) in self._outgoing:
+            elif head.kind == ACKNOWLEDGEMENT and self._take_acknowledgement(
+                (receiver, sender), head, payload, now_ns
+            ):
                 self._acknowledgements_received += 1
-                bits = int.from_bytes(payload, "big")
-                self._outgoing[receiver, sender].acknowledge(head.number, bits, now_ns)
+            else:
+                self._received.damaged += 1
         buffer.reset(count)
 
-    def _take_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> None:
-        """Records a segment for acknowledgement and hands its data to the iteration."""
+    def _possible(self, head: Head, frame_bytes: int, arrived_ns: int) -> bool:
+        """Returns whether every field of a frame that arrived has a value that a rank may give it."""
+        return bool(
+            frame_bytes == SEGMENT_BYTES + head.length
+            and head.length <= self._segment_bytes
+            and 0 < head.ttl <= INITIAL_TTL
+            and 0 <= head.port - SOURCE_PORT_BASE < self._job.flows
+            and head.sent_ns <= arrived_ns + MOST_CLOCK_STEP_NS
+        )
+
+    def _take_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> bool:
+        """Records a segment for acknowledgement and hands its data to the iteration, if it is a rank's."""
+        connection = self._outgoing.get(pair)
+        number = (head.message - self._base) % _MESSAGE_NUMBERS
+        known = number < len(self._messages.messages)  # else its message was complete before this iteration
+        if (
+            connection is None
+            or head.number >= min(connection.sent, MOST_NUMBERS)
+            or connection.awaited(head.number) not in (None, (number, head.segment))
+            or (known and not self._as_sent(number, pair, head, payload))
+        ):
+            return False
         incoming = self._incoming.get(pair)
         if incoming is None:
             incoming = self._incoming[pair] = Incoming()
         incoming.note_received(head.number)
         self._owed_since.setdefault(pair, now_ns)
-        number = (head.message - self._base) % _MESSAGE_NUMBERS
-        if number >= len(self._messages.messages):  # its message was complete before this iteration
-            return
-        if not self._fits(self._messages.messages[number], pair, head):
-            self._received.damaged += 1
-            return
-        self._iteration.receive(number, head.segment, head.segment * self._segment_bytes, payload, now_ns)
+        if known:
+            offset = head.segment * self._segment_bytes
+            self._iteration.receive(number, head.segment, offset, payload, now_ns)
+        return True
 
-    def _fits(self, message: Message, pair: tuple[int, int], head: Head) -> bool:
-        """Returns whether a segment has its message's ends and the length of its place in the message."""
+    def _as_sent(self, number: int, pair: tuple[int, int], head: Head, payload: memoryview) -> bool:
+        """Returns whether a segment has its message's ends, and the bytes of its place in the message."""
+        message, sent = self._messages.messages[number], self._iteration.outgoing.get(number)
+        if sent is None or (message.source, message.destination) != pair or head.segment >= message.segments:
+            return False
         offset = head.segment * self._segment_bytes
-        length = min(self._segment_bytes, message.size - offset)
-        return (message.source, message.destination) == pair and head.length == length
+        return bytes(payload) == sent[offset : offset + self._segment_bytes]
+
+    def _take_acknowledgement(
+        self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int
+    ) -> bool:
+        """Processes an acknowledgement of what one rank sent another, if that has received it."""
+        connection, incoming = self._outgoing.get(pair), self._incoming.get(pair)
+        if connection is None or incoming is None or head.length != ACKNOWLEDGEMENT_BYTES:
+            return False
+        bits = incoming.confirmed(head.number, int.from_bytes(payload, "big"))
+        if bits is None:
+            return False
+        connection.acknowledge(head.number, bits, now_ns)
+        return True
 
     def _count_sent(self) -> None:
         if self._uncounted_sent:
@@ -347,7 +385,7 @@ class CollectiveWorker:
             destination=self._host_of[destination],
             flow=head.port - SOURCE_PORT_BASE,
             number=head.number,
-            hops=(INITIAL_TTL - head.ttl) & 0xFF,
+            hops=INITIAL_TTL - head.ttl,
             frame_bytes=SEGMENT_BYTES + head.length,
             sent_ns=head.sent_ns - self._clock.epoch_ns,
             arrived_ns=arrived_ns - self._clock.epoch_ns,
@@ -356,22 +394,3 @@ class CollectiveWorker:
         latency_ns = arrivals.arrived_ns - arrivals.sent_ns
         self._reporter.add(len(latency_ns), int(arrivals.frame_bytes.sum()), latency_ns)
         self._uncounted_received.clear()
-
-
-def rank_not_reached(
-    pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
-) -> int:
-    """Returns the one of two ranks with a silent connection between them that is likely not reached.
-
-    Args:
-        pair: the two ranks.
-        silent: (source, destination) of all silent connections.
-        heard_ns: (source, destination) -> when an acknowledgement last came.
-
-    Returns:
-        The rank that more of the silent connections have in common; of two alike, the one of which nothing
-        was heard for longer.
-    """
-    counts = Counter(rank for ranks in silent for rank in ranks)
-    last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}
-    return max(pair, key=lambda rank: (counts[rank], -last_ns[rank]))

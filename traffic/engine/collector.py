@@ -16,15 +16,17 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import TrafficJob
-from traffic.engine.receivers import Receivers
+from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
+from traffic.metrics.reordering import MOST_NUMBERS
+from traffic.metrics.sending_order import SendingOrder
 from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
 from traffic.wire.probe_codec import intact, read_headers
-from traffic.workload.schedule import schedule_from_dict
+from traffic.workload.schedule import Schedule, schedule_from_dict
 
 _SLOTS = 4096
 _LOOK_EVERY_S = 0.002
@@ -41,7 +43,7 @@ class Collector:
         self._job, self._window, self._reporter = job, window, reporter
         self._schedule = schedule_from_dict(job.schedule)
         self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
-        self._counts = ProbeCounts(job, window, self._schedule.end_ns)
+        self._counts = ProbeCounts(job, window, self._schedule)
 
     def run(
         self,
@@ -88,12 +90,24 @@ class Collector:
 
 
 class ProbeCounts:
-    """The running counts of a collection."""
+    """The running counts of a collection.
 
-    def __init__(self, job: TrafficJob, window: Window, end_ns: int) -> None:
-        intervals = end_ns // job.interval_ns + _LATE_INTERVALS
+    Hosts have root, and may send frames of their own making: a frame counts if each of its fields has a value
+    that the sender can have given it, and else as damaged.
+    """
+
+    def __init__(self, job: TrafficJob, window: Window, schedule: Schedule) -> None:
+        intervals = schedule.end_ns // job.interval_ns + _LATE_INTERVALS
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
-        self._flows = job.flows
+        self._flows, self._frame_bytes = job.flows, len(job.template)
+        self._order = SendingOrder(len(job.hosts))
+        self._taken = np.zeros(len(job.hosts), np.int64)
+        self._most = np.full(len(job.hosts), MOST_NUMBERS)
+        if job.keep_log:  # whose memory grows with the packets
+            self._most = sum(
+                (np.bincount(events.source, minlength=len(job.hosts)) for events in schedule.chunks()),
+                np.zeros(len(job.hosts), np.int64),
+            )
         self._silences = PairSilences(len(job.hosts))
         self._ips, self._index = _address_index(job)
         self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
@@ -109,29 +123,45 @@ class ProbeCounts:
             clock: the instant of the schedule's start.
 
         Returns:
-            The intact frames that reached their destination.
+            The intact frames that reached their destination. Those of an earlier run are passed over.
         """
         count = len(receivers)
         headers = read_headers(buffer.frames[:count])
         source, destination = self._lookup(headers["ip_src"]), self._lookup(headers["ip_dst"])
-        good = intact(headers) & (source >= 0)
-        here = good & (destination == receivers)
-        self._counts.damaged += int(count - good.sum())
-        self._counts.misdelivered += int((good & ~here).sum())
-        chosen = headers[here]
+        flow = headers["source_port"].astype(np.int64) - SOURCE_PORT_BASE
+        number, sent_ns = headers["sequence"].astype(np.int64), headers["sent_ns"].astype(np.int64)
+        lengths, arrived_ns = buffer.lengths(count), buffer.arrivals_ns(count)
+        good = intact(headers) & (source >= 0) & (lengths == self._frame_bytes)
+        good &= _below(flow, self._flows) & _below(number, self._most[source])
+        good &= _below(sent_ns, arrived_ns + MOST_CLOCK_STEP_NS)
+        present = good & (sent_ns >= clock.epoch_ns)
+        earlier = int(np.count_nonzero(good) - np.count_nonzero(present))
+        present[present] = self._consistent(source[present], number[present], sent_ns[present])
+        here = present & (destination == receivers)
+        right = int(np.count_nonzero(present))
+        self._counts.damaged += count - earlier - right
+        self._counts.misdelivered += right - int(np.count_nonzero(here))
         arrivals = ReceivedPackets(
             source=source[here],
             destination=receivers[here],
-            flow=np.minimum(chosen["source_port"].astype(np.int64) - SOURCE_PORT_BASE, self._flows - 1),
-            number=chosen["sequence"].astype(np.int64),
-            hops=(INITIAL_TTL - chosen["ttl"].astype(np.int64)) & 0xFF,
-            frame_bytes=buffer.lengths(count)[here],
-            sent_ns=chosen["sent_ns"].astype(np.int64) - clock.epoch_ns,
-            arrived_ns=buffer.arrivals_ns(count)[here] - clock.epoch_ns,
+            flow=flow[here],
+            number=number[here],
+            hops=INITIAL_TTL - headers["ttl"][here].astype(np.int64),
+            frame_bytes=lengths[here],
+            sent_ns=sent_ns[here] - clock.epoch_ns,
+            arrived_ns=arrived_ns[here] - clock.epoch_ns,
         )
         self._counts.add(arrivals)
         self._silences.add(arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns)
         return arrivals
+
+    def _consistent(
+        self, source: npt.NDArray[np.int64], number: npt.NDArray[np.int64], sent_ns: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
+        """Returns which frames go with those before: no more of a source than it has, in order of sending."""
+        self._taken += np.bincount(source, minlength=len(self._taken))
+        wanted = self._taken[source] <= self._most[source]
+        return np.asarray(wanted & ~self._order.contradicted(source, number, sent_ns))
 
     def silences(self, clock: Clock) -> Silence:
         """Returns the silences since the last call; `clock` is the instant of the schedule's start."""
@@ -151,6 +181,11 @@ class ProbeCounts:
         native = addresses.astype(np.uint32)
         place = np.minimum(np.searchsorted(self._ips, native), len(self._ips) - 1)
         return np.where(self._ips[place] == native, self._index[place], -1)
+
+
+def _below(numbers: npt.NDArray[np.int64], bound: int | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Returns which numbers are 0 to `bound` - 1; those of 2^63 and more on the wire are negative here."""
+    return np.asarray(numbers.view(np.uint64) < np.asarray(bound).view(np.uint64))
 
 
 def _address_index(job: TrafficJob) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

@@ -11,6 +11,11 @@ import numpy as np
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
+# Most by which a frame may seem to arrive before it was sent, as the machine's clock may be set meanwhile.
+MOST_CLOCK_STEP_NS = 1_000_000_000
+# Of a buffer's slots, those for one socket: a host that sends without end leaves room for the others.
+_SHARE = 4
+
 
 class Receivers:
     """One receiving socket per host. They receive from their creation on.
@@ -55,7 +60,8 @@ class Receivers:
         """Reads the frames that wait, as far as the buffer has room, and returns their number."""
         filled = 0
         for descriptor, _ in self._poll.poll(0):
-            count = self.buffer.receive(descriptor, filled, self._slots - filled)
+            most = min(self._slots - filled, max(1, self._slots // _SHARE))
+            count = self.buffer.receive(descriptor, filled, most)
             self.owners[filled : filled + count] = self._owner_of[descriptor]
             filled += count
             if filled == self._slots:

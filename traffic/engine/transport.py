@@ -8,7 +8,8 @@ window grows and shrinks as TCP's does (RFC 5681). Pure: time and packets are pa
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
@@ -18,6 +19,7 @@ _LEAST_WINDOW = 2.0
 _MS = 1_000_000
 _LEAST_TIMEOUT_NS, _FIRST_TIMEOUT_NS, _MOST_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_000 * _MS
 _LEAST_REORDERING_NS = 2 * _MS
+_ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _REMEMBERED = 512  # transmissions taken for lost that are remembered, as some arrive after all
 
 # (message, segment): the content of a transmission
@@ -61,6 +63,16 @@ class Outgoing:
     def idle(self) -> bool:
         """Whether every segment was acknowledged."""
         return not self._in_flight and not self.waiting
+
+    @property
+    def sent(self) -> int:
+        """The number of transmissions so far."""
+        return self._next
+
+    def awaited(self, number: int) -> Segment | None:
+        """Returns the segment of a transmission whose arrival is not known yet; None of any other."""
+        segment, _ = self._in_flight.get(number) or self._lost.get(number) or (None, 0)
+        return segment
 
     def silent_ns(self, now_ns: int) -> int:
         """Returns the time since the last acknowledgement while one is awaited, else 0."""
@@ -211,7 +223,8 @@ class Incoming:
         """Records the arrival of a transmission."""
         self.owed += 1
         if number > self._highest:
-            self._bits = (self._bits << (number - self._highest) | 1) & (1 << ACKNOWLEDGED_BITS) - 1
+            shift = min(number - self._highest, ACKNOWLEDGED_BITS)
+            self._bits = (self._bits << shift | 1) & _ALL_BITS
             self._highest = number
         elif self._highest - number < ACKNOWLEDGED_BITS:
             self._bits |= 1 << (self._highest - number)
@@ -220,3 +233,43 @@ class Incoming:
         """Returns the highest number and the bits of an acknowledgement that is sent now."""
         self.owed = 0
         return self._highest, self._bits
+
+    def confirmed(self, highest: int, bits: int) -> int | None:
+        """Returns what is known to be true of an acknowledgement of this end.
+
+        Args:
+            highest: its highest number.
+            bits: its bits, as `acknowledgement` returns them.
+
+        Returns:
+            The bits of those transmissions whose arrival is remembered; None if the acknowledgement states
+            one that has not arrived.
+        """
+        later = self._highest - highest
+        if later < 0:
+            return None
+        if later >= ACKNOWLEDGED_BITS:  # overtaken by many others
+            return 0
+        arrived = self._bits >> later
+        if bits & (_ALL_BITS >> later) & ~arrived:
+            return None
+        return bits & arrived
+
+
+def rank_not_reached(
+    pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
+) -> int:
+    """Returns the one of two ranks with a silent connection between them that is likely not reached.
+
+    Args:
+        pair: the two ranks.
+        silent: (source, destination) of all silent connections.
+        heard_ns: (source, destination) -> when an acknowledgement last came.
+
+    Returns:
+        The rank that more of the silent connections have in common; of two alike, the one of which nothing
+        was heard for longer.
+    """
+    counts = Counter(rank for ranks in silent for rank in ranks)
+    last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}
+    return max(pair, key=lambda rank: (counts[rank], -last_ns[rank]))

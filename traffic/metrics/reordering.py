@@ -6,6 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 _MOST_SLOTS = 1 << 22
+# Packets' numbers are below this; one more than each is remembered in 32 bits.
+MOST_NUMBERS = (1 << 32) - 1
 
 
 class FlowOrder:
@@ -32,8 +34,8 @@ class FlowOrder:
 
         Args:
             flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's number, ascending as its flow's source sent them, below 2^32 - 1; shape
-                (packets,).
+            number: each packet's number, ascending as its flow's source sent them, 0 to MOST_NUMBERS - 1;
+                shape (packets,).
 
         Returns:
             bool array, (packets,): True for reordered packets.

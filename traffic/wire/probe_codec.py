@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topology.addressing import MAC_PREFIX
+from topology.addressing import INITIAL_TTL, MAC_PREFIX
 from traffic.wire.layout import HEADER, MAGIC, SOURCE_PORT_BASE
 
 Frames = npt.NDArray[np.uint8]
@@ -74,9 +74,10 @@ def read_headers(frames: Frames) -> Headers:
 
 
 def intact(headers: Headers) -> npt.NDArray[np.bool_]:
-    """Returns which headers carry the magic number and agree with their own checks."""
+    """Returns which headers carry the magic number, a possible TTL, and agree with their own checks."""
     return np.asarray(
         (headers["magic"] == MAGIC)
+        & (headers["ttl"] - np.uint8(1) < INITIAL_TTL)  # 0 becomes 255
         & (headers["sequence"] == ~headers["sequence_check"])
         & (headers["sent_ns"] == ~headers["sent_check"])
     )

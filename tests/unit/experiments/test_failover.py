@@ -30,7 +30,7 @@ SCHEDULE = ProbeSchedule(3, (ProbeStream((1, 5), 1_000_000), ProbeStream((1, 5, 
 HOP_S = 0.0001
 
 
-def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0):
+def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0, forged=()):
     """Probes that take 0.1 ms each, but for those that are lost; after `heard_s` nobody listens."""
     rows = []
     for events in SCHEDULE.chunks():
@@ -41,12 +41,18 @@ def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0):
             if not lost(time / 1e9, source * 3 + destination) and time / 1e9 + HOP_S <= heard_s
         ]
     result = SimpleNamespace(
-        received=SimpleNamespace(log=np.array(rows[::-1], ARRIVAL)),
+        received=SimpleNamespace(log=np.array([*rows[::-1], *forged], ARRIVAL)),
         interrupted=interrupted_s is not None,
         failed="",
         sent=SimpleNamespace(seconds=interrupted_s),
     )
     return Probes(SCHEDULE, result)
+
+
+def test_a_probe_that_another_host_makes_up_is_not_the_one_that_was_lost():
+    everything = {"lost": lambda _time_s, pair: pair == 1}
+    forged = [(0, 2, number, 0, 2, 0, 1000) for number in range(100)]
+    assert probes(**everything, forged=forged).phase(0, 1).lost == probes(**everything).phase(0, 1).lost > 0
 
 
 def cut(begin_s, end_s, pairs=(1, 5)):

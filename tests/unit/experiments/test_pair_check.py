@@ -33,7 +33,7 @@ def fabric():
     )
 
 
-def arrivals(monkeypatch, answer):
+def arrivals(monkeypatch, answer, damaged=0):
     """Has probes arrive as `answer` says of every attempt (hosts x hosts), and returns the jobs that ran."""
     jobs = []
 
@@ -41,7 +41,8 @@ def arrivals(monkeypatch, answer):
         jobs.append(job)
         frames = answer(len(jobs))
         distances = PolarFly(2).distances(np.arange(7)[:, None], np.arange(7)[None, :])
-        return SimpleNamespace(received=SimpleNamespace(frames=frames, hops_max=distances.astype(np.uint8)))
+        received = SimpleNamespace(frames=frames, hops_max=distances.astype(np.uint8), damaged=damaged)
+        return SimpleNamespace(received=received)
 
     monkeypatch.setattr(pair_check, "run_traffic", run_traffic)
     return jobs
@@ -77,4 +78,10 @@ def test_pairs_that_never_reach_each_other_are_named(fabric, monkeypatch):
     with pytest.raises(
         NegativeResult, match=re.escape("1 pairs of hosts do not reach each other, h3_1 to h6_1")
     ):
+        pair_check.check_all_pairs(fabric, ignore)
+
+
+def test_forged_probes_prove_nothing(fabric, monkeypatch):
+    arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int), damaged=2)
+    with pytest.raises(NegativeResult, match="2 damaged"):
         pair_check.check_all_pairs(fabric, ignore)

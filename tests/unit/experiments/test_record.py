@@ -105,6 +105,24 @@ def test_a_summary_follows_from_the_record(record):
     assert summary.adaptation is summary.links is None
 
 
+def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost_some(record):
+    frames = record.result.received.frames.copy()
+    frames[0, 1] += 2
+    frames[1, 2] -= 5
+    lossy = np.array(record.result.received.bytes)
+    lossy[0, 2] -= 3 * FRAME_BYTES
+    received = replace(record.result.received, frames=frames, bytes=lossy)
+    reasons = summarise(replace(record, result=replace(record.result, received=received))).fidelity.reasons
+    assert "2 more packets arrived than hosts were to send" in reasons
+
+
+def test_damaged_frames_make_a_run_not_valid(record):
+    received = replace(record.result.received, damaged=3)
+    fidelity = summarise(replace(record, result=replace(record.result, received=received))).fidelity
+    assert not fidelity.valid
+    assert any("3 damaged" in reason for reason in fidelity.reasons)
+
+
 def held_samples(waiting):
     """Two halves of a second, in each of which 100 frames reached every switch and so many waited."""
     switches = {f"s{n}": SwitchSample(100, waiting, 4 * waiting**2) for n in range(1, 8)}

@@ -111,6 +111,7 @@ def test_packets_that_no_queue_dropped_are_a_reason():
 def test_packets_that_nobody_was_to_send_are_a_reason():
     assert verdict_of(sent=1000, surplus=0).valid
     assert "7 more packets" in verdict_of(sent=1000, surplus=7).reasons[0]
+    assert "7 damaged or forged" in verdict_of(sent=1000, damaged=7).reasons[0]
 
 
 def test_all_reasons_are_told():

@@ -20,7 +20,7 @@ from traffic.metrics.window import LateWindowError, Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe
 from traffic.workload.patterns import Pattern
-from traffic.workload.schedule import PatternSchedule
+from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
 HOSTS = (Host(9, 0, 9), Host(0, 0, 0), Host(4, 1, 4))  # not in the order of their addresses
 STRANGER = Host(70, 0, 70)
@@ -84,7 +84,7 @@ class MemoryBuffer:
 
 def received(*batches: list[Packet], job: TrafficJob = JOB):
     """What is counted when the packets arrive, one look at the sockets per batch."""
-    counts = ProbeCounts(job, Window(job.window_ns), 400 * MS)
+    counts = ProbeCounts(job, Window(job.window_ns), schedule_from_dict(job.schedule))
     for packets in batches:
         receivers = np.array([p.destination if p.at is None else p.at for p in packets])
         counts.add(MemoryBuffer(packets), receivers, CLOCK)
@@ -151,24 +151,23 @@ def test_window_bytes_count_if_they_arrived_in_the_window(arrival_ns, counted):
 
 
 def test_bytes_are_counted_by_time_of_arrival_with_their_full_length():
-    result = received(
-        [Packet(0, 1, sent_ns=0, length=1000), Packet(0, 1, sent_ns=49 * MS), Packet(1, 2, sent_ns=390 * MS)]
-    )
-    assert result.bytes[0].tolist() == [0, 1000, 0]
+    times = (0, 1, 0, 0), (0, 1, 1, 49), (1, 2, 0, 390)
+    result = received([Packet(*packet, sent_ns=ms * MS) for *packet, ms in times])
+    assert result.bytes[0].tolist() == [0, 120, 0]
     assert result.bytes[1].tolist() == [0, 120, 0]
     assert result.bytes[7].tolist() == [0, 0, 120]
-    assert result.bytes.sum() == 1240
+    assert result.bytes.sum() == 360
 
 
 def test_arrivals_outside_the_series_go_into_its_ends():
-    result = received([Packet(sent_ns=-10 * MS), Packet(sent_ns=10_000 * MS)])
+    result = received([Packet(sent_ns=0, took_ns=-10 * MS), Packet(sequence=1, sent_ns=10_000 * MS)])
     assert (result.bytes[0, 1], result.bytes[-1, 1], result.bytes.sum()) == (120, 120, 240)
 
 
 def counts_with_a_late_window(packets: list[Packet]):
     """Counts whose window becomes known only after these packets."""
     window = Window(None)
-    counts = ProbeCounts(replace(JOB, window_ns=None), window, 400 * MS)
+    counts = ProbeCounts(replace(JOB, window_ns=None), window, schedule_from_dict(JOB.schedule))
     receivers = np.array([packet.destination for packet in packets])
     counts.add(MemoryBuffer(packets), receivers, CLOCK)
     window.set(*WINDOW)
@@ -212,7 +211,7 @@ def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monke
     counts = counts_with_a_late_window(ACROSS)
     assert counts.result().frames.sum() == 3
     window = Window(None)
-    counts = ProbeCounts(replace(JOB, window_ns=None), window, 400 * MS)
+    counts = ProbeCounts(replace(JOB, window_ns=None), window, schedule_from_dict(JOB.schedule))
     for packet in [*ACROSS, *ACROSS]:
         counts.add(MemoryBuffer([packet]), np.array([1]), CLOCK)
     window.set(139 * MS, 200 * MS)  # only the last packets of both rounds are in it
@@ -253,10 +252,9 @@ def test_the_late_packet_of_a_mixed_batch_is_the_right_one():
     assert result.out_of_order.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
 
 
-def test_a_late_packet_from_before_the_window_is_not_counted_but_remembered():
-    early = WINDOW[0] - 1
-    packets = [Packet(sequence=5, sent_ns=early), Packet(sequence=4, sent_ns=early), Packet(sequence=3)]
-    result = received(packets)
+def test_a_late_packet_from_before_the_window_is_not_counted_but_overtaking_ones_are_remembered():
+    early = Packet(sequence=3, sent_ns=WINDOW[0] - 1)
+    result = received([Packet(sequence=5)], [early, Packet(sequence=4)])
     assert result.out_of_order.sum() == 1
 
 
@@ -279,8 +277,49 @@ def test_a_damaged_packet_does_not_disturb_the_order():
     assert result.out_of_order.sum() == 0
 
 
-def test_a_port_outside_the_flows_is_taken_for_the_last():
-    assert received([Packet(flow=4000)]).frames.sum() == 1
+def test_frames_of_an_earlier_run_are_passed_over():
+    result = received([Packet(sequence=30, sent_ns=-1), Packet(sequence=1)])
+    assert (result.damaged, result.out_of_order.sum(), result.frames.sum()) == (0, 0, 1)
+
+
+HOSTILE = {
+    "number that spoils the batch": Packet(sequence=(1 << 40) + 0xFFFFFFF0),
+    "number that does not fit": Packet(sequence=(1 << 32) - 1),
+    "negative number": Packet(sequence=-1),
+    "port below the flows": Packet(flow=-1),
+    "port above the flows": Packet(flow=4),
+    "sent long after it arrived": Packet(sequence=3, took_ns=-2000 * MS),
+    "sent at the end of time": Packet(sequence=3, sent_ns=(1 << 63) - 1 - CLOCK.epoch_ns, took_ns=-(1 << 62)),
+    "TTL above the first": Packet(sequence=3, hops=-1),
+    "TTL of 0": Packet(sequence=3, hops=64),
+    "shorter than its header": Packet(sequence=3, length=62),
+    "longer than any of the run": Packet(sequence=3, length=65_000),
+}
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+def test_a_frame_that_no_sender_can_have_sent_changes_no_other_count(hostile):
+    right = [Packet(0, 1, 2), Packet(0, 2, 3), Packet(1, 2, 2), Packet(2, 1, 2)]
+    later = [Packet(0, 1, 4), Packet(0, 2, 5), Packet(1, 2, 3), Packet(2, 1, 3)]
+    alone, among = received(right, later), received([hostile, *right], later)
+    assert (alone.damaged, among.damaged) == (0, 1)
+    for name in ("frames", "latency_sum_ns", "out_of_order", "hops", "bytes", "window_bytes", "hops_max"):
+        assert np.array_equal(getattr(alone, name), getattr(among, name)), name
+
+
+@pytest.mark.parametrize("sent_ns", [150 * MS, 120 * MS])
+def test_a_number_ahead_of_its_time_in_the_name_of_another_host_is_noticed(sent_ns):
+    forged = Packet(2, 1, 1 << 31, sent_ns=sent_ns)
+    right = [Packet(2, 1, n, sent_ns=(151 + n) * MS) for n in range(3)]
+    assert received([forged], right).damaged > 0
+
+
+def test_a_log_is_no_longer_than_the_schedule():
+    job = replace(JOB, keep_log=True)
+    frames = sum((events.source == 0).sum() for events in schedule_from_dict(job.schedule).chunks())
+    result = received(*[[Packet()] * 10] * 10, job=job)
+    assert frames - 10 < len(result.log) <= frames
+    assert result.damaged == 100 - len(result.log)
 
 
 # ---- the job and its results on their way between processes ----

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from traffic.engine.collective_worker import rank_not_reached
-from traffic.engine.transport import Incoming, Outgoing
+from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
 MS = 1_000_000
@@ -116,6 +115,26 @@ def test_an_acknowledgement_covers_the_last_numbers_in_any_order():
     assert arrived == {5, ACKNOWLEDGED_BITS + 3}
     incoming.note_received(1)  # far behind
     assert incoming.acknowledgement()[0] == highest
+
+
+def test_a_number_far_ahead_takes_no_more_memory_than_any():
+    incoming = Incoming()
+    incoming.note_received(0)
+    incoming.note_received((1 << 62) - 1)  # as many bits would not fit anywhere
+    assert incoming.acknowledgement() == ((1 << 62) - 1, 1)
+
+
+def test_what_is_made_up_of_an_acknowledgement_is_told_from_what_has_arrived():
+    incoming = Incoming()
+    for number in (0, 1, 3, 4):
+        incoming.note_received(number)
+    assert incoming.confirmed(4, 0b11011) == 0b11011
+    assert incoming.confirmed(1, 0b11) == 0b11  # an earlier one
+    assert incoming.confirmed(4, 0b00100) is None
+    assert incoming.confirmed(5, 0b1) is None
+    incoming.note_received(4 + ACKNOWLEDGED_BITS)
+    assert incoming.confirmed(4, 0b11011) == 0  # too long ago to be remembered
+    assert incoming.confirmed(5, 0b1) is None
 
 
 def test_an_acknowledgement_of_numbers_never_sent_is_ignored():

@@ -1,11 +1,15 @@
 """What those who watch a fabric are told: the timeline, probes, recordings and switches' tables."""
 
+import random
 import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from fuzz.frames import Air
 
+from experiments.observation import pair_probes
 from experiments.observation.pair_probes import INTERVAL_S, PairProbes, fitting_pairs, probe_interval_s
 from experiments.observation.recording import _down, _failed_at
 from experiments.observation.switch_tables import adaptive_groups
@@ -13,8 +17,10 @@ from experiments.observation.timeline import MOST_ENTRIES, Timeline
 from experiments.results.link_loads import directed_links
 from routing.plan.model import Output
 from routing.registry import make_plan
+from topology.addressing import hosts_of
 from topology.registry import make_topology
 from traffic.wire.layout import HEADER_BYTES
+from traffic.wire.probe_codec import FrameBuffer
 
 ER3 = make_topology("polarfly", {"q": 3})
 
@@ -282,3 +288,29 @@ def test_oblivious_routings_have_no_adaptive_groups():
     plan = make_plan(ER3, 1, "min").switches[0]
     lines = tuple(f"group_id={group.number},type=select" for group in plan.groups)
     assert adaptive_groups(FABRIC, plan, lines) == ()
+
+
+@pytest.mark.parametrize("sequence", [0, 1, 1 << 40, (1 << 64) - 1])
+def test_probes_that_a_host_makes_up_are_no_arrivals(sequence, monkeypatch):
+    def made_up(frame, _rng):
+        buffer = FrameBuffer(frame, 1)
+        ends = (np.array([host.ip], np.uint32) for host in hosts_of(ER3, 1)[:2])
+        buffer.fill(*ends, np.zeros(1, int), np.array([sequence], np.uint64))
+        return bytes(buffer.views[0])
+
+    air = Air(random.Random(1), made_up=20, lies=made_up)
+    monkeypatch.setattr(pair_probes, "Receivers", air.receivers)
+    monkeypatch.setattr(pair_probes, "open_all", air.open_all)
+    hosts = hosts_of(ER3, 1)[:2]
+    network = SimpleNamespace(namespace_pids=lambda: {host.name: 1 for host in hosts})
+    made = PairProbes(SimpleNamespace(network=network), [hosts], 1, INTERVAL_S)
+    now_s = time.monotonic()
+    for _ in range(10):
+        made.send(now_s)
+        made.receive()
+    assert made.lost(now_s) == 0
+    assert made.longest_silence_s(now_s, now_s) < 1
+    air.loss = 1.0
+    made.send(now_s)
+    made.receive()
+    assert made.lost(now_s + 9) == 1

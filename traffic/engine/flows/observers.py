@@ -15,6 +15,7 @@ from traffic.engine.receivers import Receivers
 
 SAMPLE_EVERY = 8
 _SLOTS = 1024
+_MOST_READINGS = 64
 _HEADER_BYTES = 54
 _READ_BYTES = 8192
 
@@ -25,7 +26,7 @@ class InterfaceCounters:
     """Counters of all hosts' interfaces, from /proc/PID/net/dev."""
 
     def __init__(self, hosts: Sequence[HostSocket]) -> None:
-        self._names = [f"{host.interface}:".encode() for host in hosts]
+        self._names = [f"\n{host.interface}:".encode() for host in hosts]
         self._files = [os.open(f"/proc/{host.namespace_pid}/net/dev", os.O_RDONLY) for host in hosts]
         self._last = self._read(np.zeros((len(hosts), 4), np.int64))
         self._first = self._last
@@ -59,8 +60,9 @@ class InterfaceCounters:
                 _, found, rest = os.pread(descriptor, _READ_BYTES, 0).partition(name)
             except OSError:
                 continue
-            if found:
-                words = rest.split(maxsplit=10)
+            line, whole, _ = rest.partition(b"\n")  # a host may have more interfaces than are read
+            if found and whole:
+                words = line.split(maxsplit=10)
                 counts[index] = [int(words[place]) for place in (0, 1, 8, 9)]
         return counts
 
@@ -91,8 +93,11 @@ class HopSampler:
         )
 
     def look(self) -> None:
-        """Counts the frames that wait."""
-        while count := self._receivers.receive():
+        """Counts the frames that wait; the most that fit into the sockets, should a host send without end."""
+        for _ in range(_MOST_READINGS):
+            count = self._receivers.receive()
+            if not count:
+                return
             self._count(count)
 
     def close(self) -> None:
@@ -105,8 +110,9 @@ class HopSampler:
         source_ip = frames[:, 26:30].copy().view(">u4")[:, 0].astype(np.int64)
         place = np.minimum(np.searchsorted(self._ips, source_ip), len(self._ips) - 1)
         known = (self._ips[place] == source_ip) & (frames[:, 23] == 6)  # TCP
+        known &= (lengths >= _HEADER_BYTES) & (frames[:, 22] > 0) & (frames[:, 22] <= INITIAL_TTL)
         source, destination = self._order[place[known]], self._receivers.owners[:count][known]
-        hops = (INITIAL_TTL - frames[known, 22].astype(np.int64)) & 0xFF
+        hops = INITIAL_TTL - frames[known, 22].astype(np.int64)
         np.add.at(self.hop_bytes, (source, destination), hops * lengths[known])
         np.add.at(self.sampled_bytes, (source, destination), lengths[known])
         np.minimum.at(self.hops_min, (source, destination), hops.astype(np.uint8))

@@ -7,6 +7,7 @@ complete when its destination has the last byte, at the time at which the kernel
 from __future__ import annotations
 
 import contextlib
+import errno
 import resource
 import select
 import socket
@@ -27,6 +28,7 @@ from traffic.metrics.measurements import Clock, FlowOutcome
 
 _ROOM_BYTES = 1 << 18
 _LOOK_EVERY_NS = 20_000_000  # at the sample of frames
+_MOST_ACCEPTED = 256  # connections at a time: a host may open them without end
 # Time in which frames of the last flows arrive once these have ended or were given up.
 _QUIET_NS = 300_000_000
 
@@ -163,10 +165,10 @@ class FlowWorker:
         self._listeners.append(listener)
 
         def ready(_events: int) -> None:
-            while True:
+            for _ in range(_MOST_ACCEPTED):
                 try:
                     connection, peer = listener.accept()
-                except BlockingIOError:
+                except OSError:  # none waits, or it has failed already
                     return
                 self._accept(connection, (*peer, index))
 
@@ -199,12 +201,15 @@ class FlowWorker:
             self._note_destination(flow, connection)
             self._close(flow, connection)
             return
+        left = int(record["bytes"] - record["received_bytes"]) - count
+        if left < 0:  # not all of them are the source's
+            record["finished_ns"] = -1
+            raise OSError(errno.EPROTO, "more bytes than the flow has")
         now_ns = arrived_ns - self._clock.epoch_ns if arrived_ns else self._now_ns()
         begin_ns, end_ns = self._job.window_ns
         if begin_ns <= now_ns < end_ns:
             self._window_bytes[record["destination"]] += count
         record["received_bytes"] += count
-        left = int(record["bytes"] - record["received_bytes"])
         if left < tcp.MOST_UNREAD_BYTES:
             tcp.wait_for_bytes(connection, left)
         if left:

@@ -1,0 +1,65 @@
+"""A collective's worker, in memory, among frames that a host makes up."""
+
+import random
+import struct
+
+import pytest
+from fuzz.frames import Air, run_collective
+
+from traffic.wire.layout import offset_of
+from traffic.wire.segment_codec import ACKNOWLEDGEMENT, DATA, SEGMENT_BYTES
+
+TAIL = struct.Struct("!IIIHBBQ")
+AT = SEGMENT_BYTES - TAIL.size
+FIELDS = ("number", "message", "segment", "length", "kind", "zero", "sent_ns")
+
+
+def made_up(**values):
+    """Returns a maker of frames with these fields; those of a segment have 64 bytes that nobody sent."""
+
+    def make(frame, _rng):
+        fields = dict(zip(FIELDS, TAIL.unpack_from(frame, AT), strict=True)) | values
+        changed = bytearray(frame)
+        payload = b"\xff" * (16 if fields["kind"] == ACKNOWLEDGEMENT else 64)
+        TAIL.pack_into(changed, AT, *(fields | {"length": len(payload)}).values())
+        return bytes(changed[:SEGMENT_BYTES]) + payload
+
+    return make
+
+
+def from_a_stranger(frame, _rng):
+    at = offset_of("ip_src")
+    return frame[:at] + b"\x0a\x63\x00\x01" + frame[at + 4 :]
+
+
+def with_one_wrong_bit(frame, _rng):
+    return frame[:-1] + bytes([frame[-1] ^ 1])
+
+
+@pytest.mark.parametrize(
+    "lies",
+    [
+        made_up(kind=DATA, number=(1 << 32) - 1),
+        made_up(kind=DATA, sent_ns=(1 << 64) - 1),
+        made_up(kind=DATA, segment=9),
+        made_up(kind=DATA, message=(1 << 32) - 5),
+        made_up(kind=DATA, segment=0),
+        made_up(kind=ACKNOWLEDGEMENT),
+        made_up(kind=3),
+        from_a_stranger,
+        with_one_wrong_bit,
+    ],
+    ids=["number", "time", "segment", "message", "bytes", "acknowledgement", "kind", "stranger", "bit"],
+)
+def test_a_frame_that_no_rank_has_sent_is_damaged_and_changes_nothing(lies):
+    air = Air(random.Random(1), made_up=12, lies=lies)
+    outcome = run_collective(air)
+    assert (outcome.failed, outcome.iterations["wrong_ranks"].tolist()) == ("", [0, 0, 0])
+    assert outcome.received.damaged >= 6  # a copy of what was sent may be among them
+    assert outcome.received.frames.sum() <= outcome.sent.frames.sum() + 12 - outcome.received.damaged
+
+
+def test_without_such_frames_none_is_damaged_although_some_are_lost():
+    outcome = run_collective(Air(random.Random(2), made_up=0, loss=0.01))
+    assert (outcome.failed, outcome.received.damaged) == ("", 0)
+    assert len(outcome.iterations) == 3
