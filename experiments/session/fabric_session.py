@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
@@ -14,26 +14,27 @@ from experiments.events.session import ProcessEnded, TrafficStopped
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.adaptation import AdaptationVerbs
 from experiments.session.background import BackgroundTraffic, background_options
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
+from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
 from experiments.session.status import ControllerStatus, TrafficStatus
 from experiments.session.turns import Turns, one_at_a_time
 from experiments.session.watch import Watch
-from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
+from routing.registry import routing as routing_named
 from topology.addressing import switch_router
 from topology.errors import PolarLabError, UsageError
 from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
+from topology.parameters import Value
 from traffic.metrics.silence import Silence
 
 MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
-class FabricSession(AdaptationVerbs):
+class FabricSession:
     """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
 
     Verbs return typed results and print nothing. Those that change the fabric wait for one another, from
@@ -248,6 +249,37 @@ class FabricSession(AdaptationVerbs):
         plan = controller.planned_failure, controller.planned_drain
         return ControllerStatus(running, controller.pid if running else None, controller.stopped, *plan)
 
+    # ---- the adaptation ----
+
+    def routing_status(self) -> RoutingStatus:
+        """Returns the routing with the parameters that hold now."""
+        name = self.fabric.controller.routing
+        present = routing_named(name)
+        values = {one.name: present.given.get(one.key, one.default) for one in changeable_parameters(present)}
+        known = {key: value for key, value in values.items() if value is not None}
+        return RoutingStatus(present.name, self.fabric.options.routing, known)
+
+    @one_at_a_time
+    def set_routing(self, values: Mapping[str, Value]) -> RoutingStatus:
+        """Has the adaptation go on with other parameters, without a change of any rule.
+
+        Args:
+            values: parameter -> its new value, as `{"threshold": 0.5}`; those that are absent stay.
+
+        Raises:
+            UsageError: the routing has not such a parameter, it cannot change while the fabric is up, traffic
+                is measured, or the controller does not run.
+            ParameterError: a value is outside its domain.
+            PolarLabError: the controller ends or does not answer.
+        """
+        controller = self.fabric.controller
+        name = changed_routing(controller.routing, values)
+        if not controller.running:
+            raise UsageError("the controller must run to change the routing's parameters; start it first")
+        controller.wait_until_in_charge()
+        controller.set_routing(name)
+        return self.routing_status()
+
     # ---- measurements ----
 
     def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
@@ -299,9 +331,7 @@ class FabricSession(AdaptationVerbs):
     # ---- background traffic ----
 
     @one_at_a_time
-    def start_traffic(
-        self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
-    ) -> None:
+    def start_traffic(self, pattern: str, load: float, seed: int = 1) -> None:
         """Starts traffic of a pattern between all hosts, which flows until `stop_traffic`.
 
         Raises:
