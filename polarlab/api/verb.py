@@ -31,7 +31,7 @@ JSON = "application/json"
 ASSIGNMENTS = "parameters"  # the argument that stands for a method's keywords, as `threshold=0.5,release=0.2`
 
 _DECLARATION = "__verb__"
-_KINDS = (str, int, float)
+_KINDS = (str, int, float, bool)
 _TYPES: Mapping[object, type] = {name: kind for kind in _KINDS for name in (kind, kind.__name__)}
 _CLAUSE = re.compile(r"(.*?)(?:, and returns\b|[;:.])")
 _PLACEHOLDER, _LIST, _ACTION = re.compile(r"[A-Z]+"), re.compile(r"\[,.*?\]"), re.compile(r"\[([a-z]+)\]")
