@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
 from experiments.events.base import Event, Notify, ignore
-from experiments.events.session import ProcessEnded, TrafficStopped
+from experiments.events.marks import ProcessEnded
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
@@ -81,7 +82,7 @@ class FabricSession:
             if self._traffic and self._traffic.running and kind is None:
                 with self.turns.last_verb() as turn, contextlib.suppress(PolarLabError):
                     if turn:
-                        self._notify(TrafficStopped(self.stop_traffic()))
+                        self._notify(Notice("traffic-stopped", outcome=self.stop_traffic()))
         finally:
             # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
             try:
