@@ -14,7 +14,7 @@ from dataclasses import replace
 from emulation.network import FabricNetwork
 from experiments.doctor.default_rate import Demand, carried_rate_bps, takes_detours
 from experiments.events.base import Notify, ignore
-from experiments.events.traffic import RateChosen, RateTried
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric, controlled
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
@@ -60,7 +60,7 @@ def with_settled_rate(
             network.reshape(trial.links)
             strained = _strain(fabric, traffic)
         search.tried(rate_bps, strained)
-        notify(RateTried(rate_bps, strained))
+        notify(Notice("rate-tried", rate_bps=rate_bps, strain=strained))
     if search.highest_carried is None:
         raise MachineError(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
@@ -68,7 +68,7 @@ def with_settled_rate(
         )
     spec = replace(options.links, rate_bps=search.highest_carried)
     network.reshape(spec)
-    notify(RateChosen(spec.rate_bps))
+    notify(Notice("rate-chosen", rate_bps=spec.rate_bps))
     return replace(options, links=spec, calibrate=False)
 
 

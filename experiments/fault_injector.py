@@ -12,7 +12,7 @@ from types import TracebackType
 from controller.reports import Replanned
 from emulation.fault_injection import FaultInjector
 from experiments.events.base import Notify
-from experiments.events.traffic import FaultsDrawn
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord, schedule_text
@@ -53,7 +53,15 @@ def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify,
     seed = 1
     if asked is not None:
         seed, failures = traffic.seed, sum(not fault.restores for fault in traffic.faults)
-        notify(FaultsDrawn(asked, seed, failures, len(traffic.faults) - failures))
+        notify(
+            Notice(
+                "faults-drawn",
+                asked=asked,
+                seed=seed,
+                failures=failures,
+                repairs=len(traffic.faults) - failures,
+            )
+        )
     directory.write_text(name, schedule_text(traffic.faults, asked, seed))
 
 

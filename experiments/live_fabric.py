@@ -19,15 +19,8 @@ from emulation.network import FabricNetwork, FabricSettings, launched
 from emulation.requirements import choose_datapath
 from experiments.controller_process import ControllerProcess
 from experiments.events.base import Notify
-from experiments.events.bringup import (
-    EmulationStep,
-    FabricDown,
-    PlanInstalled,
-    PlanProven,
-    QueuesUnreadable,
-    SwitchesConnected,
-)
-from experiments.events.traffic import IngressDrops
+from experiments.events.notices import Notice
+from experiments.events.progress import SwitchesConnected
 from experiments.results.model import RuleCounts
 from experiments.results.record import FabricRecord
 from experiments.spec.fabric import FabricOptions
@@ -124,7 +117,7 @@ def live_fabric(
         controlled(options, network, notify, watching) as fabric,
     ):
         yield fabric
-        notify(FabricDown())
+        notify(Notice("fabric-down"))
 
 
 @contextlib.contextmanager
@@ -141,7 +134,7 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
     choose(options.framework)  # before anything is built for a controller that cannot run
     datapath = choose_datapath(options.datapath)
     settings = FabricSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
-    with launched(settings, lambda step: notify(EmulationStep(step))) as network:
+    with launched(settings, lambda step: notify(Notice("emulation-step", description=step))) as network:
         yield network
 
 
@@ -185,7 +178,7 @@ def controlled(
             network.start()
         built = time.monotonic()
         bringup_s = {"build": built - started, **_installed(controller, options, built, notify)}
-        notify(PlanInstalled(sum(bringup_s.values())))
+        notify(Notice("plan-installed", seconds=sum(bringup_s.values())))
         planned = controller.latest(Planned)
         fabric = LiveFabric(
             options=options,
@@ -259,7 +252,7 @@ def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> I
             try:
                 switches = open_queues(network, opened)
             except (OSError, MachineError) as error:
-                notify(QueuesUnreadable(str(error)))
+                notify(Notice("queues-unreadable", reason=str(error)))
         yield Queues(switches, spec.queue_packets, spec.rate_bps)
 
 
@@ -314,12 +307,20 @@ def open_queue_readers(network: FabricNetwork) -> dict[int, QueueReader]:
 
 def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
     planned, proven = controller.latest(Planned), controller.latest(Proven)
-    notify(PlanProven(proven.pairs, proven.max_hops, planned.flows, planned.groups))
+    notify(
+        Notice(
+            "plan-proven",
+            pairs=proven.pairs,
+            max_hops=proven.max_hops,
+            rules=planned.flows,
+            groups=planned.groups,
+        )
+    )
 
 
 def report_ingress_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
     """Returns the packets dropped at ingress by host, as `FabricNetwork.ingress_drops`, and reports them."""
     dropped = network.ingress_drops()
     if dropped:
-        notify(IngressDrops(dropped))
+        notify(Notice("ingress-drops", packets=dropped))
     return dropped

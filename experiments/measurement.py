@@ -9,19 +9,14 @@ from functools import cached_property
 
 from emulation.cleanup import signals_deferred
 from experiments.events.base import Event, Notify
-from experiments.events.traffic import (
+from experiments.events.marks import CollectiveStarted, Interrupted, TrafficStarted
+from experiments.events.notices import Notice
+from experiments.events.progress import (
     CollectiveProgress,
-    CollectiveStarted,
-    ControllerWarning,
-    FaultsNotReached,
     FlowProgress,
-    FlowsStarted,
-    Interrupted,
     Progress,
-    ReplicationStarted,
     TrafficDraining,
     TrafficProgress,
-    TrafficStarted,
 )
 from experiments.fault_injector import FaultSchedule
 from experiments.flows.runs import base_times_ms, run_flow_traffic
@@ -182,7 +177,13 @@ def _observed(
                 undisturbed.enter_context(signals_deferred())
                 faults.end()
                 if len(faults.done) < len(options.faults):
-                    notify(FaultsNotReached(len(options.faults) - len(faults.done), len(options.faults)))
+                    notify(
+                        Notice(
+                            "faults-not-reached",
+                            missed=len(options.faults) - len(faults.done),
+                            faults=len(options.faults),
+                        )
+                    )
                 ended = fabric.ended_processes() + companions.others_ended()
             programs.end()
     except (KeyboardInterrupt, Terminated):
@@ -231,7 +232,7 @@ class _ControllerWork:
         controller = self._fabric.controller
         warnings = tuple(controller.warnings[self._warned :])
         for text in warnings:
-            notify(ControllerWarning(text))
+            notify(Notice("controller-warning", warning=text))
         return Adaptation(self._fabric.occupancy, controller.groups_modified - self._modified, warnings)
 
 
@@ -304,7 +305,16 @@ def _flows(
 ) -> TrafficResult:
     listed = list_flows(options, fabric.options)
     total_s, sizes = options.end_s, options.flow_sizes or options.flow_file or REPLAY
-    notify(FlowsStarted(options.pattern, len(listed.bytes), sizes, options.tcp, total_s))
+    notify(
+        Notice(
+            "flows-started",
+            pattern=options.pattern,
+            flows=len(listed.bytes),
+            sizes=sizes,
+            tcp=options.tcp,
+            seconds=total_s,
+        )
+    )
     capacity_bps = len(fabric.hosts) * fabric.options.links.rate_bps
 
     def report(seconds: float, counts: LiveCounts) -> None:
@@ -360,7 +370,9 @@ def replications(
         if seed > options.seed:
             fabric.begin_anew()
         if repeat > 1:
-            notify(ReplicationStarted(seed, seed - options.seed + 1, repeat))
+            notify(
+                Notice("replication-started", seed=seed, number=seed - options.seed + 1, replications=repeat)
+            )
         measured = measure(fabric, replace(options, seed=seed), check, notify, companions)
         yield measured
         if measured.record.ended_early or measured.record.troubles:

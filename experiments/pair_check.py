@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from emulation.subprocesses import marked_environment
 from experiments.events.base import Notify
-from experiments.events.bringup import PairCheckPassed, PairCheckStarted, PairsDelivered
+from experiments.events.notices import Notice
+from experiments.events.progress import PairsDelivered
 from experiments.live_fabric import LiveFabric
 from experiments.results.model import PairCheck
 from experiments.traffic_jobs import deaths_named, make_job
@@ -44,10 +45,10 @@ def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
     """
     count = len(fabric.hosts)
     started = time.monotonic()
-    notify(PairCheckStarted(count * (count - 1)))
+    notify(Notice("pair-check-started", pairs=count * (count - 1)))
     with deaths_named(fabric):
         check = _probe(fabric, notify)
-    notify(PairCheckPassed(check.longest))
+    notify(Notice("pair-check-passed", max_hops=check.longest))
     return replace(check, seconds=round(time.monotonic() - started, 3))
 
 

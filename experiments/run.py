@@ -13,8 +13,8 @@ from emulation.subprocesses import CommandError
 from experiments.calibration import with_settled_rate
 from experiments.codec import plain
 from experiments.events.base import Notify
-from experiments.events.bringup import FabricDown
-from experiments.events.outcomes import ResultInvalid, ResultsNotWritten, ResultsWritten
+from experiments.events.marks import ResultsWritten
+from experiments.events.notices import Notice
 from experiments.fault_injector import write_schedule
 from experiments.live_fabric import (
     LiveFabric,
@@ -66,7 +66,7 @@ def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = 
     ):
         check = check_all_pairs(live, notify)
         measured = _measure(live, run, directory, notify, check)
-        notify(FabricDown())
+        notify(Notice("fabric-down"))
     return _told(measured, folder, notify)
 
 
@@ -102,7 +102,7 @@ def _told(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Not
     summary, runs = measured
     notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     for reason in summary.fidelity.reasons:
-        notify(ResultInvalid(reason, summary.remedy))
+        notify(Notice("result-invalid", reason=reason, remedy=summary.remedy))
     for one in runs:
         one.raise_if_negative()
     return summary
@@ -166,7 +166,7 @@ def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
             directory.write_record(SUMMARY, summary)
             write_series(directory, run.record)
     except (OSError, MachineError):
-        notify(ResultsNotWritten(json.dumps(plain(summary))))
+        notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
         raise
 
 

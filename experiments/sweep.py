@@ -16,8 +16,7 @@ from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.codec import read_record
 from experiments.events.base import Notify
-from experiments.events.bringup import FabricDown
-from experiments.events.outcomes import PointStarted, RoutingStarted, SweepInterrupted, SweepResumed
+from experiments.events.notices import Notice
 from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
@@ -73,7 +72,7 @@ def run_sweep(
         measured = measured_points(folder)
         missing = [point for point in sweep.points() if point not in measured]
         if measured:
-            notify(SweepResumed(folder, len(measured), len(missing)))
+            notify(Notice("sweep-resumed", folder=folder, measured=len(measured), missing=len(missing)))
         if missing:
             with prepared_network(_largest_fabric(specified), notify) as network:
                 specified = _with_settled_rate(network, specified, notify)
@@ -84,9 +83,16 @@ def run_sweep(
                     _measure_points(network, todo, settings, directory, notify, watching)
                 except (KeyboardInterrupt, Terminated):
                     kept = len(measured_points(folder))
-                    notify(SweepInterrupted(folder, kept, len(measured) + len(missing) - kept))
+                    notify(
+                        Notice(
+                            "sweep-interrupted",
+                            folder=folder,
+                            points=kept,
+                            missing=len(measured) + len(missing) - kept,
+                        )
+                    )
                     raise
-                notify(FabricDown())
+                notify(Notice("fabric-down"))
         return len(missing)
 
 
@@ -117,7 +123,7 @@ def _measure_points(
     number = 0
     alike = len({one.traffic.faults for one in specified}) == 1
     for fabric, group in _by_fabric(specified):
-        notify(RoutingStarted(fabric.routing, routing(fabric.routing).summary))
+        notify(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
         with controlled(fabric, network, notify, watching) as live:
             if network.settings.link_spec != fabric.links:
                 network.reshape(fabric.links)
@@ -127,7 +133,7 @@ def _measure_points(
             check = check_all_pairs(live, notify)
             for one in group:
                 number += 1
-                notify(PointStarted(number, len(specified), one.point.name))
+                notify(Notice("point-started", number=number, points=len(specified), name=one.point.name))
                 if not alike:
                     write_schedule(
                         directory, one.traffic, notify, f"{POINTS_FOLDER}/{one.point.name}-{FAULTS}"

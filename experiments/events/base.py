@@ -12,7 +12,13 @@ from collections.abc import Callable
 
 
 class Event(ABC):
-    """Report of an experiment."""
+    """Report of an experiment.
+
+    Attributes:
+        key: key of a notice (`experiments.events.notices`); empty for events with a class of their own.
+    """
+
+    key: str = ""
 
     @abstractmethod
     def __str__(self) -> str:

@@ -20,8 +20,9 @@ from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
 from experiments.codec import plain
 from experiments.events.base import Notify
-from experiments.events.outcomes import FailoverStarted, ProbesSent, ResultsNotWritten, ResultsWritten
-from experiments.events.traffic import Interrupted
+from experiments.events.marks import Interrupted, ResultsWritten
+from experiments.events.notices import Notice
+from experiments.events.progress import ProbesSent
 from experiments.failover.course import Course
 from experiments.failover.probes import Probes
 from experiments.fault_injector import FaultSchedule
@@ -132,7 +133,14 @@ def observe_failure(
     failure = failure_of(topology, elements)
     watched = failure if failure.any_failed else failure_of(topology, [busiest_link(topology)])
     schedule, affected = _probe_schedule(fabric, watched, failure, options)
-    notify(FailoverStarted(options.end_s, _failing(elements, options), options.fail_s))
+    notify(
+        Notice(
+            "failover-started",
+            seconds=options.end_s,
+            failing=_failing(elements, options),
+            fail_s=options.fail_s,
+        )
+    )
     stolen_s = cpu_stolen_s()
     with FaultSchedule(fabric, options.schedule(elements), notify) as faults:
         with ControllerMonitor(fabric) as controller:
@@ -257,5 +265,5 @@ def write_observation(directory: RunDirectory, observed: Observation, notify: No
                 EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
             )
     except (OSError, MachineError):
-        notify(ResultsNotWritten(json.dumps(plain(observed.summary))))
+        notify(Notice("results-not-written", summary=json.dumps(plain(observed.summary))))
         raise

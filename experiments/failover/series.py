@@ -12,8 +12,8 @@ import numpy as np
 
 from emulation.requirements import require_emulation
 from experiments.events.base import Event, Notify, Ongoing
-from experiments.events.outcomes import FailoverEnded, FailoverRepeated, ResultsWritten
-from experiments.events.traffic import Interrupted
+from experiments.events.marks import Interrupted, ResultsWritten
+from experiments.events.notices import Notice
 from experiments.failover.demonstration import Observation, observe_failure, write_observation
 from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
 from experiments.pair_check import check_all_pairs
@@ -84,7 +84,14 @@ def _measure(
 
     try:
         for number, repetition in enumerate(options.repetitions, start=1):
-            notify(FailoverRepeated(repetition.seed, number, len(options.repetitions)))
+            notify(
+                Notice(
+                    "failover-repeated",
+                    seed=repetition.seed,
+                    number=number,
+                    failovers=len(options.repetitions),
+                )
+            )
             summary = observe_failure(fabric, repetition, _only_progress(notify), keep=keep).summary
             notify(failover_ended(repetition, summary))
             if summary.interrupted or summary.restored is False:
@@ -99,7 +106,7 @@ def _measure(
     return combine_failovers(fabric.options, options, measured)
 
 
-def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> FailoverEnded:
+def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Event:
     """Returns the event of a failover's end; one that was interrupted early names the drawn elements.
 
     Args:
@@ -109,8 +116,10 @@ def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Fai
     if summary.interrupted and not summary.failed:
         controller = [CONTROLLER] if repetition.kill_controller else []
         drawn = ", ".join(element.name for element in [*repetition.elements, *controller])
-        return FailoverEnded(drawn, summary.gap_ms, summary.packets_lost, happened=False)
-    return FailoverEnded(", ".join(summary.failed), summary.gap_ms, summary.packets_lost)
+        return Notice("failover-interrupted", failed=drawn)
+    return Notice(
+        "failover-ended", failed=", ".join(summary.failed), gap_ms=summary.gap_ms, lost=summary.packets_lost
+    )
 
 
 def _only_progress(notify: Notify) -> Notify:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import time
 
 from experiments.events.base import Event
-from experiments.events.outcomes import ResultsWritten
-from experiments.events.traffic import (
-    CollectiveProgress,
-    CollectiveStarted,
-    Progress,
-    TrafficProgress,
-    TrafficStarted,
-)
+from experiments.events.marks import CollectiveStarted, ResultsWritten, TrafficStarted
+from experiments.events.progress import CollectiveProgress, Progress, TrafficProgress
 from experiments.observation.model import CollectiveStatus
 from experiments.session.status import TrafficStatus
 from experiments.validity.samples import HeldLately

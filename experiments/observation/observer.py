@@ -12,7 +12,7 @@ from types import TracebackType
 
 from controller.reports import Proven, Replanned
 from experiments.events.base import Event, Ongoing
-from experiments.events.session import ProcessEnded
+from experiments.events.marks import ProcessEnded
 from experiments.live_fabric import LiveFabric
 from experiments.observation.experiment import ExperimentProgress
 from experiments.observation.incident_texts import IncidentCourses

@@ -11,13 +11,8 @@ from pathlib import Path
 
 from emulation.programs import NodeProgram, ProgramSupervisor, wait_until_listening
 from experiments.events.base import Notify
-from experiments.events.programs import (
-    ProgramFailed,
-    ProgramsProgress,
-    ProgramsStarted,
-    ServerEnded,
-    ServerNotListening,
-)
+from experiments.events.notices import Notice
+from experiments.events.progress import ProgramsProgress
 from experiments.live_fabric import LiveFabric
 from experiments.programs.failures import failure_text, last_line
 from experiments.results.parts.programs import ProgramRecord
@@ -87,7 +82,7 @@ class RunningPrograms:
             if not program.server:
                 self._start(place, program)
         if self._options.programs:
-            self._notify(ProgramsStarted(len(self._options.programs)))
+            self._notify(Notice("programs-started", programs=len(self._options.programs)))
             self._guard.start()
 
     def wait(self) -> bool:
@@ -117,7 +112,11 @@ class RunningPrograms:
         for place in sorted(self._running.keys() - self._told):
             record = self._record(place)
             if record.failed:
-                self._notify(ProgramFailed(failure_text(record, self._folder, self._options.timeout_s)))
+                self._notify(
+                    Notice(
+                        "program-failed", failure=failure_text(record, self._folder, self._options.timeout_s)
+                    )
+                )
 
     @property
     def ended_s(self) -> float:
@@ -153,11 +152,13 @@ class RunningPrograms:
         silent = wait_until_listening(self._running.values())
         for place, running in self._running.items():
             if running in silent:
-                self._notify(ServerNotListening(servers[place].line))
+                self._notify(Notice("server-not-listening", line=servers[place].line))
             elif not running.running:
                 self._told.add(place)
                 last = last_line(self._supervisor.take_errors(running))
-                self._notify(ServerEnded(servers[place].line, running.status or 0, last))
+                self._notify(
+                    Notice("server-ended", line=servers[place].line, status=running.status or 0, last=last)
+                )
 
     def _start(self, place: int, program: Program) -> None:
         name = f"{place + 1}-{program.host}"

@@ -10,7 +10,8 @@ from threading import Lock
 
 from emulation.cleanup import signals_deferred
 from experiments.events.base import Notify
-from experiments.events.outcomes import ResultInvalid, ResultsWritten
+from experiments.events.marks import ResultsWritten
+from experiments.events.notices import Notice
 from experiments.fault_injector import replan_record
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
@@ -151,7 +152,7 @@ class SessionRecorder:
             write_series(self._directory, record)
         self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
         for reason in summary.fidelity.reasons:
-            self._notify(ResultInvalid(reason, summary.remedy))
+            self._notify(Notice("result-invalid", reason=reason, remedy=summary.remedy))
 
     def _fault_record(self) -> FaultRecord | None:
         """Returns failures, restorations and the controller's plans; None without any."""

@@ -6,7 +6,7 @@ import contextlib
 import time
 
 from experiments.events.base import Notify
-from experiments.events.session import PlanAwaited
+from experiments.events.notices import Notice
 from experiments.session.fabric_session import FabricSession
 from experiments.session.turns import Measuring
 from experiments.validity.unasked import Asked, Plan, listed
@@ -55,7 +55,7 @@ def wait_until_planned(
         if now_s >= deadline_s or not running:
             break
         if now_s >= reported_s and not told:
-            notify(PlanAwaited(listed([*beyond, *lacking])))
+            notify(Notice("plan-awaited", elements=listed([*beyond, *lacking])))
             told = True
         time.sleep(_LOOK_EVERY_S)
     if beyond:

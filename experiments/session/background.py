@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from experiments.events.base import Notify
-from experiments.events.session import TrafficEnded
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.status import TrafficStatus
@@ -136,7 +136,7 @@ class BackgroundTraffic:
         except PolarLabError as error:
             self._error = error
             if self._started.is_set() and not self._stopping.is_set():
-                self._notify(TrafficEnded(str(error)))
+                self._notify(Notice("traffic-ended", reason=str(error)))
         finally:
             self._started.set()
 

@@ -5,38 +5,41 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
 from experiments.events.base import Event, Notify, ignore
-from experiments.events.session import ProcessEnded, TrafficStopped
+from experiments.events.marks import ProcessEnded
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.adaptation import AdaptationVerbs
 from experiments.session.background import BackgroundTraffic, background_options
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
+from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
 from experiments.session.status import ControllerStatus, TrafficStatus
 from experiments.session.turns import Turns, one_at_a_time
 from experiments.session.watch import Watch
-from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
 from experiments.spec.values import check_range
+from routing.registry import routing as routing_named
 from topology.addressing import switch_router
 from topology.errors import PolarLabError, UsageError
 from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
+from topology.parameters import Value
 from traffic.metrics.silence import Silence
 
 MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
-class FabricSession(AdaptationVerbs):
+class FabricSession:
     """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
 
-    Verbs return typed results and print nothing. Those that change the fabric wait for one another, from
+    Its verbs are those of `SessionVerbs` in `polarlab.api.verbs`, which describes their arguments and errors.
+    They return typed results and print nothing. Those that change the fabric wait for one another, from
     whatever thread they are called, and are refused (FabricBusy) while something is measured; events come
     from other threads.
 
@@ -79,7 +82,7 @@ class FabricSession(AdaptationVerbs):
             if self._traffic and self._traffic.running and kind is None:
                 with self.turns.last_verb() as turn, contextlib.suppress(PolarLabError):
                     if turn:
-                        self._notify(TrafficStopped(self.stop_traffic()))
+                        self._notify(Notice("traffic-stopped", outcome=self.stop_traffic()))
         finally:
             # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
             try:
@@ -91,16 +94,7 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def fail(self, text: str) -> tuple[Element, ...]:
-        """Makes elements fail, and returns them; one that has failed already stays so.
-
-        Args:
-            text: elements as in fault schedules, as `link:s1-s7,switch:s4`, and links of hosts, as
-                `link:s1-h1_1`; each `random:3` draws anew.
-
-        Raises:
-            UsageError: the text names something that the fabric does not have.
-            CommandError: a command that makes an element fail does not succeed.
-        """
+        """Makes elements fail, and returns them; each `random:3` draws anew."""
         elements = self.named(text, to_fail=True)
         self._draws += 1
         for element in elements:
@@ -112,16 +106,7 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def restore(self, text: str) -> tuple[Element, ...]:
-        """Restores elements, and returns them; one that works stays so.
-
-        Args:
-            text: elements as for `fail`, or `all`: everything that has failed or ended, the controller and
-                switches that ended by themselves included.
-
-        Raises:
-            UsageError: the text names something that the fabric does not have.
-            PolarLabError: an element does not come up.
-        """
+        """Restores elements, and returns them; one that works stays so."""
         if text == "all":
             return self._restore_all()
         elements = self.named(text)
@@ -134,11 +119,7 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def hang(self, switch: str) -> Element:
-        """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element.
-
-        Raises:
-            UsageError: the fabric does not have that switch.
-        """
+        """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element."""
         element = Element(ElementKind.HANG, (switch_router(switch, self.fabric.options.topology.routers),))
         self._faults.fail(element)
         return element
@@ -187,29 +168,12 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def drain(self, text: str, *, force: bool = False) -> DrainOutcome:
-        """Leads traffic around elements, and returns when the last of it has left them.
-
-        Args:
-            text: switches and links, as `s3`, `link:s1-s2` or several with commas.
-            force: whether they are drained even if that cuts others off.
-
-        Raises:
-            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
-                or the controller does not run.
-            NegativeResult: the controller has no plan for it.
-        """
+        """Leads traffic around elements, and returns when the last of it has left them."""
         return self._maintenance.drain(text, self.standing_failures(), force=force)
 
     @one_at_a_time
     def undrain(self, text: str = ALL) -> DrainOutcome:
-        """Has traffic use drained elements again, and returns when all switches hold the plan.
-
-        Args:
-            text: the elements as for `drain`, or `all`.
-
-        Raises:
-            UsageError: an element does not exist or is not drained, or the controller does not run.
-        """
+        """Has traffic use drained elements again, and returns when all switches hold the plan."""
         return self._maintenance.undrain(text)
 
     def drained(self) -> tuple[Element, ...]:
@@ -225,11 +189,7 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def start_controller(self) -> float:
-        """Starts the controller unless it runs, and returns the seconds until it was in charge again.
-
-        Raises:
-            PolarLabError: it does not start.
-        """
+        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
         if self.fabric.controller.running:
             return 0.0
         began_s = time.monotonic()
@@ -248,24 +208,36 @@ class FabricSession(AdaptationVerbs):
         plan = controller.planned_failure, controller.planned_drain
         return ControllerStatus(running, controller.pid if running else None, controller.stopped, *plan)
 
+    # ---- the adaptation ----
+
+    def routing_status(self) -> RoutingStatus:
+        """Returns the routing with the parameters that hold now."""
+        name = self.fabric.controller.routing
+        present = routing_named(name)
+        values = {one.name: present.given.get(one.key, one.default) for one in changeable_parameters(present)}
+        known = {key: value for key, value in values.items() if value is not None}
+        return RoutingStatus(present.name, self.fabric.options.routing, known)
+
+    @one_at_a_time
+    def set_routing(self, values: Mapping[str, Value]) -> RoutingStatus:
+        """Has the adaptation go on with other parameters, without a change of any rule."""
+        controller = self.fabric.controller
+        name = changed_routing(controller.routing, values)
+        if not controller.running:
+            raise UsageError("the controller must run to change the routing's parameters; start it first")
+        controller.wait_until_in_charge()
+        controller.set_routing(name)
+        return self.routing_status()
+
     # ---- measurements ----
 
     def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
-        """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
-
-        Raises:
-            UsageError: the time is outside its domain.
-            MachineError: the kernel does not let us read the queues.
-        """
+        """Returns the loads of all links in the next seconds, each direction by itself, the highest first."""
         check_range("time of loads", seconds, 0.1, MOST_LOADS_S, "s")
         return measure_loads(self.fabric, seconds)
 
     def drops(self) -> Drops:
-        """Returns the packets that queues and ingress checks dropped since the fabric was built.
-
-        Raises:
-            MachineError: the kernel does not let us read the queues.
-        """
+        """Returns the packets that queues and ingress checks dropped since the fabric was built."""
         return count_drops(self.fabric)
 
     def missing_ports(self) -> tuple[str, ...]:
@@ -277,16 +249,7 @@ class FabricSession(AdaptationVerbs):
         return missing_ports(self.fabric)
 
     def path(self, source: str, destination: str) -> PathReport:
-        """Returns the paths between two places, of the plan and of probes that are sent now.
-
-        Args:
-            source: name of a host, or of a switch, which stands for its first host.
-            destination: the same of another router.
-
-        Raises:
-            UsageError: the fabric does not have a place, both are at one switch, or something is measured.
-            NegativeResult: no plan exists for the present failures.
-        """
+        """Returns the paths between two places, of the plan and of probes that are sent now."""
         self.controller_status()
         failed = [
             element
@@ -299,15 +262,8 @@ class FabricSession(AdaptationVerbs):
     # ---- background traffic ----
 
     @one_at_a_time
-    def start_traffic(
-        self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
-    ) -> None:
-        """Starts traffic of a pattern between all hosts, which flows until `stop_traffic`.
-
-        Raises:
-            UsageError: traffic flows already, or a value is outside its domain.
-            PolarLabError: the traffic's processes do not start.
-        """
+    def start_traffic(self, pattern: str, load: float, seed: int = 1) -> None:
+        """Starts traffic of a pattern between all hosts, which flows until `stop_traffic`."""
         background_options(self.fabric, pattern, load, seed)  # a wrong pattern is told before all else
         if self._traffic and self._traffic.running:
             raise UsageError("background traffic flows already; stop it first")
@@ -316,12 +272,7 @@ class FabricSession(AdaptationVerbs):
 
     @one_at_a_time
     def stop_traffic(self) -> TrafficOutcome:
-        """Stops the background traffic and returns its outcome.
-
-        Raises:
-            UsageError: none flows.
-            PolarLabError: it had failed.
-        """
+        """Stops the background traffic and returns its outcome."""
         if self._traffic is None:
             raise UsageError("no background traffic flows; start some first")
         try:

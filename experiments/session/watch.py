@@ -9,7 +9,8 @@ import threading
 from dataclasses import dataclass
 
 from experiments.events.base import Notify
-from experiments.events.session import ProcessEnded, ProgramEnded, ShellRenewed
+from experiments.events.marks import ProcessEnded
+from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from topology.errors import PolarLabError
 
@@ -79,7 +80,7 @@ class Watch:
                 handle = self._fabric.network[node].open_process(pid)
                 self._programs[node, pid] = Program(node, command, pid, handle)
                 return
-            self._notify(ProgramEnded(node, command, pid))
+            self._notify(Notice("program-ended", node=node, command=command, pid=pid))
 
     def renew_shells(self) -> tuple[str, ...]:
         """Starts the shells again that have ended, and returns their nodes; the caller holds `busy`.
@@ -111,14 +112,14 @@ class Watch:
         for program in [program for program in list(self._programs.values()) if program.ended]:
             del self._programs[program.node, program.pid]
             os.close(program.handle)
-            self._notify(ProgramEnded(program.node, program.command, program.pid))
+            self._notify(Notice("program-ended", node=program.node, command=program.command, pid=program.pid))
         if self._busy.acquire(blocking=False):
             try:
                 renewed = self.renew_shells()
             finally:
                 self._busy.release()
             for name in renewed:
-                self._notify(ShellRenewed(name))
+                self._notify(Notice("shell-renewed", node=name))
 
 
 def _remedy(process: str) -> str:

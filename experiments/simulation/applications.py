@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.events.base import Notify
-from experiments.events.simulation import ApplicationCompleted, ApplicationStarted
-from experiments.events.traffic import Interrupted
+from experiments.events.base import Event, Notify
+from experiments.events.marks import Interrupted
+from experiments.events.notices import Notice
 from experiments.results.simulation.record import (
     ApplicationRecord,
     SimulatedFabricRecord,
@@ -46,7 +46,14 @@ def simulate_messages(
     else:
         phases = [_phase(fabric, read_trace(traffic.trace, options.topology, options.hosts), 1)]
     for size, phase in zip(_sizes(traffic), phases, strict=True):
-        notify(ApplicationStarted(traffic.pattern, int(phase.graph.sent.sum()), size))
+        notify(
+            Notice(
+                "application-started",
+                pattern=traffic.pattern,
+                messages=int(phase.graph.sent.sum()),
+                size=size,
+            )
+        )
     result = simulate_application(
         fabric.tables,
         phases,
@@ -86,11 +93,15 @@ def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:
     return [f" with {size:,} bytes" for size in traffic.message_bytes]
 
 
-def _completed(
-    traffic: SimulatedApplication | SimulatedTrace, result: ApplicationResult
-) -> Iterator[ApplicationCompleted]:
+def _completed(traffic: SimulatedApplication | SimulatedTrace, result: ApplicationResult) -> Iterator[Event]:
     """Yields an event for each phase whose iterations were all completed."""
     for number, (size, ideal) in enumerate(zip(_sizes(traffic), result.ideals, strict=True)):
         cycles = [one.cycles for one in result.iterations if one.phase == number]
         if cycles:
-            yield ApplicationCompleted(traffic.pattern, size, sum(cycles) / len(cycles), ideal.cycles)
+            yield Notice(
+                "application-completed",
+                pattern=traffic.pattern,
+                size=size,
+                cycles=sum(cycles) / len(cycles),
+                ideal_cycles=ideal.cycles,
+            )

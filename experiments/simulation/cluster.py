@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from experiments.events.base import Notify
-from experiments.events.simulation import ClusterReached
+from experiments.events.notices import Notice
 from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
@@ -185,7 +185,7 @@ def _check_workers(client: Any, address: str, notify: Notify) -> None:
         if version != code_version():
             raise WorkerVersionError(_other_version(worker, version))
     threads = sum(client.nthreads().values())
-    notify(ClusterReached(address, len(versions), threads))
+    notify(Notice("cluster-reached", scheduler=address, workers=len(versions), threads=threads))
 
 
 def _other_version(worker: str, version: object) -> str:

@@ -15,7 +15,7 @@ from typing import cast
 from controller.adaptation_loop import step_s
 from emulation.shaping import burst_bytes
 from experiments.events.base import Notify
-from experiments.events.simulation import CrosscheckNotKept, PointCompared
+from experiments.events.notices import Notice
 from experiments.results.model import Summary
 from experiments.results.open import Run, Sweep, open_results
 from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared, Judged, Replicated
@@ -71,7 +71,11 @@ def crosscheck(folder: Path, notify: Notify) -> Agreement:
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)
         point = _point(summary, flows, *plans[summary.routing])
         points.append(replace(point, options=dict(options)) if options else point)
-        notify(PointCompared(points[-1].routing, points[-1].pattern, points[-1].load))
+        notify(
+            Notice(
+                "point-compared", routing=points[-1].routing, pattern=points[-1].pattern, load=points[-1].load
+            )
+        )
     if not points:
         raise ParameterError(
             f"results must have packets of a pattern without faults to compare, got {folder}"
@@ -81,7 +85,7 @@ def crosscheck(folder: Path, notify: Notify) -> Agreement:
         with kept_directory(folder, go_on=True) as directory:
             directory.write_record(CROSSCHECK, agreement)
     except MachineError as error:  # results of a run, whose folder is root's
-        notify(CrosscheckNotKept(str(error)))
+        notify(Notice("crosscheck-not-kept", reason=str(error)))
     return agreement
 
 

@@ -7,15 +7,7 @@ import time
 import numpy as np
 
 from experiments.events.base import Notify
-from experiments.events.simulation import (
-    ChannelsShared,
-    CreditsTooFew,
-    KernelsCompiled,
-    ParametersUnused,
-    PlanNotProven,
-    RoutesProven,
-    TablesCompiled,
-)
+from experiments.events.notices import Notice
 from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.simulation.memory import require_memory
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
@@ -63,10 +55,18 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     check_against_walk(plan, tables)
     compiled = time.perf_counter()
     rules = plan.size().flows
-    notify(TablesCompiled(tables.routers, tables.hosts, rules, planned - began + compiled - proven))
+    notify(
+        Notice(
+            "tables-compiled",
+            routers=tables.routers,
+            hosts=tables.hosts,
+            rules=rules,
+            seconds=planned - began + compiled - proven,
+        )
+    )
     check_fabric(fabric, plan, tables, notify)
     if not is_compiled(fabric.routers.flow_control):
-        notify(KernelsCompiled())
+        notify(Notice("kernels-compiled"))
     bringup_s = {"plan": planned - began, "verify": proven - planned, "tables": compiled - proven}
     return SimulatedFabricRecord(fabric, plan, tables, bringup_s, prover)
 
@@ -75,12 +75,12 @@ def _prove(plan: RoutePlan, prover: Prover, notify: Notify) -> None:
     """Raises NegativeResult if a plan fails its proof; those of large fabrics are not proven."""
     routers = plan.topology.routers
     if routers > MOST_PROVEN:
-        notify(PlanNotProven(routers, MOST_PROVEN))
+        notify(Notice("plan-not-proven", routers=routers, most=MOST_PROVEN))
         return
     proof = prover.prove(plan, every_host=False)
     if not proof.ok:
         raise NegativeResult(f"the plan fails its proof and is not simulated: {proof.faults[0]}")
-    notify(RoutesProven(proof.pairs, proof.max_hops))
+    notify(Notice("routes-proven", pairs=proof.pairs, max_hops=proof.max_hops))
 
 
 def check_fabric(fabric: SimulatedFabric, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
@@ -137,7 +137,7 @@ def warn_of_repairs(fabric: SimulatedFabric, plan: RoutePlan, notify: Notify) ->
     """Notifies of too few virtual channels for the hops of packets that switches reroute."""
     routers, hops = fabric.routers, most_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
-        notify(ChannelsShared(hops, routers.channels))
+        notify(Notice("channels-shared", hops=hops, channels=routers.channels))
 
 
 def credit_flits(routers: RouterSettings) -> int:
@@ -179,7 +179,9 @@ def _warn(fabric: SimulatedFabric, notify: Notify) -> None:
     """Notifies of settings without effect, and of buffers too small for full links."""
     routers = fabric.routers
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):
-        notify(CreditsTooFew(credit_flits(routers), routers.buffer_flits))
+        notify(
+            Notice("credits-too-few", needed_flits=credit_flits(routers), buffer_flits=routers.buffer_flits)
+        )
     chosen = routing(fabric.routing)
     if chosen.packet_law is not None and fabric.packet_decision().law != BUCKETS:
         plan_keys = {parameter.key for parameter in chosen.plan_parameters}
@@ -189,4 +191,4 @@ def _warn(fabric: SimulatedFabric, notify: Notify) -> None:
             if p.key in chosen.given and p.key not in {*plan_keys, *chosen.packet_values()}
         ]
         if unused:
-            notify(ParametersUnused(fabric.routing, tuple(unused)))
+            notify(Notice("parameters-unused", routing=fabric.routing, names=tuple(unused)))

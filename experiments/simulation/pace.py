@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from experiments.events.base import Notify
-from experiments.events.simulation import SimulationProgress
+from experiments.events.progress import SimulationProgress
 
 
 class Pace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from experiments.events.base import Notify
-from experiments.events.simulation import LoadTried
+from experiments.events.notices import Notice
 from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.results.simulation.summary import (
     is_stable,
@@ -48,7 +48,15 @@ def find_saturation(simulation: Simulation, precision: float, notify: Notify) ->
             middle = (carried + beyond) // 2
             point = _tried(fabric, replace(traffic, load=round(middle * precision, 9)), notify)
             points.append(point)
-            notify(LoadTried(point.load, point.accepted, point.latency_cycles, point.stable))
+            notify(
+                Notice(
+                    "load-tried",
+                    load=point.load,
+                    accepted=point.accepted,
+                    latency_cycles=point.latency_cycles,
+                    stable=point.stable,
+                )
+            )
             carried, beyond = (middle, beyond) if point.stable else (carried, middle)
     except (KeyboardInterrupt, Terminated):
         found = _result(fabric, traffic, precision, points, interrupted=True)

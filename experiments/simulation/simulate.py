@@ -8,14 +8,8 @@ from pathlib import Path
 
 from experiments.codec import plain
 from experiments.events.base import Notify
-from experiments.events.outcomes import ResultsNotWritten, ResultsWritten
-from experiments.events.simulation import (
-    FabricChanged,
-    IntervalsUnknown,
-    SimulationStarted,
-    SimulationUnstable,
-)
-from experiments.events.traffic import FaultsDrawn, Interrupted, ReplicationStarted
+from experiments.events.marks import Interrupted, ResultsWritten
+from experiments.events.notices import Notice
 from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
@@ -60,9 +54,16 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
         raise NegativeResult(summary.deadlock.text)
     if summary.stable is False:
         latency = summary.latency_cycles.mean
-        notify(SimulationUnstable(summary.accepted, summary.offered, latency))
+        notify(
+            Notice(
+                "simulation-unstable",
+                accepted=summary.accepted,
+                offered=summary.offered,
+                latency_cycles=latency,
+            )
+        )
     elif summary.batches and summary.batches.unknown:
-        notify(IntervalsUnknown(summary.measured_cycles, summary.batches.unknown))
+        notify(Notice("intervals-unknown", window=summary.measured_cycles, names=summary.batches.unknown))
     return summary
 
 
@@ -74,7 +75,14 @@ def _replicated(
     summaries: list[SimulationSummary] = []
     for number, one in enumerate(replications_of(simulation), start=1):
         if simulation.repeat > 1:
-            notify(ReplicationStarted(one.traffic.seed, number, simulation.repeat))
+            notify(
+                Notice(
+                    "replication-started",
+                    seed=one.traffic.seed,
+                    number=number,
+                    replications=simulation.repeat,
+                )
+            )
         record = _simulated(replace(fabric, options=one.fabric), one.traffic, notify)
         summary = summarise(record)
         records.append(record)
@@ -87,7 +95,7 @@ def _replicated(
                     write_simulation(seed_directory(directory, one.traffic.seed), record, summary)
                     summary = write_means(directory, records, summaries, simulation.repeat)
         except (OSError, MachineError):
-            notify(ResultsNotWritten(json.dumps(plain(summary))))
+            notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
             raise
         if record.result.interrupted or record.result.deadlock:
             break
@@ -111,13 +119,21 @@ def simulate_traffic(
         notify: takes the events.
     """
     warmup = traffic.times.warmup
-    notify(SimulationStarted(traffic.pattern, traffic.load, warmup, traffic.times.window))
+    notify(
+        Notice(
+            "simulation-started",
+            pattern=traffic.pattern,
+            load=traffic.load,
+            warmup=warmup,
+            window=traffic.times.window,
+        )
+    )
     if traffic.faults:
         warn_of_repairs(fabric.options, fabric.plan, notify)
 
     def tell(outcome: FaultOutcome | PlanOutcome) -> None:
         text = replan_record(outcome).text if isinstance(outcome, PlanOutcome) else outcome.fault
-        notify(FabricChanged(outcome.cycle, text))
+        notify(Notice("fabric-changed", cycle=outcome.cycle, what=text))
 
     task = task_of(fabric.options, traffic)
     pace = Pace(notify, None if warmup is None else warmup + traffic.times.window)
@@ -132,4 +148,12 @@ def _tell_faults(traffic: SimulatedTraffic, notify: Notify) -> None:
     asked = traffic.faults_asked
     if asked is not None:
         failures = sum(not fault.restores for fault in traffic.faults)
-        notify(FaultsDrawn(asked, traffic.seed, failures, len(traffic.faults) - failures))
+        notify(
+            Notice(
+                "faults-drawn",
+                asked=asked,
+                seed=traffic.seed,
+                failures=failures,
+                repairs=len(traffic.faults) - failures,
+            )
+        )

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.events.base import Notify
-from experiments.events.outcomes import RoutingStarted, SweepInterrupted, SweepResumed
-from experiments.events.simulation import PointDeadlocked, PointsSimulated
+from experiments.events.notices import Notice
+from experiments.events.progress import PointsSimulated
 from experiments.results.manifest import write_graph
 from experiments.results.parts.sweep_rows import POINTS
 from experiments.results.parts.swept_values import widened
@@ -93,7 +93,7 @@ def run_simulated_sweep(
         held = simulated_rows(folder)
         missing = [(point, one) for point, one in chosen.points if point not in held]
         if held:
-            notify(SweepResumed(folder, len(held), len(missing)))
+            notify(Notice("sweep-resumed", folder=folder, measured=len(held), missing=len(missing)))
         if missing:
             groups = _groups(missing)
             _check_points(groups)
@@ -103,7 +103,14 @@ def run_simulated_sweep(
                     _simulate(chosen, groups, directory, run, notify)
                 except (KeyboardInterrupt, Terminated):
                     kept = len(simulated_rows(folder))
-                    notify(SweepInterrupted(folder, kept, len(held) + len(missing) - kept))
+                    notify(
+                        Notice(
+                            "sweep-interrupted",
+                            folder=folder,
+                            points=kept,
+                            missing=len(held) + len(missing) - kept,
+                        )
+                    )
                     raise
                 finally:
                     _sort_rows(chosen, directory)
@@ -156,7 +163,7 @@ def _simulate(
     keys = [variation.key for variation in chosen.sweep.vary]
     for group in groups:
         first = group[0][1].fabric
-        notify(RoutingStarted(first.routing, routing(first.routing).summary))
+        notify(Notice("routing-started", routing=first.routing, summary=routing(first.routing).summary))
         fabric = prepare_fabric(first, notify)
         _warn(fabric, group, notify)
         for point, summary in _summaries(fabric, group, directory, run):
@@ -164,7 +171,7 @@ def _simulate(
             row = simulated_row(point, summary, keys)
             directory.append_row(POINTS, simulated_columns(keys), row.cells())
             if summary.deadlock:
-                notify(PointDeadlocked(point.name, summary.deadlock.text))
+                notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
             notify(PointsSimulated(done, missing, point.name))
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Notify, ignore
-from experiments.events.outcomes import PointsMeasured
+from experiments.events.marks import PointsMeasured
 from experiments.events.pace import paced
 from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification

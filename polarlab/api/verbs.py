@@ -1,20 +1,20 @@
-"""Verbs of a session in Python: background traffic, loads, drops, paths, tables, failures, the controller."""
+"""Verbs of a session, each declared once: background traffic, loads, drops, paths, failures, the controller.
+
+The declarations are read by the prompt, by the live page and by its process without rights: what a verb does
+is imported when it does it.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN
-from polarlab.api.analysis.theory import SwitchRules, switch_rules
-from polarlab.api.frames import Rows
-from routing.plan.model import RoutePlan
-from topology.addressing import switch_router
-from topology.faults import FORCE
-from topology.parameters import Value
+import msgspec
+
+from polarlab.api import lines
+from polarlab.api.verb import Http, Line, verb
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.maintenance import DrainOutcome
@@ -25,6 +25,12 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.session.paths import PathReport
     from experiments.session.routing_parameters import RoutingStatus
     from experiments.session.status import ControllerStatus, TrafficStatus
+    from polarlab.api.analysis.theory import SwitchRules
+    from polarlab.api.frames import Rows
+    from routing.plan.model import RoutePlan
+    from topology.parameters import Value
+
+LOAD, SEED = msgspec.Meta(gt=0, le=1), msgspec.Meta(ge=0, le=2**63 - 1)
 
 
 @dataclass(frozen=True)
@@ -48,10 +54,12 @@ class SwitchTables:
         return f"<{self.switch}: {len(self.flows)} rules, {len(self.groups)} groups>"
 
 
-class SessionVerbs(ABC):
-    """Verbs that `Fabric` shares with the prompt of `polarlab up`: typed results, and nothing is printed.
+class SessionVerbs:
+    """Verbs of a fabric that is up: typed results, and nothing is printed.
 
-    While something is measured, those that change the fabric or send probes raise UsageError.
+    The prompt of `polarlab up`, `polarlab.Fabric`, the live page and its API are made from the declarations
+    here (`polarlab.api.verb`). While something is measured, those that change the fabric or send probes raise
+    UsageError.
 
     Attributes:
         recorder: what keeps the session's lines for a folder; None without one.
@@ -59,53 +67,196 @@ class SessionVerbs(ABC):
 
     recorder: SessionRecorder | None = None
 
+    def __init__(self, session: FabricSession, recorder: SessionRecorder | None = None) -> None:
+        """Takes the session, and what keeps its lines."""
+        self._session, self.recorder = session, recorder
+
     @property
-    @abstractmethod
     def session(self) -> FabricSession:
         """The session; raises UsageError while the fabric is not up."""
+        return self._session
 
     @property
     def plan(self) -> RoutePlan:
         """The rules and groups of the switches."""
         return self.session.fabric.plan
 
-    def start_traffic(
-        self, pattern: str = DEFAULT_PATTERN, load: float = DEFAULT_LOAD, seed: int = 1
-    ) -> None:
-        """Starts background traffic, which flows until `stop_traffic`.
+    # ---- failures ----
+
+    @verb(
+        Line(
+            "fail ELEMENT[,ELEMENT...]",
+            """
+            Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch
+            loses power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the
+            link of a host is link:s3-h3_1.
+            `fail` alone lists what has failed or is drained, and interfaces that a command of a node has set
+            down.
+            """,
+            alone=lines.failures,
+            shown=lines.changes("failed"),
+        ),
+        Http("POST", "/api/fail", "elements"),
+    )
+    def fail(self, elements: str) -> tuple[str, ...]:
+        """Makes elements fail, and returns their names; one that has failed already stays so.
 
         Args:
-            pattern: traffic pattern, one of `patterns()` that is not a collective.
-            load: offered load, over 0 and at most 1 of the injection capacity.
-            seed: seed of the random generator.
+            elements: elements with commas, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
+                `random:2`, `controller`.
 
         Raises:
-            UsageError: traffic flows already, or a value is outside its domain.
+            UsageError: the fabric does not have an element.
         """
-        self.session.start_traffic(pattern, load, seed)
+        with self._noted(f"fail {elements}"):
+            return tuple(element.name for element in self.session.fail(elements))
 
-    def stop_traffic(self) -> TrafficOutcome:
-        """Stops the background traffic, and returns its outcome.
+    @verb(
+        Line(
+            "restore ELEMENT[,ELEMENT...] | all",
+            "`restore all` also starts the controller and switches that were stopped or ended by themselves.",
+            shown=lines.changes("restored"),
+        ),
+        Http("POST", "/api/restore", "elements"),
+        summary="Restores elements that have failed",
+        needs="an element, as link:s3-s8, or all",
+    )
+    def restore(self, elements: str = "all") -> tuple[str, ...]:
+        """Restores elements, and returns their names; one that works stays so.
+
+        Args:
+            elements: elements as for `fail`, or `all`: everything that failed or ended, the controller too.
 
         Raises:
-            UsageError: none flows.
+            UsageError: the fabric does not have an element.
         """
-        return self.session.stop_traffic()
+        with self._noted(f"restore {elements}"):
+            return tuple(element.name for element in self.session.restore(elements))
 
-    def traffic_status(self) -> TrafficStatus | None:
-        """Returns the present rates of the background traffic; None if none flows."""
-        return self.session.traffic_status()
+    @verb(Line("hang SWITCH", "`restore hang:SWITCH` ends it.", shown=lines.changes("failed")))
+    def hang(self, switch: str) -> str:
+        """Kills a switch's program while its links stay up, and returns the element's name.
 
-    def stop_measurement(self) -> None:
-        """Stops the measurement of the program or of the page; its folder keeps what was measured until then.
-
-        In the thread that measures, `traffic` then raises KeyboardInterrupt.
+        Args:
+            switch: the switch, as `s4`.
 
         Raises:
-            UsageError: nothing is measured.
+            UsageError: the fabric does not have that switch.
         """
-        self.session.turns.stop()
+        with self._noted(f"hang {switch}"):
+            return self.session.hang(switch).name
 
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """The names of the elements that have failed and were not restored."""
+        return tuple(element.name for element in self.session.standing_failures())
+
+    @verb(
+        Line(
+            "drain ELEMENT[,ELEMENT...] [--force]",
+            """
+            Elements are s3 or link:s3-s8. A drained switch carries traffic of its own hosts only, and can be
+            switched off and on again; `undrain` has all traffic use it again. A drain that would cut others
+            off needs --force. `drain` alone lists what is drained.
+            """,
+            alone=lines.drained,
+            shown=lines.drain,
+        ),
+        Http("POST", "/api/drain", "outcome"),
+        summary="Leads traffic around switches or links, without loss",
+    )
+    def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
+        """Leads traffic around elements, and returns when the last of it has left them; print the result.
+
+        They carry no transit traffic then, and can fail and be restored without loss, but for the packets of
+        a drained switch's own hosts.
+
+        Args:
+            elements: switches and links with commas, as `s3` or `link:s1-s2`.
+            force: whether they are drained even if that cuts others off.
+
+        Raises:
+            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
+                or the controller does not run.
+        """
+        with self._noted(f"drain {elements}" + (" --force" if force else "")):
+            return self.session.drain(elements, force=force)
+
+    @verb(
+        Line("undrain ELEMENT[,ELEMENT...] | all"),
+        Http("POST", "/api/undrain", "outcome"),
+        summary="Has traffic use drained switches or links again",
+        needs="an element, as s3, or all",
+    )
+    def undrain(self, elements: str = "all") -> DrainOutcome:
+        """Has traffic use drained elements again, and returns when it may; print the result.
+
+        Args:
+            elements: elements as for `drain`, or `all`.
+
+        Raises:
+            UsageError: an element does not exist or is not drained, or the controller does not run.
+        """
+        with self._noted(f"undrain {elements}"):
+            return self.session.undrain(elements)
+
+    @property
+    def drained(self) -> tuple[str, ...]:
+        """The names of the elements that are drained."""
+        return tuple(element.name for element in self.session.drained())
+
+    # ---- the controller ----
+
+    @verb(Line("controller kill", shown=lines.controller_changed))
+    def kill_controller(self) -> None:
+        """Kills the controller; the switches keep their rules."""
+        with self._noted("controller kill"):
+            self.session.kill_controller()
+
+    @verb(Line("controller start", shown=lines.controller_changed))
+    def start_controller(self) -> float:
+        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
+        with self._noted("controller start"):
+            return self.session.start_controller()
+
+    @verb(Line("controller restart", shown=lines.controller_changed))
+    def restart_controller(self) -> float:
+        """Kills the controller and starts it again, and returns the seconds until it was in charge again."""
+        with self._noted("controller restart"):
+            self.session.kill_controller()
+            return self.session.start_controller()
+
+    @verb(Line("controller [status]", shown=lines.controller), summary="Shows the state of the controller")
+    def controller(self) -> ControllerStatus:
+        """Returns the state of the controller."""
+        return self.session.controller_status()
+
+    # ---- measurements ----
+
+    @verb(
+        Line(
+            "drops",
+            """
+            `queue` are packets that found a port's queue full, `lost` those that --link-loss took. Packets
+            that hosts may not send (with an address of another host, for example) are dropped at their
+            switch's port.
+            """,
+            shown=lines.drops,
+        ),
+        summary="Prints the packets that were dropped since the fabric came up, by port and by host",
+    )
+    def drops(self) -> Drops:
+        """Returns the packets that queues and ingress checks dropped since the fabric was built."""
+        return self.session.drops()
+
+    @verb(
+        Line(
+            "loads [SECONDS]",
+            "Prints the 16 highest loads of the next second (or SECONDS), as fractions of the links' rate.",
+            shown=lines.loads,
+        ),
+        summary="Measures the loads of links, each direction by itself",
+    )
     def loads(self, seconds: float = 1.0) -> Rows[LinkLoad]:
         """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
 
@@ -115,12 +266,22 @@ class SessionVerbs(ABC):
         Raises:
             ParameterError: the time is outside its domain.
         """
+        from polarlab.api.frames import Rows
+
         return Rows(self.session.loads(seconds))
 
-    def drops(self) -> Drops:
-        """Returns the packets that queues and ingress checks dropped since the fabric was built."""
-        return self.session.drops()
-
+    @verb(
+        Line(
+            "path PLACE PLACE",
+            """
+            Places are switches or hosts, as in `path s3 s17` or `path h3_1 h17_1`; a switch stands for its
+            first host. The paths are those of the plan's rules under the failures of `fail`; 16 probes of
+            different flows, sent now, tell how many hops real packets take.
+            """,
+        ),
+        summary="Prints the paths between two places",
+        needs="two switches or hosts",
+    )
     def path(self, source: str, destination: str) -> PathReport:
         """Returns the paths between two places, by the rules and by probes that are sent now; print it.
 
@@ -142,6 +303,9 @@ class SessionVerbs(ABC):
         Raises:
             UsageError: the fabric does not have that switch.
         """
+        from polarlab.api.analysis.theory import switch_rules
+        from topology.addressing import switch_router
+
         return switch_rules(self.plan, switch_router(switch, self.plan.topology.routers))
 
     def tables(self, switch: str) -> SwitchTables:
@@ -154,16 +318,34 @@ class SessionVerbs(ABC):
             UsageError: the fabric does not have that switch.
             CommandError: the switch does not answer.
         """
+        from topology.addressing import switch_router
+
         switch_router(switch, self.plan.topology.routers)
         flows, groups = self.session.fabric.network.dump_tables(switch)
         return SwitchTables(switch, flows, groups)
 
     # ---- the adaptation ----
 
+    @verb(
+        Line("routing"),
+        Http("GET", "/api/routing"),
+        summary="Shows the routing with the parameters that hold now",
+    )
     def routing(self) -> RoutingStatus:
         """Returns the routing with the parameters that hold now; print it."""
         return self.session.routing_status()
 
+    @verb(
+        Line(
+            "routing PARAMETER=VALUE ...",
+            """
+            They are those of its law and of its control, as `routing threshold=0.5 rest-returned=40`; no rule
+            changes.
+            """,
+        ),
+        Http("POST", "/api/routing"),
+        summary="Changes parameters of an adaptive routing while it runs",
+    )
     def set_routing(self, **values: Value) -> RoutingStatus:
         """Has an adaptive routing go on with other parameters; no rule changes. Print the result.
 
@@ -182,97 +364,60 @@ class SessionVerbs(ABC):
         with self._noted(f"routing {words}"):
             return self.session.set_routing(values)
 
-    # ---- failures ----
+    # ---- background traffic ----
 
-    def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes elements fail, and returns their names; one that has failed already stays so.
-
-        Args:
-            elements: elements with commas, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
-                `random:2`, `controller`.
-
-        Raises:
-            UsageError: the fabric does not have an element.
-        """
-        with self._noted(f"fail {elements}"):
-            return tuple(element.name for element in self.session.fail(elements))
-
-    def restore(self, elements: str = "all") -> tuple[str, ...]:
-        """Restores elements, and returns their names; one that works stays so.
-
-        Args:
-            elements: elements as for `fail`, or `all`: everything that failed or ended, the controller too.
-
-        Raises:
-            UsageError: the fabric does not have an element.
-        """
-        with self._noted(f"restore {elements}"):
-            return tuple(element.name for element in self.session.restore(elements))
-
-    def hang(self, switch: str) -> str:
-        """Kills a switch's program while its links stay up, and returns the element's name.
+    @verb(
+        Line(
+            "traffic start [PATTERN] [LOAD]",
+            """
+            All hosts send by a pattern (`polarlab patterns`; default uniform) at a load, as a fraction of
+            their links' rate (default 0.3), until `traffic stop`, which prints what it came to. `traffic
+            stop` also stops a measurement of the page, whose folder keeps what was measured until then.
+            """,
+            shown=lines.traffic_started,
+        ),
+        Http("POST", "/api/traffic", limits={"load": LOAD, "seed": SEED}),
+        summary="Starts traffic of a pattern between all hosts",
+    )
+    def start_traffic(self, pattern: str = "uniform", load: float = 0.3, seed: int = 1) -> None:
+        """Starts background traffic, which flows until `stop_traffic`.
 
         Args:
-            switch: the switch, as `s4`.
+            pattern: traffic pattern, one of `patterns()` that is not a collective.
+            load: offered load, over 0 and at most 1 of the injection capacity.
+            seed: seed of the random generator.
 
         Raises:
-            UsageError: the fabric does not have that switch.
+            UsageError: traffic flows already, or a value is outside its domain.
         """
-        with self._noted(f"hang {switch}"):
-            return self.session.hang(switch).name
+        self.session.start_traffic(pattern, load, seed)
 
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The names of the elements that have failed and were not restored."""
-        return tuple(element.name for element in self.session.standing_failures())
-
-    def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
-        """Leads traffic around elements, and returns when the last of it has left them; print the result.
-
-        They carry no transit traffic then, and can fail and be restored without loss, but for the packets of
-        a drained switch's own hosts.
-
-        Args:
-            elements: switches and links with commas, as `s3` or `link:s1-s2`.
-            force: whether they are drained even if that cuts others off.
+    @verb(Line("traffic stop", shown=lines.traffic_stopped), Http("DELETE", "/api/traffic"))
+    def stop_traffic(self) -> TrafficOutcome:
+        """Stops the background traffic, and returns its outcome.
 
         Raises:
-            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
-                or the controller does not run.
+            UsageError: none flows.
         """
-        with self._noted(f"drain {elements}" + (f" {FORCE}" if force else "")):
-            return self.session.drain(elements, force=force)
+        return self.session.stop_traffic()
 
-    def undrain(self, elements: str = "all") -> DrainOutcome:
-        """Has traffic use drained elements again, and returns when it may; print the result.
+    @verb(
+        Line("traffic [status]", shown=lines.traffic_status),
+        summary="Shows the present rates of the background traffic",
+    )
+    def traffic_status(self) -> TrafficStatus | None:
+        """Returns the present rates of the background traffic; None if none flows."""
+        return self.session.traffic_status()
 
-        Args:
-            elements: elements as for `drain`, or `all`.
+    def stop_measurement(self) -> None:
+        """Stops the measurement of the program or of the page; its folder keeps what was measured until then.
+
+        In the thread that measures, `traffic` then raises KeyboardInterrupt.
 
         Raises:
-            UsageError: an element does not exist or is not drained, or the controller does not run.
+            UsageError: nothing is measured.
         """
-        with self._noted(f"undrain {elements}"):
-            return self.session.undrain(elements)
-
-    @property
-    def drained(self) -> tuple[str, ...]:
-        """The names of the elements that are drained."""
-        return tuple(element.name for element in self.session.drained())
-
-    def kill_controller(self) -> None:
-        """Kills the controller; the switches keep their rules."""
-        with self._noted("controller kill"):
-            self.session.kill_controller()
-
-    def start_controller(self) -> float:
-        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
-        with self._noted("controller start"):
-            return self.session.start_controller()
-
-    def controller(self) -> ControllerStatus:
-        """Returns the state of the controller."""
-        return self.session.controller_status()
+        self.session.turns.stop()
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:

@@ -36,11 +36,11 @@ def shown_if_long(activity: str) -> Iterator[None]:
 
 def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:
     """Draws the figures of results into their folder, tells of them, and returns the files."""
-    from polarlab.api.command_line.events import FiguresDrawn
+    from polarlab.api.command_line.events import Notice
 
     progress.begin(DRAWING)
     files = results.plot().save()
-    progress(FiguresDrawn(tuple(files)))
+    progress(Notice("figures-drawn", paths=tuple(files)))
     return files
 
 

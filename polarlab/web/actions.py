@@ -1,159 +1,329 @@
-"""Actions that a page or a program may ask of a fabric: all that there are, with their HTTP requests."""
+"""Actions that a page or a program may ask of a fabric: all that there are, each declared once.
+
+The web process reads the declarations; the fabric's process carries them out. What that takes is imported
+there alone, when it is needed.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-# One line of printable ASCII. Python's `$` lets a line break at the end pass; the lookahead means the end of
-# the text, in JSON Schema's regular expressions, too.
-LINE = r"^[ -~]*(?![\s\S])"
-_Text = Annotated[str, msgspec.Meta(min_length=1, max_length=4096, pattern=LINE)]
-_Load = Annotated[float, msgspec.Meta(gt=0, le=1)]
-_Seed = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-_Seconds = Annotated[float, msgspec.Meta(ge=0.1, le=3600)]
+from polarlab.api.verb import MOST_CHARACTERS, ONE_LINE, Http, Verb, verb, verbs_of
+from polarlab.api.verbs import LOAD, SEED, SessionVerbs
+
+if TYPE_CHECKING:  # at run time only in the fabric's process
+    from experiments.maintenance import DrainOutcome
+    from experiments.observation.model import FabricState
+    from experiments.observation.observer import Observer
+    from experiments.observation.recording import Recording
+    from experiments.programs.session_record import SessionRecorder
+    from experiments.results.parts.programs import TrafficOutcome
+    from experiments.session.fabric_session import FabricSession
+    from experiments.session.routing_parameters import RoutingStatus
+    from topology.parameters import Value
+
+# Measures traffic by some options, calls the function once they are checked, and returns the results' folder.
+Measure = Callable[[Mapping[str, Any], Callable[[], None]], Path]
+
+_MEASUREMENTS = ("measure", "measure-collective", "stop-measurement")
 
 
-class Elements(msgspec.Struct, forbid_unknown_fields=True):
-    """Elements of a fabric, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`, `controller`."""
-
-    elements: _Text
-
-
-class TrafficRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Traffic of a pattern between all hosts, at a load as a fraction of their injection capacity."""
-
-    pattern: _Text = "uniform"
-    load: _Load = 0.3
-    seed: _Seed = 1
-
-
-class MeasurementRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A measurement of traffic, whose results get a folder of their own; times in seconds."""
-
-    pattern: _Text = "uniform"
-    load: _Load = 0.3
-    seed: _Seed = 1
-    duration: _Seconds = 10.0
-    warmup: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 2.0
-
-
-class CollectiveRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """A measurement of a collective operation, with sizes as `64KiB,1MiB`; 0 ranks are all hosts."""
-
-    pattern: _Text = "allreduce"
-    message_bytes: _Text = "256KiB"
-    iterations: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 3
-    ranks: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
-    seed: _Seed = 1
-
-
-class RoutingRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Parameters of the routing that hold from now on, as `threshold=0.5,release=0.2`; the others stay."""
-
-    parameters: _Text
-
-
-class SwitchName(msgspec.Struct, forbid_unknown_fields=True):
-    """The name of a switch, as `s3`."""
-
-    switch: _Text
-
-
-class LinkName(msgspec.Struct, forbid_unknown_fields=True):
-    """The name of a link, as `s1-s7`, or of the link of a host, as `s1-h1_1`."""
-
-    link: _Text
-
-
-class PathRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """Two places, switches or hosts, and elements without which the path is asked for as well."""
-
-    source: _Text
-    destination: _Text
-    without: Annotated[str, msgspec.Meta(max_length=4096, pattern=LINE)] = ""
-
-
-class ResultName(msgspec.Struct, forbid_unknown_fields=True):
-    """The name of a folder of results of this session."""
-
-    name: _Text
-
-
-class Nothing(msgspec.Struct, forbid_unknown_fields=True):
-    """A request without a content."""
-
-
-@dataclass(frozen=True)
-class Action:
-    """An action.
+class PageVerbs(SessionVerbs):
+    """The verbs of a session as a page has them done, which its timeline shows, and those of pages alone.
 
     Attributes:
-        name: its name, by which a fabric's description lists those that it allows.
-        method, path: its HTTP request; names in braces are fields of `request`.
-        request: what it needs: the body of a POST or PUT, the path and the query of a GET.
-        summary: what it does, a line.
-        reply: content type of its answer.
-        at_once: whether it is done beside an action that changes the fabric, without waiting for its end.
+        observer: the observer of the fabric.
     """
 
-    name: str
-    method: str
-    path: str
-    request: type[msgspec.Struct]
-    summary: str
-    reply: str = "application/json"
-    at_once: bool = False
+    def __init__(
+        self,
+        session: FabricSession,
+        observer: Observer,
+        recorder: SessionRecorder | None = None,
+        measure: Measure | None = None,
+    ) -> None:
+        """Prepares the verbs.
+
+        Args:
+            session: the session on the fabric.
+            observer: the observer of the fabric.
+            recorder: what keeps the session; None if nothing does.
+            measure: measures traffic, and returns the folder of the results; None where that is not possible.
+        """
+        from polarlab.web.archive import Results
+
+        super().__init__(session, recorder)
+        self.observer, self._measure, self._kept = observer, measure, Results()
 
     @property
-    def reads(self) -> bool:
-        """Whether it changes nothing."""
-        return self.method == "GET"
+    def busy(self) -> str:
+        """The measurement that has the fabric for itself, in words; empty for none."""
+        return str(self.session.turns.measuring or "")
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The names of the actions that are possible."""
+        without = set() if self._measure else set(_MEASUREMENTS)
+        if not self.session.routing_status().values:
+            without.add("set-routing")
+        return tuple(one.name for one in verbs_of(PageVerbs) if one.http.path and one.name not in without)
+
+    def look(self) -> None:
+        """Shows at once what a verb has changed."""
+        self.observer.look()
+
+    # ---- failures ----
+
+    def fail(self, elements: str) -> tuple[str, ...]:
+        """Makes elements fail under probes, as `SessionVerbs.fail`; refuses those that have all failed."""
+        with self._incident("fail", elements):
+            return super().fail(elements)
+
+    def restore(self, elements: str = "all") -> tuple[str, ...]:
+        """Restores elements under probes, as `SessionVerbs.restore`; refuses those that have not failed."""
+        with self._incident("restore", elements):
+            return super().restore(elements)
+
+    @contextlib.contextmanager
+    def _incident(self, verb: str, text: str) -> Iterator[None]:
+        """Sends probes while elements fail or are restored; refuses what would change nothing."""
+        from polarlab.web.looks import check_change
+        from topology.faults import ElementKind
+
+        session = self.session
+        standing = session.standing_failures()
+        chosen = standing if text == "all" else session.named(text, to_fail=verb == "fail")
+        check_change(verb, text, chosen, standing)
+        others = [element for element in standing if element not in chosen]
+        hangs = verb == "fail" and any(one.kind is ElementKind.HANG for one in chosen)
+        told = f"{verb} {text}" + (" (the program dies, the links stay up)" if hangs else "")
+        with session.turns.verb(), self.observer.incident(told, chosen, others):
+            yield
+
+    def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
+        """Drains elements, as `SessionVerbs.drain`."""
+        return self._shown(super().drain(elements, force=force))
+
+    def undrain(self, elements: str = "all") -> DrainOutcome:
+        """Has traffic use drained elements again, as `SessionVerbs.undrain`."""
+        return self._shown(super().undrain(elements))
+
+    def _shown(self, outcome: DrainOutcome) -> DrainOutcome:
+        self.observer.timeline.add("action", str(outcome))
+        return outcome
+
+    @contextlib.contextmanager
+    def _noted(self, line: str) -> Iterator[None]:
+        with super()._noted(f"page: {line}"):
+            yield
+
+    # ---- traffic and the adaptation ----
+
+    def start_traffic(self, pattern: str = "uniform", load: float = 0.3, seed: int = 1) -> None:
+        """Starts background traffic, as `SessionVerbs.start_traffic`."""
+        super().start_traffic(pattern, load, seed)
+        self.observer.timeline.add("traffic", f"{pattern} traffic at {load:g} of the hosts' capacity begins")
+
+    def stop_traffic(self) -> TrafficOutcome:
+        """Stops the background traffic, as `SessionVerbs.stop_traffic`."""
+        outcome = super().stop_traffic()
+        text = (
+            f"{outcome.pattern} traffic has ended after {outcome.seconds:.1f} s: offered "
+            f"{outcome.offered:.3f}, accepted {outcome.accepted:.3f}; {outcome.received_packets} of "
+            f"{outcome.sent_packets} packets arrived"
+        )
+        self.observer.timeline.add("traffic", text)
+        return outcome
+
+    def set_routing(self, **values: Value) -> RoutingStatus:
+        """Changes parameters of the routing, as `SessionVerbs.set_routing`; refuses files."""
+        from experiments.session.routing_parameters import changeable_parameters
+        from polarlab.web.handlers import refuse
+        from routing.registry import routing as routing_named
+
+        declared = changeable_parameters(routing_named(self.session.routing_status().name))
+        refuse({one.name for one in declared if one.file} & {word.replace("_", "-") for word in values})
+        return super().set_routing(**values)
+
+    # ---- measurements ----
+
+    @verb(
+        http=Http(
+            "POST",
+            "/api/results",
+            "name",
+            limits={
+                "load": LOAD,
+                "seed": SEED,
+                "duration": msgspec.Meta(ge=0.1, le=3600),
+                "warmup": msgspec.Meta(ge=0, le=3600),
+            },
+        )
+    )
+    def measure(
+        self,
+        pattern: str = "uniform",
+        load: float = 0.3,
+        seed: int = 1,
+        duration: float = 10.0,
+        warmup: float = 2.0,
+    ) -> str:
+        """Measures traffic into a folder of results, and returns its name.
+
+        Args:
+            pattern: traffic pattern between all hosts.
+            load: offered load, as a fraction of the hosts' injection capacity.
+            seed: seed of the random generator.
+            duration: length of the measurement in s.
+            warmup: time before it in s.
+        """
+        options = {"pattern": pattern, "load": load, "seed": seed, "duration": duration, "warmup": warmup}
+        return self._measured(options, f"{pattern} traffic at {load:g} is measured for {duration:g} s")
+
+    @verb(
+        http=Http(
+            "POST",
+            "/api/collectives",
+            "name",
+            limits={
+                "iterations": msgspec.Meta(ge=1, le=100_000),
+                "ranks": msgspec.Meta(ge=0, le=1_000_000),
+                "seed": SEED,
+            },
+        )
+    )
+    def measure_collective(
+        self,
+        pattern: str = "allreduce",
+        message_bytes: str = "256KiB",
+        iterations: int = 3,
+        ranks: int = 0,
+        seed: int = 1,
+    ) -> str:
+        """Measures a collective operation into a folder of results, and returns its name.
+
+        Args:
+            pattern: the operation, with its algorithm if not the default, as `allreduce:ring`.
+            message_bytes: sizes of messages, as `64KiB,1MiB`.
+            iterations: operations for each size.
+            ranks: number of hosts that take part; 0 for all.
+            seed: seed of the random generator.
+        """
+        options: dict[str, Any] = {
+            "pattern": pattern,
+            "message_bytes": message_bytes,
+            "iterations": iterations,
+            "seed": seed,
+        }
+        if ranks:
+            options["ranks"] = ranks
+        return self._measured(options, f"{pattern} of {message_bytes} is measured {iterations} times")
+
+    def _measured(self, options: Mapping[str, Any], text: str) -> str:
+        """Measures traffic, which the timeline shows by a text, and returns the folder's name."""
+        assert self._measure
+        folder = self._measure(options, lambda: self.observer.timeline.add("traffic", text))
+        self._kept.add(folder)
+        self.observer.timeline.add("traffic", f"measured: {folder.name}")
+        return folder.name
+
+    @verb(http=Http("DELETE", "/api/results", at_once=True))
+    def stop_measurement(self) -> None:
+        """Stops what the page measures; its folder keeps what was measured until then."""
+        from experiments.session.turns import PAGE
+
+        self.session.turns.stop(PAGE)
+        self.observer.timeline.add("traffic", "the measurement stops; its folder keeps what was measured")
+
+    @verb(http=Http("GET", "/api/results"))
+    def results(self) -> list[str]:
+        """Names the folders of results of this session."""
+        return self._kept.names
+
+    @verb(http=Http("GET", "/api/results/{name}", reply="application/zip"))
+    def download(self, name: str) -> tuple[str, bytes]:
+        """Returns a folder of results as a ZIP archive.
+
+        Args:
+            name: name of the folder.
+        """
+        return self._kept.archive(name)
+
+    # ---- looks ----
+
+    @verb(http=Http("GET", "/api/switches/{switch}"))
+    def switch(self, switch: str) -> dict[str, Any]:
+        """Returns rules, groups and counters of a switch.
+
+        Args:
+            switch: the switch, as `s3`.
+        """
+        from polarlab.web.looks import look_at_switch
+
+        return look_at_switch(self.session.fabric, self.observer, switch)
+
+    @verb(http=Http("GET", "/api/links/{link}"))
+    def link(self, link: str) -> dict[str, Any]:
+        """Returns load, queue and drops of a link's last minute.
+
+        Args:
+            link: the link, as `s1-s7`, or that of a host, as `s1-h1_1`.
+        """
+        from polarlab.web.looks import look_at_link
+
+        return look_at_link(self.session.fabric, self.observer, link)
+
+    @verb(
+        http=Http(
+            "GET",
+            "/api/path",
+            limits={"without": msgspec.Meta(max_length=MOST_CHARACTERS, pattern=ONE_LINE)},
+        ),
+        name="path",
+    )
+    def path_without(self, source: str, destination: str, without: str = "") -> dict[str, Any]:
+        """Returns the path between two places, its alternatives and probes.
+
+        Args:
+            source: name of a host, or of a switch, which stands for its first host.
+            destination: the same of another router.
+            without: elements without which the path is asked for as well, as `link:s1-s7`.
+        """
+        from polarlab.web.looks import look_at_path
+
+        report = self.path(source, destination)
+        return look_at_path(self.session.fabric, report, without)
 
 
-ACTIONS = (
-    Action("fail", "POST", "/api/fail", Elements, "makes elements fail: cuts links, powers switches off"),
-    Action("restore", "POST", "/api/restore", Elements, "restores elements; `all` restores everything"),
-    Action("drain", "POST", "/api/drain", Elements, "leads traffic around switches and links"),
-    Action("undrain", "POST", "/api/undrain", Elements, "has traffic use drained elements again, or `all`"),
-    Action("start-traffic", "POST", "/api/traffic", TrafficRequest, "starts traffic of a pattern"),
-    Action("stop-traffic", "DELETE", "/api/traffic", Nothing, "stops the traffic and returns its outcome"),
-    Action(
-        "measure", "POST", "/api/results", MeasurementRequest, "measures traffic into a folder of results"
-    ),
-    Action(
-        "measure-collective",
-        "POST",
-        "/api/collectives",
-        CollectiveRequest,
-        "measures a collective operation into a folder of results",
-    ),
-    Action(
-        "stop-measurement",
-        "DELETE",
-        "/api/results",
-        Nothing,
-        "stops what the page measures; its folder keeps what was measured until then",
-        at_once=True,
-    ),
-    Action("routing", "GET", "/api/routing", Nothing, "the routing with the parameters that hold now"),
-    Action("set-routing", "POST", "/api/routing", RoutingRequest, "changes parameters of the routing"),
-    Action("results", "GET", "/api/results", Nothing, "names of the folders of results of this session"),
-    Action(
-        "download",
-        "GET",
-        "/api/results/{name}",
-        ResultName,
-        "a folder of results as a ZIP archive",
-        "application/zip",
-    ),
-    Action("recording", "GET", "/api/recording", Nothing, "all states of the results that are replayed"),
-    Action("switch", "GET", "/api/switches/{switch}", SwitchName, "rules, groups, counters of a switch"),
-    Action("link", "GET", "/api/links/{link}", LinkName, "load, queue and drops of a link's last minute"),
-    Action(
-        "path", "GET", "/api/path", PathRequest, "the path between two places, its alternatives and probes"
-    ),
-)
-BY_NAME = {action.name: action for action in ACTIONS}
+class ReplayVerbs:
+    """The verbs of a page that replays finished results.
+
+    Attributes:
+        busy: empty, as nothing takes their time.
+        allowed: the names of the actions that are possible.
+    """
+
+    busy = ""
+    allowed = ("recording",)
+
+    def __init__(self, recording: Recording) -> None:
+        """Takes the results."""
+        self._recording = recording
+
+    def look(self) -> None:
+        """Does nothing: what is finished does not change."""
+
+    @verb(http=Http("GET", "/api/recording"))
+    def recording(self) -> tuple[FabricState, ...]:
+        """Returns all states of the results that are replayed."""
+        return self._recording.states
+
+
+def actions() -> dict[str, Verb]:
+    """Returns all actions by their names."""
+    return {one.name: one for home in (PageVerbs, ReplayVerbs) for one in verbs_of(home) if one.http.path}

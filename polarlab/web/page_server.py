@@ -23,12 +23,12 @@ from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
 from experiments.observation.timeline import Timeline
 from polarlab.error_log import write_log
-from polarlab.web.actions import BY_NAME
+from polarlab.web.actions import Measure, PageVerbs, ReplayVerbs, actions
 from polarlab.web.address import WebAddress
 from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers
 from polarlab.web.channel import Event as Told
 from polarlab.web.events import PageEnded, PageReady, PageTrouble
-from polarlab.web.replay_handlers import ReplayHandlers
+from polarlab.web.handlers import answer
 from polarlab.web.web_process import WebProcess
 
 _MOST_WAITING = 64  # requests of each kind that wait
@@ -40,7 +40,6 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.observation.observer import Observer
     from experiments.programs.session_record import SessionRecorder
     from experiments.session.fabric_session import FabricSession
-    from polarlab.web.handlers import Handlers, Measure
 
 
 class PageServer:
@@ -75,7 +74,7 @@ class PageServer:
         self._starting = threading.Lock()
         self._recording: Recording | None = None
         self._about: dict[str, Any] | None = None
-        self._handlers: Handlers | ReplayHandlers | None = None
+        self._verbs: PageVerbs | ReplayVerbs | None = None
         self._observer: Observer | None = None
         self.timeline = Timeline(self._tell_entry)
 
@@ -173,12 +172,11 @@ class PageServer:
             measure: measures traffic, and returns the folder of the results.
         """
         from experiments.observation.observer import Observer, proof_of
-        from polarlab.web.handlers import Handlers
 
         with Observer(fabric, session, self.timeline, self._tell_state) as observer:
             self._observer, observer.watched = observer, self._watchers > 0
-            handlers = Handlers(session, observer, recorder, measure) if session else None
-            self._handlers, allowed = handlers, handlers.allowed if handlers else ()
+            verbs = PageVerbs(session, observer, recorder, measure) if session else None
+            self._verbs, allowed = verbs, verbs.allowed if verbs else ()
             if session:
                 session.turns.on_measurement.append(self._refuse_waiting)
             options = fabric.options
@@ -194,7 +192,7 @@ class PageServer:
             try:
                 yield observer
             finally:
-                self._handlers = self._observer = None
+                self._verbs = self._observer = None
                 self._tell_about(None)
 
     def replay(self, recording: Recording) -> None:
@@ -203,8 +201,8 @@ class PageServer:
         Args:
             recording: the results.
         """
-        self._handlers = handlers = ReplayHandlers(recording)
-        description = replace(recording.description, actions=handlers.allowed)
+        self._verbs = verbs = ReplayVerbs(recording)
+        description = replace(recording.description, actions=verbs.allowed)
         self._recording = recording
         self._tell_about(msgspec.to_builtins(description))
         self._tell_recording(recording)
@@ -239,11 +237,10 @@ class PageServer:
             if self._observer:
                 self._observer.watched = message.count > 0
             return
-        action = BY_NAME.get(message.action)
-        handlers = self._handlers
-        looks = action is None or action.reads or action.at_once
-        if not looks and handlers and handlers.busy:
-            self._refuse(message, 409, handlers.busy)
+        action, verbs = actions().get(message.action), self._verbs
+        looks = action is None or action.reads or action.http.at_once
+        if not looks and verbs and verbs.busy:
+            self._refuse(message, 409, verbs.busy)
             return
         try:
             (self._looks if looks else self._changes).put_nowait(message)
@@ -254,7 +251,7 @@ class PageServer:
         """Refuses the changes that wait, as a measurement begins."""
         with contextlib.suppress(queue.Empty):
             while message := self._changes.get_nowait():
-                self._refuse(message, 409, self._handlers.busy if self._handlers else "")
+                self._refuse(message, 409, self._verbs.busy if self._verbs else "")
 
     def _refuse(self, message: Ask, status: int, text: str) -> None:
         self._web.tell(Answer(message.number, status, {"error": text}))
@@ -265,11 +262,11 @@ class PageServer:
             self._web.tell(self._answer(message))
 
     def _answer(self, message: Ask) -> ToWeb:
-        handlers = self._handlers
-        if handlers is None:
+        verbs = self._verbs
+        if verbs is None:
             return Answer(message.number, 409, {"error": "no fabric is up that allows it"})
         try:
-            return handlers.do(message.number, message.action, bytes(message.arguments))
+            return answer(verbs, message.number, message.action, bytes(message.arguments))
         except Exception as error:  # the fabric must go on, whatever was asked
             return Answer(message.number, 500, {"error": f"internal error{self._log_of(error)}"})
 

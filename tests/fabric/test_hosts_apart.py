@@ -16,7 +16,7 @@ import pytest
 from conftest import completed, eventually
 
 from emulation.hosts.identity import host_root
-from experiments.events.session import ProcessEnded
+from experiments.events.marks import ProcessEnded
 from polarlab import Fabric
 
 PYTHON = "/usr/bin/python3"

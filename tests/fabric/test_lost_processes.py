@@ -11,8 +11,7 @@ from conftest import KIB, QUIET, collective_options, eventually, settle
 
 import polarlab
 from emulation.cleanup import marked_processes
-from experiments.events.session import TrafficEnded
-from experiments.events.traffic import CollectiveStarted, FlowsStarted, TrafficStarted
+from experiments.events.marks import CollectiveStarted, TrafficStarted
 from experiments.failover.demonstration import observe_failure
 from experiments.measurement import measure
 from experiments.results.model import PairCheck
@@ -64,7 +63,7 @@ def measured(fabric, options, name, number, after_s=1.0):
     begun = threading.Event()
 
     def notify(event):
-        if isinstance(event, TrafficStarted | FlowsStarted | CollectiveStarted):
+        if isinstance(event, TrafficStarted | CollectiveStarted) or event.key == "flows-started":
             begun.set()
 
     with killed(name, number, begun, after_s):
@@ -159,7 +158,7 @@ def test_a_failover_whose_collector_is_killed_keeps_the_probes_until_then(er2):
 def test_background_traffic_whose_process_is_killed_leaves_its_outcome(er2):
     kept, ended = [], threading.Event()
     with FabricSession(
-        er2, lambda event: isinstance(event, TrafficEnded) and ended.set(), kept.append
+        er2, lambda event: event.key == "traffic-ended" and ended.set(), kept.append
     ) as session:
         session.start_traffic("uniform", 0.3)
         begun = threading.Event()

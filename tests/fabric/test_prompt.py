@@ -19,7 +19,8 @@ from mininet.log import lg
 from terminal import Terminal
 
 from emulation.prompt.line_input import run_lines
-from experiments.events.session import ProcessEnded, ProgramEnded, ShellRenewed
+from experiments.events.marks import ProcessEnded
+from experiments.events.notices import Notice
 from experiments.session.fabric_session import FabricSession
 from polarlab.cli.prompt.announcer import Announcer
 from polarlab.cli.prompt.commands import SessionPrompt
@@ -131,7 +132,7 @@ def test_a_shell_that_ends_leaves_its_host_on_the_fabric(prompt):
 def test_a_shell_that_is_killed_between_lines_is_started_again_at_once(prompt):
     prompt.printed("h2_1 true")
     os.kill(prompt.fabric.network["h2_1"].shell.pid, signal.SIGKILL)
-    prompt.eventually_told(ShellRenewed("h2_1"))
+    prompt.eventually_told(Notice("shell-renewed", node="h2_1"))
     assert "1 received" in prompt.printed("h2_1 ping -c 1 -W 2 h1_1")
 
 
@@ -139,7 +140,7 @@ def test_the_end_of_a_program_in_the_background_is_told(prompt):
     prompt.printed("h1_1 sleep 600 &")
     pid = prompt.fabric.network["h1_1"].background_pid
     prompt.printed(f"h1_1 kill -9 {pid}")
-    prompt.eventually_told(ProgramEnded("h1_1", "sleep 600 &", pid))
+    prompt.eventually_told(Notice("program-ended", node="h1_1", command="sleep 600 &", pid=pid))
 
 
 @pytest.mark.tried_again
@@ -281,7 +282,7 @@ def test_pings_do_not_depend_on_the_shells_of_hosts(prompt, line):
         assert "2/2" in prompt.printed("pingpair")
     finally:
         prompt.fabric.network["h1_1"].end_shell()
-        prompt.eventually_told(ShellRenewed("h1_1"))
+        prompt.eventually_told(Notice("shell-renewed", node="h1_1"))
 
 
 def test_rules_of_switches_can_be_asked_for_with_quotes_and_pipes(prompt):
@@ -296,7 +297,7 @@ def test_rules_of_a_switch_do_not_depend_on_its_shell(prompt):
         prompt.printed("wait")
     finally:
         prompt.fabric.network["s1"].end_shell()
-        prompt.eventually_told(ShellRenewed("s1"))
+        prompt.eventually_told(Notice("shell-renewed", node="s1"))
 
 
 def test_interfaces_that_a_command_has_set_down_are_listed(faulty):

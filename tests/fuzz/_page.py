@@ -20,7 +20,8 @@ import psutil
 
 import polarlab
 from experiments.spec.options import RUN, option_of
-from polarlab.web.actions import ACTIONS, Action
+from polarlab.api.verb import Verb
+from polarlab.web.actions import actions
 from polarlab.web.events import PageTrouble
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.patterns import PATTERNS
@@ -29,7 +30,7 @@ from traffic.workload.patterns import PATTERNS
 _MOST_MORE_BLOCKS = 200_000
 _MOST_MORE_BYTES = 512 << 20
 _MOST_MORE_THREADS = 6
-_FIELDS = sorted({name for action in ACTIONS for name in action.request.__struct_fields__})
+_FIELDS = sorted({name for action in actions().values() for name in action.request.__struct_fields__})
 _FOREIGN = (
     "exec",
     "exec_file",
@@ -164,7 +165,7 @@ class Ground:
         odd = (None, True, 0, -1, 1, 0.5, 2**63, -(2**63), 10**300, 1e-320, 1e308)
         return rng.choice(odd) if rng.random() < 0.3 else self.text()
 
-    def arguments(self, action: Action) -> Any:
+    def arguments(self, action: Verb) -> Any:
         """Returns the content of a request for an action, right in most fields and wrong in some."""
         rng = self.rng
         values = {
@@ -177,14 +178,14 @@ class Ground:
             values[rng.choice(_FOREIGN)] = self.value()
         return values if rng.random() < 0.95 else self.value()
 
-    def content(self, action: Action) -> bytes:
+    def content(self, action: Verb) -> bytes:
         """Returns the same in JSON, or in what is nearly JSON."""
         while True:
             content = self._nearly_json(action)
             if action.name not in _LONG or not _may_begin(content, action):
                 return content
 
-    def _nearly_json(self, action: Action) -> bytes:
+    def _nearly_json(self, action: Verb) -> bytes:
         rng = self.rng
         content = json.dumps(self.arguments(action), ensure_ascii=rng.random() < 0.5).encode()
         if rng.random() < 0.1:
@@ -195,7 +196,7 @@ class Ground:
         return content
 
 
-def _may_begin(content: bytes, action: Action) -> bool:
+def _may_begin(content: bytes, action: Verb) -> bool:
     """Returns whether a request for traffic may be right: of its type, and of a pattern without a file."""
     try:
         pattern = msgspec.json.decode(content, type=action.request).pattern

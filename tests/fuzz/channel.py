@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from taken_over import TakenOver, taken_over, web_processes
 
 from fuzz._page import Ground, ground
-from polarlab.web.actions import ACTIONS
+from polarlab.web.actions import actions
 from polarlab.web.channel import ChannelError, to_fabric
 
 COUNT = 20_000
@@ -45,7 +45,7 @@ def _line(on: Ground) -> bytes:
     """Returns a line that is a message, or nearly one."""
     rng = on.rng
     message = {"type": rng.choice(["ask", "watchers", "answer", "state", 7, None]), "number": on.value()}
-    message |= {"action": rng.choice([*(one.name for one in ACTIONS), on.value()]), "arguments": on.value()}
+    message |= {"action": rng.choice([*actions(), on.value()]), "arguments": on.value()}
     message |= {"count": on.value()} if rng.random() < 0.5 else {}
     if rng.random() < 0.5:
         del message[rng.choice(list(message))]
@@ -69,7 +69,7 @@ def _parsed(on: Ground) -> Iterator[str]:
 
 def _asked(on: Ground, channel: TakenOver) -> Iterator[str]:
     """Asks for an action, whether the page would or not."""
-    action = on.rng.choice(ACTIONS)
+    action = on.rng.choice([*actions().values()])
     if action.name in _CHANGES and on.rng.random() < 0.8:  # right ones take their time
         content = json.dumps({"elements": on.text(), "parameters": on.text()}).encode()
     else:

@@ -13,7 +13,8 @@ from taken_over import web_processes
 from web_requests import ask, token_of
 
 from fuzz._page import Ground, ground
-from polarlab.web.actions import ACTIONS, Action
+from polarlab.api.verb import Verb
+from polarlab.web.actions import actions
 
 COUNT = 20_000
 NEEDS_SWITCHES = True
@@ -120,7 +121,7 @@ def _request(on: Ground, token: str) -> bytes:
     """Returns the bytes of a request, which may be none."""
     rng = on.rng
     if rng.random() < 0.5:
-        method, path, body = _of_action(on, rng.choice(ACTIONS))
+        method, path, body = _of_action(on, rng.choice([*actions().values()]))
     else:
         method, path, body = rng.choice(_METHODS), rng.choice(_PATHS), b""
         path += rng.choice(["", "", f"?{quote(on.text())}={quote(on.text())}", "?" + "a=b&" * 500])
@@ -140,19 +141,19 @@ def _request(on: Ground, token: str) -> bytes:
     return request[: rng.randrange(len(request))] if rng.random() < 0.03 else request
 
 
-def _of_action(on: Ground, action: Action) -> tuple[str, str, bytes]:
+def _of_action(on: Ground, action: Verb) -> tuple[str, str, bytes]:
     """Returns method, path and body of a request for an action."""
     arguments = on.arguments(action) if action.reads else {}
     values = arguments if isinstance(arguments, dict) else {}
-    path = re.sub(r"\{(\w+)\}", lambda name: quote(str(values.pop(name[1], "s1"))), action.path)
+    path = re.sub(r"\{(\w+)\}", lambda name: quote(str(values.pop(name[1], "s1"))), action.http.path)
     if action.reads:
         words = [
             f"{quote(str(key))}={quote(str(value).encode(errors='replace'))}" for key, value in values.items()
         ]
         return "GET", f"{path}?{'&'.join(words)}", b""
-    if action.method == "DELETE":
+    if action.http.method == "DELETE":
         return "DELETE", path, b""
-    return action.method, path, on.content(action)
+    return action.http.method, path, on.content(action)
 
 
 def _answer(port: int, request: bytes) -> bytes:

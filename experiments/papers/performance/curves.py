@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from experiments.events.base import Notify, ignore
-from experiments.events.simulation import CurvePointSimulated, LoadTried
+from experiments.events.notices import Notice
+from experiments.events.progress import CurvePointSimulated
 from experiments.papers.model import Effort
 from experiments.papers.performance.model import (
     Curve,
@@ -195,5 +196,11 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _tell(notify: Notify, one: _Wanted, point: CurvePoint) -> None:
-    tried = LoadTried(point.load, point.accepted, point.latency_cycles, point.stable)
+    tried = Notice(
+        "load-tried",
+        load=point.load,
+        accepted=point.accepted,
+        latency_cycles=point.latency_cycles,
+        stable=point.stable,
+    )
     notify(CurvePointSimulated(one.curve.name, tried))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from experiments.events.base import Notify, ignore
+from experiments.events.notices import Notice
 from experiments.events.pace import paced
-from experiments.events.papers import ItemBegun
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
 from experiments.papers.options import ALL, NONE, SEEDS
@@ -201,7 +201,16 @@ def reproduce(
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
-                place.notify(ItemBegun(paper, name, item_of(paper, name).title, number, len(names)))
+                place.notify(
+                    Notice(
+                        "item-begun",
+                        paper=paper,
+                        item=name,
+                        title=item_of(paper, name).title,
+                        number=number,
+                        items=len(names),
+                    )
+                )
             found[name] = _item(paper, name, effort, place, needed=item != ALL)
         items = tuple(one for one in found.values() if one is not None)
         report = None

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 from experiments.events.base import Event, Notify, Ongoing
-from experiments.events.outcomes import (
-    CommandFailed,
-    FiguresDrawn,
-    PointsInvalid,
-    PointsMeasured,
-    PromptOpened,
-    ResultNegative,
-)
+from experiments.events.marks import PointsMeasured
+from experiments.events.notices import Notice
 from experiments.events.pace import ONGOING_EVERY_S, EveryEvent, Pace

@@ -34,7 +34,7 @@ _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "m
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
-    from polarlab.api.command_line.events import ResultNegative
+    from polarlab.api.command_line.events import Notice
 
     with ConsoleProgress() as progress:
         results = polarlab.failover(
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Status:
         result = results.summary
         _print(arguments, result)
         if result.negative:
-            progress(ResultNegative(result.negative))
+            progress(Notice("result-negative", reason=result.negative))
             return Status.NEGATIVE
     return Status.DONE
 

@@ -28,7 +28,7 @@ _SIMULATED_COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "late
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
     from polarlab.api.command_line.declarations import SWEEP
-    from polarlab.api.command_line.events import Event, EveryEvent, PointsInvalid, PointsMeasured
+    from polarlab.api.command_line.events import Event, EveryEvent, Notice, PointsMeasured
     from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> Status:
         invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated ones always are
         if invalid:
             remedy = results.remedy if isinstance(results, polarlab.Sweep) else ""
-            progress(PointsInvalid(invalid, len(points), out, remedy))
+            progress(Notice("points-invalid", invalid=invalid, points=len(points), folder=out, remedy=remedy))
     if arguments.json:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})

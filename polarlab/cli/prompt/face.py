@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-from polarlab.api.command_line.events import CommandFailed, PromptOpened
+from polarlab.api.command_line.events import Notice
 from polarlab.api.command_line.session import (
     FabricSession,
     SessionRecorder,
@@ -42,14 +42,14 @@ def serve(
     if lines:
         failure = run_lines(SessionPrompt(session, announcer, recorder=recorder, web=web), lines)
         if failure:
-            announcer(CommandFailed(*failure))
+            announcer(Notice("command-failed", **failure._asdict()))
             failed = True
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        announcer(PromptOpened())
+        announcer(Notice("prompt-opened"))
         type_lines(SessionPrompt(session, announcer, sys.stdin, recorder, web))
     else:
         with private_input() as stream:
             for failure in run_stream(SessionPrompt(session, announcer, recorder=recorder, web=web), stream):
-                announcer(CommandFailed(*failure))
+                announcer(Notice("command-failed", **failure._asdict()))
                 failed = True
     return failed

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from polarlab.web.actions import ACTIONS, Action
+from polarlab.api.verb import JSON, Verb
+from polarlab.web.actions import actions
 from polarlab.web.service.guard import refused
 from polarlab.web.service.hub import Hub, Unanswered
 from polarlab.web.service.metrics import TYPE, text_of
@@ -21,7 +22,6 @@ from polarlab.web.service.openapi import document
 from polarlab.web.service.stream import EventStream
 from polarlab.web.wording import wording
 
-_JSON = "application/json"
 _TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -62,17 +62,17 @@ class _Told:
         """Returns the description of the fabric."""
         if self._hub.about is None:
             return refused(503, NO_FABRIC)
-        return Response(self._hub.about_json, media_type=_JSON)
+        return Response(self._hub.about_json, media_type=JSON)
 
     async def state(self, _request: Request) -> Response:
         """Returns the latest state; of results that are replayed, the last one."""
         if self._hub.state is None:
             return refused(503, NO_FABRIC)
-        return Response(self._hub.state_json, media_type=_JSON)
+        return Response(self._hub.state_json, media_type=JSON)
 
     async def timeline(self, _request: Request) -> Response:
         """Returns the latest events."""
-        return Response(msgspec.json.encode(self._hub.entries), media_type=_JSON)
+        return Response(msgspec.json.encode(self._hub.entries), media_type=JSON)
 
     async def stream(self, request: Request) -> EventStream | Response:
         """Returns states and events as they come, from the event on that a client has had last."""
@@ -89,7 +89,7 @@ class _Told:
 
     async def openapi(self, _request: Request) -> Response:
         """Returns the description of the API."""
-        return Response(self._document, media_type=_JSON)
+        return Response(self._document, media_type=JSON)
 
     async def file(self, request: Request) -> Response:
         """Returns a file of the page."""
@@ -107,8 +107,11 @@ def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
         version: version of PolarLab.
     """
     told = _Told(hub, files, version)
-    paths = dict.fromkeys(action.path for action in ACTIONS)
-    routes = [*told.routes(), *(_route(hub, path) for path in paths)]
+    by_path: dict[str, dict[str, Verb]] = {}
+    for action in actions().values():
+        by_path.setdefault(action.http.path, {})[action.http.method] = action
+    asked = (Route(path, _asked(hub, one), methods=list(one)) for path, one in by_path.items())
+    routes = [*told.routes(), *asked]
     routes += [Route(f"/{path}", told.file, methods=["GET"]) for path in ("", *files)]
     errors: dict[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
     app = Starlette(routes=routes, exception_handlers=errors)
@@ -116,17 +119,11 @@ def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
     return app
 
 
-def _route(hub: Hub, path: str) -> Route:
-    """Returns the route of all actions at a path."""
-    actions = {action.method: action for action in ACTIONS if action.path == path}
-    return Route(path, _asked(hub, actions), methods=list(actions))
-
-
-def _asked(hub: Hub, actions: Mapping[str, Action]) -> Handler:
+def _asked(hub: Hub, by_method: Mapping[str, Verb]) -> Handler:
     """Returns the handler that has the action of a request's method done."""
 
     async def ask(request: Request) -> Response:
-        action = actions["GET" if request.method == "HEAD" else request.method]
+        action = by_method["GET" if request.method == "HEAD" else request.method]
         try:
             values = msgspec.to_builtins(await _values(request, action))
         except msgspec.MsgspecError as error:
@@ -143,15 +140,15 @@ def _asked(hub: Hub, actions: Mapping[str, Action]) -> Handler:
             return refused(503, "the fabric does not answer")
         if answer.file is not None:
             headers = {"content-disposition": f'attachment; filename="{_safe(answer.file_name)}"'}
-            return Response(answer.file, media_type=action.reply, headers=headers)
-        return Response(msgspec.json.encode(answer.body), answer.status, media_type=_JSON)
+            return Response(answer.file, media_type=action.http.reply, headers=headers)
+        return Response(msgspec.json.encode(answer.body), answer.status, media_type=JSON)
 
     return ask
 
 
-async def _values(request: Request, action: Action) -> msgspec.Struct:
+async def _values(request: Request, action: Verb) -> msgspec.Struct:
     """Returns the content of a request, checked."""
-    if action.method == "DELETE":
+    if action.http.method == "DELETE":
         return action.request()
     if action.reads:
         return msgspec.convert({**dict(request.query_params), **request.path_params}, action.request)

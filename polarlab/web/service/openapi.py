@@ -7,21 +7,22 @@ from typing import Any
 
 import msgspec
 
-from polarlab.web.actions import ACTIONS, LINE, Action
+from polarlab.api.verb import JSON, MOST_CHARACTERS, ONE_LINE, Verb
+from polarlab.web.actions import actions
 from polarlab.web.service.guard import MOST_BODY_BYTES, TOKEN
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 _FIXED = {
-    "/api/fabric": ("the fabric: routers, links, layout, hosts, routing, proof", "application/json"),
+    "/api/fabric": ("the fabric: routers, links, layout, hosts, routing, proof", JSON),
     "/api/state": (
         "the latest state, of finished results the last: loads, queues, failures, traffic",
-        "application/json",
+        JSON,
     ),
-    "/api/timeline": ("the latest events, in the order in which they were known", "application/json"),
+    "/api/timeline": ("the latest events, in the order in which they were known", JSON),
     "/api/stream": ("states and events as they come (server-sent events)", "text/event-stream"),
     "/metrics": ("metrics for Prometheus", "text/plain"),
-    "/openapi.json": ("this document", "application/json"),
+    "/openapi.json": ("this document", JSON),
 }
 _REFUSALS = {
     400: "the request is not what the API describes, or makes no sense now",
@@ -46,11 +47,12 @@ def document(version: str) -> dict[str, Any]:
         version: version of the API, that of PolarLab.
     """
     _, schemas = msgspec.json.schema_components(
-        [action.request for action in ACTIONS], ref_template="#/components/schemas/{name}"
+        [action.request for action in actions().values() if action.has_body],
+        ref_template="#/components/schemas/{name}",
     )
     paths: dict[str, Any] = {path: {"get": _plain(*one)} for path, one in _FIXED.items()}
-    for action in ACTIONS:
-        paths.setdefault(action.path, {})[action.method.lower()] = _operation(action)
+    for action in actions().values():
+        paths.setdefault(action.http.path, {})[action.http.method.lower()] = _operation(action)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -74,37 +76,37 @@ def _plain(summary: str, kind: str) -> dict[str, Any]:
     return {"summary": summary, "responses": {"200": _content(kind), **_refusals()}}
 
 
-def _operation(action: Action) -> dict[str, Any]:
+def _operation(action: Verb) -> dict[str, Any]:
     operation: dict[str, Any] = {
-        "summary": action.summary,
+        "summary": action.summary[0].lower() + action.summary[1:],
         "operationId": action.name,
-        "responses": {"200": _content(action.reply), **_refusals()},
+        "responses": {"200": _content(action.http.reply), **_refusals()},
     }
-    in_path = set(_PLACE.findall(action.path))
+    in_path = set(_PLACE.findall(action.http.path))
     if action.reads:
         parameters = [
             {
                 "name": field.name,
                 "in": "path" if field.name in in_path else "query",
                 "required": field.required or field.name in in_path,
-                "schema": {"type": "string", "maxLength": 4096, "pattern": LINE}
+                "schema": {"type": "string", "maxLength": MOST_CHARACTERS, "pattern": ONE_LINE}
                 | ({"minLength": 1} if field.required else {}),
             }
             for field in msgspec.structs.fields(action.request)
         ]
         if parameters:
             operation["parameters"] = parameters
-    elif action.method != "DELETE":
+    elif action.has_body:
         schema = {"$ref": f"#/components/schemas/{action.request.__name__}"}
-        operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
     return operation
 
 
 def _content(kind: str) -> dict[str, Any]:
-    schema: dict[str, Any] = {} if kind == "application/json" else {"type": "string"}
+    schema: dict[str, Any] = {} if kind == JSON else {"type": "string"}
     return {"description": "done", "content": {kind: {"schema": schema}}}
 
 
 def _refusals() -> dict[str, Any]:
-    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    content = {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {str(status): {"description": text, "content": content} for status, text in _REFUSALS.items()}

@@ -7,7 +7,7 @@ import pytest
 
 import polarlab
 from experiments.events.pace import EveryEvent
-from experiments.events.simulation import PointsSimulated
+from experiments.events.progress import PointsSimulated
 from experiments.results.manifest import SweepSettings
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import kept_directory

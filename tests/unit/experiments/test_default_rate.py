@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import polarlab
 from experiments.codec import plain
 from experiments.doctor.capacity import link_rate_bps
-from experiments.events.outcomes import PointsInvalid, ResultInvalid
+from experiments.events.notices import Notice
 from experiments.observation.observer import judged_now
 from experiments.results.again import at_held_rate, experiment_again
 from experiments.results.open import Sweep
@@ -331,7 +331,7 @@ def test_other_doubts_have_no_rate_to_try():
 def test_a_line_that_says_not_valid_names_the_remedy():
     summary = records.summary(link_rate_bps=2_000_000, fidelity=slow())
     [reason] = [r for r in summary.fidelity.reasons if "many" not in r]
-    line = str(ResultInvalid(reason, summary.remedy))
+    line = str(Notice("result-invalid", reason=reason, remedy=summary.remedy))
     assert line.endswith("; try --link-rate 1Mbit or --link-rate auto")
     collective = records.summary(fidelity=slow(), arrivals=None, load=None)
     assert collective.remedy == "; try --link-rate 1Mbit"
@@ -358,7 +358,9 @@ def test_the_points_of_a_sweep_have_the_remedy_of_the_slowest(tmp_path):
         path.write_text(json.dumps({**content, "fidelity": plain(slow(held=held))}))
     lowest = rate_text(slow(held=9.0).try_link_rate_bps)
     assert Sweep(folder).remedy == f"; try --link-rate {lowest} or --link-rate auto"
-    assert str(PointsInvalid(2, 3, folder, Sweep(folder).remedy)).endswith("--link-rate auto")
+    assert str(
+        Notice("points-invalid", invalid=2, points=3, folder=folder, remedy=Sweep(folder).remedy)
+    ).endswith("--link-rate auto")
 
 
 @pytest.mark.parametrize("subject", ["run", "sweep"])

@@ -11,7 +11,7 @@ import pytest
 from records import run_manifest, summary, write
 
 from experiments.comparison.compare import compare
-from experiments.events.programs import ProgramsProgress
+from experiments.events.progress import ProgramsProgress
 from experiments.figures.plot import plot_results
 from experiments.programs.failures import failure_text
 from experiments.programs.running import ProgramPlan, RunningPrograms

@@ -1,9 +1,10 @@
 """The pace of events: those of what goes on come now and then, all others at once."""
 
-from experiments.events.bringup import PairCheckPassed, PairsDelivered
+from experiments.events.notices import Notice
 from experiments.events.pace import EveryEvent, Pace, paced
+from experiments.events.progress import PairsDelivered
 
-GOING_ON, AT_ONCE = PairsDelivered(1, 9), PairCheckPassed(4)
+GOING_ON, AT_ONCE = PairsDelivered(1, 9), Notice("pair-check-passed", max_hops=4)
 
 
 def test_events_of_what_goes_on_are_due_five_seconds_after_the_last_that_was():

@@ -4,7 +4,6 @@ import pytest
 
 import polarlab
 from experiments.events.pace import EveryEvent
-from experiments.events.simulation import LoadTried
 from polarlab.api.simulations import SaturationInterrupted
 from topology.exit_status import Terminated
 
@@ -47,8 +46,8 @@ def test_an_interrupted_search_has_the_loads_until_then(interruption):
     tried = []
 
     def interrupt(event):
-        if isinstance(event, LoadTried):
-            tried.append(event.load)
+        if event.key == "load-tried":
+            tried.append(event.values["load"])
         if len(tried) == 2:
             raise interruption
 

@@ -9,7 +9,7 @@ from command_line import fails, prints_json, unnamed
 
 import polarlab
 from experiments.events.pace import EveryEvent
-from experiments.events.simulation import SimulationProgress
+from experiments.events.progress import SimulationProgress
 from experiments.spec.experiment import Experiment
 from topology.errors import UsageError
 from topology.exit_status import Status

@@ -15,7 +15,7 @@ import pytest
 
 import polarlab
 from experiments.events.pace import EveryEvent
-from experiments.events.simulation import PointsSimulated
+from experiments.events.progress import PointsSimulated
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured

@@ -9,13 +9,7 @@ import pytest
 import polarlab
 from experiments.codec import read_record
 from experiments.events.pace import EveryEvent
-from experiments.events.simulation import (
-    CreditsTooFew,
-    KernelsCompiled,
-    ParametersUnused,
-    SimulationProgress,
-    SimulationUnstable,
-)
+from experiments.events.progress import SimulationProgress
 from experiments.results.open import Simulation, open_results
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
 from experiments.results.simulation.summary import (
@@ -235,13 +229,13 @@ def test_what_a_user_may_not_expect_is_told(tmp_path):
     events = []
     options = {**SHORT, "link_cycles": 40, "routing": "ugal-pf:threshold=0.5,margin=0.2", "buffer_flits": 32}
     polarlab.simulate("polarfly", out=tmp_path / "told", progress=events.append, **options)
-    [credits] = [event for event in events if isinstance(event, CreditsTooFew)]
-    assert credits.needed_flits == credit_flits(RouterSettings(link_cycles=40)) == 4 + 40 + 2 + 2
+    [credits] = [event for event in events if event.key == "credits-too-few"]
+    assert credits.values["needed_flits"] == credit_flits(RouterSettings(link_cycles=40)) == 4 + 40 + 2 + 2
     assert credit_flits(RouterSettings(link_cycles=10, global_link_cycles=70)) == 4 + 70 + 2 + 2
     assert credit_flits(RouterSettings(link_cycles=70, global_link_cycles=10)) == 4 + 70 + 2 + 2
-    [unused] = [event for event in events if isinstance(event, ParametersUnused)]
-    assert unused.names == ("margin",)
-    assert not [event for event in events if isinstance(event, SimulationUnstable)]
+    [unused] = [event for event in events if event.key == "parameters-unused"]
+    assert unused.values["names"] == ("margin",)
+    assert not [event for event in events if event.key == "simulation-unstable"]
 
 
 def test_progress_has_cycles_a_second():
@@ -291,7 +285,7 @@ def test_the_first_compilation_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("experiments.simulation.fabric.is_compiled", lambda kernel: kernel == "drop")
     short = {"q": 2, "load": 0.5, "warmup": 0, "cycles": 50, "progress": told.append}
     polarlab.simulate("polarfly", out=tmp_path / "one", **short)
-    assert "compiled" in " ".join(str(event) for event in told if isinstance(event, KernelsCompiled))
+    assert "compiled" in " ".join(str(event) for event in told if event.key == "kernels-compiled")
     told.clear()
     polarlab.simulate("polarfly", out=tmp_path / "two", flow_control="drop", **short)
-    assert not any(isinstance(event, KernelsCompiled) for event in told)
+    assert not any(event.key == "kernels-compiled" for event in told)

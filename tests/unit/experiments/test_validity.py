@@ -3,7 +3,7 @@
 import pytest
 
 from controller.occupancy.queues import QueueState
-from experiments.events.traffic import TrafficProgress
+from experiments.events.progress import TrafficProgress
 from experiments.observation.observer import judged_now
 from experiments.results.link_loads import LinkLog
 from experiments.validity.held_reader import Pace

@@ -7,7 +7,6 @@ from itertools import count
 import pytest
 
 import polarlab
-from experiments.events.papers import ItemBegun
 from experiments.papers import reproduction
 from experiments.papers.claims import Claim
 from experiments.papers.findings import Finding
@@ -402,6 +401,6 @@ def test_arguments_of_other_types_are_refused(given, text, tmp_path):
 def test_all_items_are_told_one_after_the_other(tmp_path):
     told = []
     polarlab.reproduce("dragonfly", "all", quick=True, out=tmp_path, progress=told.append)
-    begun = [str(event) for event in told if isinstance(event, ItemBegun)]
+    begun = [str(event) for event in told if event.key == "item-begun"]
     assert begun[0] == "item 1 of 4, dragonfly table2: Sizes of the simulated trunked dragonfly"
     assert len(begun) == 4

@@ -8,8 +8,8 @@ import sys
 import time
 
 from experiments.events import pace
-from experiments.events.bringup import PairCheckPassed, PairsDelivered
-from experiments.events.traffic import CollectiveProgress, TrafficDraining
+from experiments.events.notices import Notice
+from experiments.events.progress import CollectiveProgress, PairsDelivered, TrafficDraining
 from polarlab.cli import progress
 
 SHOW_CURSOR = "\x1b[?25h"
@@ -56,7 +56,7 @@ def test_a_long_activity_is_one_line_without_a_terminal_and_a_quick_one_none(mon
 
 def test_an_event_is_a_line_with_the_seconds(capsys):
     with progress.ConsoleProgress() as console:
-        console(PairCheckPassed(4))
+        console(Notice("pair-check-passed", max_hops=4))
     assert re.fullmatch(r"\[ +0\.\d s\] .*\b4 hops.*\n", capsys.readouterr().err)
 
 
@@ -74,7 +74,7 @@ def test_an_activity_that_takes_long_has_a_bar_which_goes_with_it(monkeypatch):
     terminal = open_terminal(monkeypatch)
     with progress.ConsoleProgress() as console:
         console(PairsDelivered(0, 9))
-        console(PairCheckPassed(4))
+        console(Notice("pair-check-passed", max_hops=4))
         console(PairsDelivered(5, 9))
         eventually(terminal, "5 of 9")
         console(PairsDelivered(6, 9))
@@ -90,7 +90,7 @@ def test_quick_activities_have_no_bar(monkeypatch):
     terminal = open_terminal(monkeypatch)
     monkeypatch.setattr(progress, "_LONG_S", 60.0)
     with progress.ConsoleProgress() as console:
-        console(PairCheckPassed(4))
+        console(Notice("pair-check-passed", max_hops=4))
         console(PairsDelivered(5, 9))
     assert "5 of 9" not in terminal.getvalue()
 
@@ -98,7 +98,7 @@ def test_quick_activities_have_no_bar(monkeypatch):
 def test_nothing_is_drawn_while_others_write(monkeypatch):
     terminal = open_terminal(monkeypatch)
     with progress.ConsoleProgress() as console:
-        console(PairCheckPassed(4))
+        console(Notice("pair-check-passed", max_hops=4))
         console.rest()
         before = terminal.getvalue()
         time.sleep(0.3)
@@ -120,14 +120,14 @@ def test_the_line_after_the_last_packet_tells_of_no_rate_that_fades():
 
 NOBODY_READS = """
 import sys
-from experiments.events.bringup import PairCheckPassed
+from experiments.events.notices import Notice
 from polarlab.cli import main as entry, parser
 from polarlab.cli.progress import ConsoleProgress
 
 def run(arguments):
     with ConsoleProgress() as progress:
         for number in range(3):
-            progress(PairCheckPassed(4))
+            progress(Notice("pair-check-passed", max_hops=4))
     print("the result")
     open(sys.argv[1], "w").close()
     return 1

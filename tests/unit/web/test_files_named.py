@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.spec.options import RUN, option_of, options_of
-from polarlab.web.actions import ACTIONS
+from polarlab.web.actions import actions
 from traffic.workload.patterns import PATTERNS
 
 
@@ -28,7 +28,7 @@ def test_every_pattern_that_declares_a_file_is_known_by_it():
 
 
 def test_every_option_that_is_a_file_is_known_by_its_declaration():
-    fields = {name for action in ACTIONS for name in action.request.__struct_fields__}
+    fields = {name for action in actions().values() for name in action.request.__struct_fields__}
     options = {option.key: option for option in options_of(RUN)}
     assert {"pattern", "load", "seed", "message_bytes", "ranks"} <= fields & set(options)
     for name in ("flow_file", "exec_file", "faults", "out"):

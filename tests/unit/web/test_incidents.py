@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from controller.reports import Replanned
-from experiments.events.outcomes import ResultsWritten
-from experiments.events.traffic import CollectiveProgress, CollectiveStarted, TrafficProgress, TrafficStarted
+from experiments.events.marks import CollectiveStarted, ResultsWritten, TrafficStarted
+from experiments.events.progress import CollectiveProgress, TrafficProgress
 from experiments.observation.experiment import ExperimentProgress
 from experiments.observation.incident_texts import IncidentCourses
 from experiments.observation.incidents import Incident

@@ -1,8 +1,7 @@
-"""Events while traffic runs."""
+"""Events of what goes on: how much of it is done."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiments.events.base import Event, Ongoing
@@ -10,6 +9,39 @@ from experiments.validity.judgement import MOST_HELD_RMS
 from experiments.validity.samples import HeldLately
 
 _LEAST_DONE = 0.02  # of a work, before its end is foretold
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class SwitchesConnected(Ongoing):
+    """Switches that have connected to the controller so far, of all switches."""
+
+    connected: int
+    switches: int
+
+    @property
+    def fraction(self) -> float:
+        """The part of the switches."""
+        return self.connected / self.switches
+
+    def __str__(self) -> str:
+        return f"{self.connected} of {self.switches} switches connected"
+
+
+@dataclass(frozen=True)
+class PairsDelivered(Ongoing):
+    """Pairs of hosts whose probe has arrived so far, of all pairs."""
+
+    delivered: int
+    pairs: int
+
+    @property
+    def fraction(self) -> float:
+        """The part of the pairs."""
+        return self.delivered / self.pairs if self.pairs else 1.0
+
+    def __str__(self) -> str:
+        return f"{self.delivered} of {self.pairs} pairs delivered"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,54 +61,6 @@ class Progress(Ongoing):
         mean, rms = self.held
         many = "" if rms.frame_times <= MOST_HELD_RMS else f", {rms.switch} many at a time"
         return f"; {mean.switch} held frames for {mean.frame_times:.2f} frame times{many}"
-
-
-@dataclass(frozen=True)
-class RateTried(Event):
-    """A trial of `--link-rate auto`: the strain of the machine at a link rate, which is 1 at the bounds."""
-
-    rate_bps: int
-    strain: float
-
-    def __str__(self) -> str:
-        rate = f"{self.rate_bps / 1e6:g} Mbit/s"
-        return f"calibrating: at {rate} the worst measure of validity is at {self.strain:.0%} of its bound"
-
-
-@dataclass(frozen=True)
-class RateChosen(Event):
-    """The link rate that `--link-rate auto` settled on."""
-
-    rate_bps: int
-
-    def __str__(self) -> str:
-        return f"links of {self.rate_bps / 1e6:g} Mbit/s"
-
-
-@dataclass(frozen=True)
-class ReplicationStarted(Event):
-    """A replication with a seed of its own begins: number `number` of `replications`."""
-
-    seed: int
-    number: int
-    replications: int
-
-    def __str__(self) -> str:
-        return f"seed {self.seed}, run {self.number} of {self.replications}"
-
-
-@dataclass(frozen=True)
-class TrafficStarted(Event):
-    """Traffic of a pattern begins; `seconds` with the warm-up, an upper bound where that ends by itself."""
-
-    pattern: str
-    load: float
-    seconds: float
-    steady: bool
-
-    def __str__(self) -> str:
-        bound = "at most " if self.steady else ""
-        return f"{self.pattern} traffic at {self.load:g} of the injection capacity, {bound}{self.seconds:g} s"
 
 
 @dataclass(frozen=True)
@@ -130,18 +114,6 @@ class TrafficDraining(Progress):
 
 
 @dataclass(frozen=True)
-class CollectiveStarted(Event):
-    """A collective begins."""
-
-    pattern: str
-    ranks: int
-    placement: str
-
-    def __str__(self) -> str:
-        return f"{self.pattern} of {self.ranks} ranks, {self.placement} placement"
-
-
-@dataclass(frozen=True)
 class CollectiveProgress(Progress):
     """A collective so far: segments received, and their rate as a fraction of all ranks' link rates.
 
@@ -178,35 +150,6 @@ class CollectiveProgress(Progress):
 
 
 @dataclass(frozen=True)
-class FaultsDrawn(Event):
-    """A fault schedule was drawn at random."""
-
-    asked: str
-    seed: int
-    failures: int
-    repairs: int
-
-    def __str__(self) -> str:
-        return (
-            f"drawn from {self.asked} with seed {self.seed}: {self.failures} failures, {self.repairs} repairs"
-        )
-
-
-@dataclass(frozen=True)
-class FlowsStarted(Event):
-    """TCP flows begin: their number, and the longest time that they have."""
-
-    pattern: str
-    flows: int
-    sizes: str
-    tcp: str
-    seconds: float
-
-    def __str__(self) -> str:
-        return f"{self.flows} flows ({self.sizes}, {self.pattern}, {self.tcp}), at most {self.seconds:g} s"
-
-
-@dataclass(frozen=True)
 class FlowProgress(Progress):
     """TCP flows so far: those completed, and their bytes lately as a fraction of the injection capacity."""
 
@@ -230,43 +173,89 @@ class FlowProgress(Progress):
 
 
 @dataclass(frozen=True)
-class FaultsNotReached(Event):
-    """Faults of the schedule that were to come after the traffic's end."""
+class ProbesSent(Ongoing):
+    """Time for which probes have been sent so far, of all the time."""
 
-    missed: int
-    faults: int
+    seconds: float
+    total_s: float
+
+    @property
+    def fraction(self) -> float:
+        """The part of the time."""
+        return min(1.0, self.seconds / self.total_s)
 
     def __str__(self) -> str:
-        return f"{self.missed} of the {self.faults} faults were to come after the traffic's end"
+        return f"probes: {self.seconds:.1f} of {self.total_s:g} s"
 
 
 @dataclass(frozen=True)
-class ControllerWarning(Event):
-    """A warning of the controller."""
+class ProgramsProgress(Ongoing):
+    """Programs that are waited for, some seconds after the start of the traffic."""
 
-    warning: str
+    seconds: float
+    lines: tuple[str, ...]
+    timeout_s: float
 
     def __str__(self) -> str:
-        return f"the controller warns: {self.warning}"
+        # The host and the name of the program, as in `h1_1 iperf3`.
+        names = [" ".join(line.split()[:2]) for line in self.lines]
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        named = ", ".join(names[:_MOST_NAMED]) + more
+        return f"{self.seconds:.1f} s of at most {self.timeout_s:g} s: {named}"
 
 
 @dataclass(frozen=True)
-class Interrupted(Event):
-    """The run was interrupted; the measurements until then are kept."""
+class SimulationProgress(Ongoing):
+    """Simulated traffic so far.
+
+    Attributes:
+        cycles: simulated cycles.
+        total: cycles until the window's end, where that is known; None while the warm-up is on.
+        packets: packets that have arrived.
+        cycles_per_s: simulated cycles in a second, lately.
+    """
+
+    cycles: int
+    total: int | None
+    packets: int
+    cycles_per_s: float
+
+    @property
+    def fraction(self) -> float | None:
+        """The part of the cycles until the window's end; None where that is not known."""
+        return None if self.total is None else min(1.0, self.cycles / self.total)
 
     def __str__(self) -> str:
-        return "interrupted; keeping what was measured"
+        speed = f"{self.cycles_per_s:,.0f} cycles a second"
+        return f"{self.cycles:,} cycles, {self.packets:,} packets arrived, {speed}"
 
 
 @dataclass(frozen=True)
-class IngressDrops(Event):
-    """Packets that hosts may not send, dropped at their switches' ports, by the host's name."""
+class PointsSimulated(Ongoing):
+    """Points of a sweep that were simulated so far: `done` of `points`, the last of them named."""
 
-    packets: Mapping[str, int]
+    done: int
+    points: int
+    name: str
+
+    @property
+    def fraction(self) -> float:
+        """The part of the points."""
+        return self.done / self.points
 
     def __str__(self) -> str:
-        hosts = ", ".join(f"{host} {packets}" for host, packets in self.packets.items())
-        return f"packets that hosts may not send were dropped at their switches' ports: {hosts}"
+        return f"{self.done} of {self.points} points simulated, the last was {self.name}"
+
+
+@dataclass(frozen=True)
+class CurvePointSimulated(Ongoing):
+    """A point of a curve of a paper was simulated."""
+
+    curve: str
+    point: Event
+
+    def __str__(self) -> str:
+        return f"{self.curve}, {self.point}"
 
 
 def _milliseconds(value: float | None) -> str:

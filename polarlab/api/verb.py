@@ -1,0 +1,332 @@
+"""Declaration of a verb of a fabric that is up: a method, and what the other ways to call it need to know.
+
+    @verb(Line("blink SWITCH [SECONDS]"), Http("POST", "/api/blink"))
+    def blink(self, switch: str, seconds: float = 1.0) -> str:
+        "Blinks the lights of a switch."
+
+in `SessionVerbs` is a command of the prompt with its help, a method of `polarlab.Fabric`, a request of the
+live page's API, and an operation of its OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from topology.errors import UsageError
+
+# One line of printable ASCII. Python's `$` lets a line break at the end pass; the lookahead means the end of
+# the text, in JSON Schema's regular expressions, too.
+ONE_LINE = r"^[ -~]*(?![\s\S])"
+MOST_CHARACTERS = 4096
+TEXT = msgspec.Meta(min_length=1, max_length=MOST_CHARACTERS, pattern=ONE_LINE)
+JSON = "application/json"
+ASSIGNMENTS = "parameters"  # the argument that stands for a method's keywords, as `threshold=0.5,release=0.2`
+
+_DECLARATION = "__verb__"
+_KINDS = (str, int, float, bool)
+_TYPES: Mapping[object, type] = {name: kind for kind in _KINDS for name in (kind, kind.__name__)}
+_CLAUSE = re.compile(r"(.*?)(?:, and returns\b|[;:.])")
+_PLACEHOLDER, _LIST, _ACTION = re.compile(r"[A-Z]+"), re.compile(r"\[,.*?\]"), re.compile(r"\[([a-z]+)\]")
+_ARGUMENT = re.compile(r"^ {4}\**(?P<name>\w+): (?P<text>.*(?:\n {8}.*)*)", re.MULTILINE)
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+# What the prompt prints: lines, and rows of tables.
+Shown = Iterable[str | Sequence[Mapping[str, object]]]
+
+
+def result_shown(_verbs: Any, do: functools.partial[Any]) -> Shown:
+    """Does a verb, and yields its result as text."""
+    result = do()
+    if result is not None:
+        yield str(result)
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the prompt needs to know of a verb.
+
+    Attributes:
+        usage: the line as a user types it, with placeholders: `loads [SECONDS]`; empty if the prompt does not
+            have the verb.
+        more: further paragraphs of the help.
+        alone: yields what the command prints when nothing follows; None if that does nothing special.
+        shown: does the verb, and yields what the prompt prints.
+    """
+
+    usage: str
+    more: str = ""
+    alone: Callable[[Any], Shown] | None = None
+    shown: Callable[[Any, functools.partial[Any]], Shown] = result_shown
+
+    @property
+    def action(self) -> str:
+        """The word behind the command that chooses the verb, as `start` of `traffic start`; or empty."""
+        word = self.usage.partition(" ")[2].partition(" ")[0].strip("[]")
+        return word if word.islower() else ""
+
+    @property
+    def placeholders(self) -> int:
+        """The number of arguments."""
+        return len(_PLACEHOLDER.findall(_LIST.sub("", self.usage)))
+
+
+@dataclass(frozen=True)
+class Http:
+    """What the live page's API needs to know of a verb.
+
+    Attributes:
+        method: method of the request; empty if the API does not have the verb.
+        path: its path; names in braces are arguments.
+        key: key of the result in the answer's body; empty if the result is the body.
+        reply: content type of the answer.
+        at_once: whether it is done beside a verb that changes the fabric, without waiting for its end.
+        limits: domains of arguments; those of texts are one line by default.
+    """
+
+    method: str = ""
+    path: str = ""
+    key: str = ""
+    reply: str = JSON
+    at_once: bool = False
+    limits: Mapping[str, msgspec.Meta] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb.
+
+    Attributes:
+        method: name of the method that does it.
+        name: its name in the API, by which a fabric's description lists what it allows.
+        summary: what it does, in a clause.
+        needs: what must be given, in words; the defaults of the method are then for Python alone.
+        line: its line at the prompt.
+        http: its request to the API.
+        request: type of the request's content: the body of a POST, the path and the query of a GET.
+    """
+
+    method: str
+    name: str
+    summary: str
+    needs: str
+    line: Line
+    http: Http
+    request: type[msgspec.Struct]
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing, as a request."""
+        return self.http.method == "GET"
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its request has a body."""
+        return self.http.method == "POST"
+
+    def call(self, verbs: object, arguments: Mapping[str, Any]) -> functools.partial[Any]:
+        """Returns the call of its method, with all arguments.
+
+        Args:
+            verbs: the object whose method it is.
+            arguments: argument -> value; keywords of the method as one text.
+
+        Raises:
+            UsageError: the keywords are not like `threshold=0.5`.
+        """
+        method = getattr(verbs, self.method)
+        signature = inspect.signature(method)
+        if any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+            from experiments.session.routing_parameters import parse_assignments
+
+            return functools.partial(method, **parse_assignments(arguments[ASSIGNMENTS]))
+        bound = signature.bind(**arguments)
+        bound.apply_defaults()
+        return functools.partial(method, **bound.arguments)
+
+
+def verb(
+    line: Line = Line(""), http: Http = Http(), *, name: str = "", summary: str = "", needs: str = ""
+) -> Callable[[_Method], _Method]:
+    """Declares a method to be a verb.
+
+    Requests may give the method's arguments but those that are keyword-only, which are for Python and, as
+    `--force`, for the prompt. They are checked strictly: no other argument, and no value of another type.
+
+    Args:
+        line: its line at the prompt.
+        http: its request to the API.
+        name: its name in the API; by default the method's, with hyphens.
+        summary: what it does, in a clause; by default the first one of the method's docstring.
+        needs: what must be given, in words; the defaults of the method are then for Python alone.
+    """
+
+    def declared(method: _Method) -> _Method:
+        named = name or method.__name__.replace("_", "-")
+        request = _request(method, named, http.limits, required=bool(needs))
+        found = Verb(method.__name__, named, summary or _first_clause(method), needs, line, http, request)
+        setattr(method, _DECLARATION, found)
+        return method
+
+    return declared
+
+
+def verbs_of(home: type) -> tuple[Verb, ...]:
+    """Returns the verbs that a class declares or inherits, in the order of their declarations."""
+    members = (member for base in reversed(home.__mro__) for member in vars(base).values())
+    return tuple(getattr(member, _DECLARATION) for member in members if hasattr(member, _DECLARATION))
+
+
+def _first_clause(method: Callable[..., Any]) -> str:
+    found = _CLAUSE.match(inspect.getdoc(method) or "")
+    return found[1] if found else ""
+
+
+def _request(
+    method: Callable[..., Any], name: str, limits: Mapping[str, msgspec.Meta], *, required: bool
+) -> type[msgspec.Struct]:
+    """Returns the type of a verb's request."""
+    told = {match["name"]: match["text"] for match in _ARGUMENT.finditer(inspect.getdoc(method) or "")}
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for one in list(inspect.signature(method).parameters.values())[1:]:
+        if one.kind is one.KEYWORD_ONLY:
+            continue
+        key = ASSIGNMENTS if one.kind is one.VAR_KEYWORD else one.name
+        kind = str if one.kind is one.VAR_KEYWORD else _TYPES[one.annotation]
+        metas = [limits[key]] if key in limits else [TEXT] if kind is str else []
+        text = " ".join(told.get(one.name, "").split())
+        domain = Annotated[(kind, *metas, msgspec.Meta(description=text))]  # type: ignore[valid-type]
+        has_default = one.default is not one.empty and not required
+        fields.append((key, domain, one.default) if has_default else (key, domain))
+    title = "".join(word.capitalize() for word in name.split("-"))
+    return msgspec.defstruct(title, fields, forbid_unknown_fields=True, module=__name__)
+
+
+# ---- the prompt ----
+
+
+class Command:
+    """A command of the prompt: the verbs whose lines begin with its word."""
+
+    def __init__(self, name: str, verbs: Sequence[Verb]) -> None:
+        """Takes its name and its verbs."""
+        self.name, self.verbs = name, verbs
+
+    def help(self) -> str:
+        """Returns what it does: a line for each verb, and further paragraphs."""
+        usages = [(one.summary, one.line.usage) for one in self.verbs]
+        lines = [f"{summary}: {usage}" if " " in usage else summary for summary, usage in usages]
+        ended = [line if line.endswith(".") else f"{line}." for line in lines]
+        more = [inspect.cleandoc(one.line.more) for one in self.verbs if one.line.more]
+        return "\n\n".join(["\n".join(ended), *more])
+
+    def run(self, verbs: object, line: str) -> Shown:
+        """Does what a line asks for, and yields what the prompt prints.
+
+        Args:
+            verbs: the object whose methods the verbs are.
+            line: the line without the command.
+
+        Raises:
+            UsageError: the line is not one of this command.
+        """
+        chosen = self._chosen(line)
+        words = line.split()[bool(chosen.line.action) :]
+        declared = list(inspect.signature(getattr(verbs, chosen.method)).parameters.values())
+        flags = {f"--{one.name}": one.name for one in declared if one.kind is one.KEYWORD_ONLY}
+        given: dict[str, Any] = {flags[word]: True for word in words if word in flags}
+        words = [word for word in words if word not in flags]
+        if not words and chosen.line.alone:
+            return chosen.line.alone(verbs)
+        return chosen.line.shown(
+            verbs, chosen.call(verbs, given | self._values(chosen, declared, words, line))
+        )
+
+    def _chosen(self, line: str) -> Verb:
+        """Returns the verb that a line asks for."""
+        first = line.split()[:1]
+        if not self.verbs[0].line.action:
+            fitting = (one for one in self.verbs if bool(one.line.placeholders) == bool(first))
+            return next(fitting, self.verbs[0])
+        for one in self.verbs:
+            if first == [one.line.action] or (not first and f"[{one.line.action}]" in one.line.usage):
+                return one
+        raise self._wrong(line)
+
+    def _values(
+        self, chosen: Verb, declared: Sequence[inspect.Parameter], words: Sequence[str], line: str
+    ) -> dict[str, Any]:
+        """Returns the values of arguments that the words of a line give."""
+        wanted = declared[: chosen.line.placeholders]
+        if any(one.kind is one.VAR_KEYWORD for one in wanted):
+            return {ASSIGNMENTS: " ".join(words)}
+        if chosen.needs and len(wanted) == 1 and not words:
+            raise UsageError(f"{self.name} needs {chosen.needs}")
+        if chosen.needs and len(wanted) != 1 and len(wanted) != len(words):
+            raise UsageError(f"{self.name} needs {chosen.needs}, got {line.strip() or 'none'}")
+        if _LIST.search(chosen.line.usage):
+            return {wanted[0].name: ",".join(" ".join(words).replace(",", " ").split())}
+        if len(wanted) == 1 and (words or wanted[0].default is wanted[0].empty):
+            return {wanted[0].name: _typed(wanted[0], " ".join(words))}
+        if len(words) > len(wanted) and (wanted or chosen.line.action):
+            raise self._wrong(line)
+        values = self._by_kind(chosen, wanted, words) if wanted else {}
+        if any(one.default is one.empty and one.name not in values for one in wanted):
+            raise self._wrong(line)
+        return values
+
+    def _by_kind(
+        self, chosen: Verb, wanted: Sequence[inspect.Parameter], words: Sequence[str]
+    ) -> dict[str, Any]:
+        """Returns the values of several arguments: numbers and texts, each kind in its order."""
+        values: dict[str, Any] = {}
+        for word in words:
+            numeric = [_TYPES[one.annotation] is not str for one in wanted]
+            number = any(numeric) and _is_number(word)
+            fitting = (one for one, kind in zip(wanted, numeric, strict=True) if kind == number)
+            found = next((one for one in fitting if one.name not in values), None)
+            if found is None:
+                names = " and ".join(f"a {one.name}" for one in wanted)
+                command = f"{self.name} {chosen.line.action}".strip()
+                raise UsageError(f"{command} takes {names}, got {' '.join(words)!r}")
+            values[found.name] = _typed(found, word)
+        return values
+
+    def _wrong(self, line: str) -> UsageError:
+        """Returns the error of a line that is not one of this command."""
+        *forms, last = (_ACTION.sub(r"\1", one.line.usage.partition(" ")[2]) for one in self.verbs)
+        needs = f"{', '.join(forms)} or {last}" if forms else last
+        return UsageError(f"{self.name} needs {needs}, got {line.strip()!r}")
+
+
+def commands_of(home: type) -> dict[str, Command]:
+    """Returns the commands that the prompt has for the verbs of a class, by their names."""
+    verbs: dict[str, list[Verb]] = {}
+    for one in verbs_of(home):
+        if one.line.usage:
+            verbs.setdefault(one.line.usage.partition(" ")[0], []).append(one)
+    return {name: Command(name, declared) for name, declared in verbs.items()}
+
+
+def _typed(parameter: inspect.Parameter, word: str) -> str | int | float:
+    """Returns a word of a line as the value of an argument."""
+    kind = _TYPES[parameter.annotation]
+    try:
+        value: str | int | float = kind(word)
+    except ValueError:
+        number = "a whole number" if kind is int else "a number"
+        raise UsageError(f"{parameter.name} must be {number}, got {word!r}") from None
+    return value
+
+
+def _is_number(word: str) -> bool:
+    with contextlib.suppress(ValueError):
+        float(word)
+        return True
+    return False
