@@ -13,15 +13,16 @@ from polarlab.cli.parser import CommandParser
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Prints the completions of the command line for the shell, and ends the program."""
+    command, *words = _words() or [""]
     for action in parser._actions:  # argparse offers them in no other form
-        if isinstance(action, argparse._SubParsersAction):
-            for subparser in action.choices.values():
-                assert isinstance(subparser, CommandParser)
-                subparser.complete_options(_words())
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            subparser = action.choices[command]
+            assert isinstance(subparser, CommandParser)
+            subparser.complete_options(words)
     argcomplete.autocomplete(parser, default_completer=argcomplete.SuppressCompleter())
 
 
 def _words() -> Sequence[str]:
-    """Returns the finished words of the command line behind the command, of which one may name a family."""
+    """Returns the finished words of the command line, the command and others; one may name a family."""
     line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode(errors="ignore")
-    return [str(word) for word in argcomplete.split_line(line)[3][2:]]
+    return [str(word) for word in argcomplete.split_line(line)[3][1:]]
