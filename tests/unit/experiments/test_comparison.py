@@ -218,6 +218,20 @@ def test_sweeps_that_vary_options_are_compared_point_by_point(tmp_path, capsys):
     assert "min tornado 0.5 queue=100" in capsys.readouterr().out
 
 
+def test_routings_of_two_families_meet_by_their_roles(tmp_path):
+    sweeps = [
+        result_folders.write_sweep(tmp_path / "one", ("min", "ugal-pf", "valiant"), ("tornado",)),
+        result_folders.write_sweep(tmp_path / "two", ("hierarchical", "ugal", "valiant"), ("tornado",)),
+    ]
+    apart = {"min", "hierarchical", "ugal", "ugal-pf", "valiant"}
+    assert {point.routing for point in compare(sweeps).points} == apart
+    manifest = sweeps[1] / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"name": "dragonfly"}))
+    points = compare(sweeps).points
+    assert {point.routing for point in points} == {"min / hierarchical", "ugal-pf / ugal", "valiant"}
+    assert all(None not in point.values["accepted"] for point in points)
+
+
 def test_failovers_are_compared(tmp_path, capsys):
     summary = replace(result_folders.FAILOVER, gap_ms=400.0, repaired_by="controller")
     folders = [
