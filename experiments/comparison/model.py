@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.results.metrics import Engine, In, metrics
+from experiments.results.metrics import METRICS, In
 from experiments.results.text import readable
 
 # A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
@@ -47,12 +47,10 @@ def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
     Args:
         points: points of sweeps of one kind.
     """
-    better = dict.fromkeys(
-        one.key for engine in Engine for one in metrics(engine, In.REPORT) if one.better is not None
-    )
+    names = dict.fromkeys(one.key for one in METRICS if In.REPORT in one.places and one.better)
     return [
         name
-        for name in better
+        for name in names
         if any(value is not None for point in points for value in point.values.get(name, ()))
     ]
 

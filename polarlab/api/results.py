@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from experiments.codec import plain
 from experiments.results import open as opened
@@ -286,14 +286,8 @@ class Failovers(_Shown, opened.Failovers):
 
 
 Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
-_KINDS: Mapping[type, type[Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers]] = {
-    opened.Run: Run,
-    opened.Simulation: Simulation,
-    opened.Sweep: Sweep,
-    opened.SimulatedSweep: SimulatedSweep,
-    opened.Failover: Failover,
-    opened.Failovers: Failovers,
-}
+# Each kind that a folder may hold, by the class of the same name that reads it.
+_KINDS: Mapping[type, Any] = {getattr(opened, kind.__name__): kind for kind in get_args(Results)}
 
 
 def open_results(folder: _Folder) -> Results:
@@ -306,7 +300,8 @@ def open_results(folder: _Folder) -> Results:
         ParameterError: the folder does not exist, or holds none of these.
     """
     found = opened.open_results(folder)
-    return _KINDS[type(found)](found.folder)
+    results: Results = _KINDS[type(found)](found.folder)
+    return results
 
 
 def plot(results: Results | _Folder) -> Figures:
