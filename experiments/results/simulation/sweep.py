@@ -7,10 +7,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from experiments.codec import omitted, read_record
-from experiments.results.manifest import Origin, origin
+from experiments.results.manifest import Origin, origin, simulation_versions
 from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.run_directory import MANIFEST
-from experiments.results.simulation.versions import versions
 from experiments.results.sweep_points import POINTS, POINTS_FOLDER, SimulatedPointRow, read_rows
 from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
@@ -140,7 +139,7 @@ def simulated_manifest(chosen: SimulatedSweep) -> SimulatedSweepManifest:
     """
     settings, fabric = simulated_settings(chosen), chosen.fabric
     return SimulatedSweepManifest(
-        **origin(settings.seed, versions(), chosen.experiment),
+        **origin(settings.seed, simulation_versions(), chosen.experiment),
         name=fabric.name,
         params=dict(fabric.params),
         hosts=fabric.hosts,

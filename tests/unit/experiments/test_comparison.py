@@ -7,6 +7,7 @@ import pytest
 import records
 import result_folders
 
+import polarlab
 from experiments.codec import plain
 from experiments.comparison.compare import compare
 from experiments.comparison.settings import flat_settings
@@ -179,6 +180,7 @@ def test_replications_are_compared_with_their_seeds_and_intervals(tmp_path, caps
     assert found.intervals["accepted"] == [pytest.approx(0.0248, rel=1e-2), None]
     assert entry.main(["compare", str(several), str(one)]) == Status.DONE
     assert table(capsys.readouterr().out)["accepted"] == ["0.31", "±", "0.025", "0.3"]
+    assert "0.31 ± 0.025" in repr(polarlab.compare(several, one))
 
 
 def test_sweeps_are_compared_point_by_point(tmp_path, capsys):
