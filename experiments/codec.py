@@ -18,12 +18,26 @@ from topology.files.reading import RESULT_BYTES, FileError, read_bytes
 FORMAT = 1
 Record = TypeVar("Record")
 
-_OMITTED = "omitted where None"
+_OMITTED, _MEANING = "omitted where None", "meaning"
 
 
-def omitted() -> Any:
-    """Returns a dataclass field that is None by default, and then left out of the JSON object."""
-    return field(default=None, metadata={_OMITTED: True})
+def omitted(meaning: str = "") -> Any:
+    """Returns a dataclass field that is None by default, and then left out of the JSON object.
+
+    Args:
+        meaning: what it is, of a field that no docstring describes.
+    """
+    return field(default=None, metadata={_OMITTED: True, _MEANING: meaning})
+
+
+def described(meaning: str) -> Any:
+    """Returns a dataclass field without a default whose meaning is here, not in a docstring."""
+    return field(metadata={_MEANING: meaning})
+
+
+def meaning_of(entry: Field[Any]) -> str:
+    """Returns the meaning of a dataclass field that no docstring describes; empty of others."""
+    return str(entry.metadata.get(_MEANING, ""))
 
 
 def is_omitted(entry: Field[Any]) -> bool:

@@ -17,10 +17,9 @@ from experiments.results.link_loads import (
 )
 from experiments.results.manifest import SweepSettings
 from experiments.results.model import Summary
-from experiments.results.parts.sweep_rows import POINTS
 from experiments.results.replications import combine
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import columns_of, point_links, point_summary, row_of
+from experiments.results.sweep_points import POINTS, columns_of, point_links, point_summary, row_of
 from experiments.spec.sweep import Point
 
 

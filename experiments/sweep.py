@@ -25,10 +25,9 @@ from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
-from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
-from experiments.results.sweep_points import held_settings, measured_points
+from experiments.results.sweep_points import POINTS, POINTS_FOLDER, held_settings, measured_points
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import PacketSettings
 from experiments.spec.sweep import PointOptions, SweepOptions

@@ -8,8 +8,7 @@ from typing import Any
 
 from experiments.comparison.failovers import compare_failovers, compare_series
 from experiments.comparison.model import Comparison
-from experiments.comparison.runs import compare_runs
-from experiments.comparison.simulations import compare_simulations
+from experiments.comparison.runs import compare_runs, compare_simulations
 from experiments.comparison.sweeps import compare_simulated_sweeps, compare_sweeps
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
 from experiments.results.tables import damage_named

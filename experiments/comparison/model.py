@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.results.metrics import METRICS, In
 from experiments.results.text import readable
 
 # A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
@@ -22,6 +23,7 @@ class ComparedPoint:
         values: values by their columns in `points.csv`.
         differences: value of each sweep less that of the first, for numbers.
         varied: key of `--vary` -> its value at the point; empty if the sweeps vary nothing else.
+        intervals: half the width of the 95 % confidence interval of values that have one.
     """
 
     routing: str
@@ -30,12 +32,27 @@ class ComparedPoint:
     values: Mapping[str, Row]
     differences: Mapping[str, list[float | None]]
     varied: Mapping[str, Value] = field(default_factory=dict)
+    intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The point in a table."""
         options = (f" {key}={readable(value)}" for key, value in self.varied.items() if "." not in key)
         return f"{self.routing} {self.pattern} {self.load:g}{''.join(options)}"
+
+
+def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
+    """Returns the columns of points by which one sweep is better than another, where a point has a value.
+
+    Args:
+        points: points of sweeps of one kind.
+    """
+    names = dict.fromkeys(one.key for one in METRICS if In.REPORT in one.places and one.better)
+    return [
+        name
+        for name in names
+        if any(value is not None for point in points for value in point.values.get(name, ()))
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,19 @@
-"""Runs side by side, single ones and means over replications."""
+"""Runs, or simulations, side by side: single ones and means over replications."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
-from experiments.comparison.model import Comparison, Value
+from experiments.comparison.model import Comparison, Row, Value
 from experiments.comparison.settings import flat_settings, side_by_side
+from experiments.results.metrics import In, metrics
 from experiments.results.model import Summary
-from experiments.results.open import Run
+from experiments.results.open import Run, Simulation
 from experiments.results.parts.flows import ALL, flow_results
-from experiments.results.parts.replications import Interval
+from experiments.results.simulation.model import SimulationSummary
+
+RUNS, SIMULATIONS = "runs", "simulations"
 
 
 def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
@@ -25,23 +29,55 @@ def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
     summaries = [run.summary for run in runs]
     collectives = [_bandwidths(summary) for summary in summaries]
     repeated = any(summary.repeat for summary in summaries)
-    settings = [_settings(run, repeated=repeated) for run in runs]
-    sides = side_by_side(settings)
-    results = [_results(summary) for summary in summaries]
-    return Comparison(
-        kind="runs",
-        runs=tuple(names),
-        same=sides.same,
-        differing=sides.differing,
-        results={
+    return _compared(
+        RUNS,
+        names,
+        [_settings(run, repeated=repeated) for run in runs],
+        summaries,
+        {
             **_by_size(summaries),
             **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
             **_by_class(summaries),
             **_by_program(summaries),
-            **{name: [result[name] for result in results] for name in results[0]},
         },
+        collectives,
+    )
+
+
+def compare_simulations(names: Sequence[str], simulations: Sequence[Simulation]) -> Comparison:
+    """Returns simulations side by side; of replications the means, with their intervals.
+
+    Args:
+        names: a name for each simulation.
+        simulations: the simulations.
+
+    Raises:
+        ParameterError: one is damaged.
+    """
+    settings = [flat_settings(one.manifest) for one in simulations]
+    return _compared(SIMULATIONS, names, settings, [one.summary for one in simulations])
+
+
+def _compared(
+    kind: str,
+    names: Sequence[str],
+    settings: Sequence[Mapping[str, Value]],
+    summaries: Sequence[Summary] | Sequence[SimulationSummary],
+    first: Mapping[str, Row] = MappingProxyType({}),
+    collectives: Sequence[list[tuple[int, float]]] = (),
+) -> Comparison:
+    """Returns results of one engine side by side: first some rows, then one for each metric."""
+    sides = side_by_side(settings)
+    rows = {one: [one.of(s) for s in summaries] for one in metrics(summaries[0].engine, In.RESULTS)}
+    shown = {one.key: row for one, row in rows.items() if not one.optional or row != [None] * len(row)}
+    return Comparison(
+        kind=kind,
+        runs=tuple(names),
+        same=sides.same,
+        differing=sides.differing,
+        results={**first, **shown},
         intervals=_intervals(summaries),
-        collectives=collectives,
+        collectives=list(collectives),
     )
 
 
@@ -56,13 +92,17 @@ def _settings(run: Run, *, repeated: bool) -> dict[str, Value]:
     return settings
 
 
-def _intervals(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
+def _intervals(summaries: Sequence[Summary] | Sequence[SimulationSummary]) -> dict[str, list[float | None]]:
     """Returns the half widths of the intervals of those results that are means over replications."""
-    tables = [vars(summary.repeat) if summary.repeat else {} for summary in summaries]
-    names = dict.fromkeys(n for table in tables for n, value in table.items() if isinstance(value, Interval))
-    halves = {name: [getattr(table.get(name), "ci95", None) for table in tables] for name in names}
-    # Means of TCP flows are compared by class, and those of all flows have intervals.
-    return halves | {f"{name}, {ALL}": halves[name] for name in names if name.startswith(("fct", "slowdown"))}
+    halves: dict[str, list[float | None]] = {}
+    for one in metrics(summaries[0].engine, In.SEEDS):
+        means = [getattr(summary.repeat, one.key, None) for summary in summaries]
+        if any(means):
+            halves[one.key] = [mean.ci95 if mean else None for mean in means]
+            # Means of TCP flows are compared by class, and those of all flows have intervals.
+            if one.path.startswith("flows."):
+                halves[f"{one.key}, {ALL}"] = halves[one.key]
+    return halves
 
 
 def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
@@ -107,27 +147,3 @@ def _resent(summary: Summary) -> int | None:
 def _bandwidths(summary: Summary) -> list[tuple[int, float]]:
     sizes = summary.collective.sizes if summary.collective else ()
     return sorted((s.message_bytes, s.bus_bandwidth_bps) for s in sizes if s.bus_bandwidth_bps is not None)
-
-
-def _results(summary: Summary) -> dict[str, float | None]:
-    latency, received, links = summary.latency_ms, summary.packets.received, summary.links
-    return {
-        "offered": summary.offered,
-        "accepted": summary.accepted,
-        "predicted": summary.predicted.accepted if summary.predicted else None,
-        "loss": summary.loss,
-        "latency_mean_ms": latency.mean,
-        "latency_p50_ms": latency.p50,
-        "latency_p99_ms": latency.p99,
-        "latency_p99_9_ms": latency.p99_9,
-        "queueing_frame_times": summary.queueing_frame_times,
-        "hops_mean": summary.hops_mean,
-        "reordered": round(summary.out_of_order / received, 6) if received else None,
-        "link_load_max": links.load_max if links else None,
-        "jain": links.jain if links else None,
-        "dropped_packets": links.dropped_packets if links else None,
-        "dropped_at_hosts": summary.host_links.dropped_packets if summary.host_links else None,
-        "rules": summary.rules.flows,
-        "groups": summary.rules.groups,
-        "valid": summary.fidelity.valid,
-    }

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 from experiments.comparison.model import ComparedPoint, Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import SimulatedSweep, Sweep
-from experiments.results.parts.sweep_rows import SweptRow
-from experiments.results.simulation.sweep import SimulatedPointRow
-from experiments.results.sweep_points import PointRow
+from experiments.results.sweep_points import PointRow, SimulatedPointRow, SweptRow, columns_of
 from experiments.spec.sweep import Point
+from routing.path_sets.registry import PATH_SETS
+from routing.registry import routing
+from topology.errors import UsageError
 
-_POINT = ("routing", "pattern", "load", "varied")
+_POINT = ("routing", "pattern", "load")
 SIMULATED_KIND = "sweeps of simulations"
+AnySweep = Sweep | SimulatedSweep
 
 
 def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
     """Returns sweeps side by side: all points that one of them has, and the differences to the first sweep.
+
+    Routings of different families meet by their roles, as `min` and `hierarchical`.
 
     Args:
         names: a name for each sweep.
@@ -45,37 +49,78 @@ def compare_simulated_sweeps(names: Sequence[str], sweeps: Sequence[SimulatedSwe
     return _compared(SIMULATED_KIND, names, sweeps, SimulatedPointRow)
 
 
-def _compared(
-    kind: str, names: Sequence[str], sweeps: Sequence[Sweep | SimulatedSweep], row: type[SweptRow]
-) -> Comparison:
+def _compared(kind: str, names: Sequence[str], sweeps: Sequence[AnySweep], row: type[SweptRow]) -> Comparison:
     sides = side_by_side([_settings(sweep) for sweep in sweeps])
-    points = {point for sweep in sweeps for point in sweep.points}
+    # Of each sweep, its own point by the one under which it is compared.
+    places = [
+        {replace(point, routing=names.get(point.routing, point.routing)): point for point in sweep.points}
+        for sweep, names in zip(sweeps, _paired_routings(sweeps), strict=True)
+    ]
+    points = {point for own in places for point in own}
     return Comparison(
         kind=kind,
         runs=tuple(names),
         same=sides.same,
         differing=sides.differing,
-        points=tuple(_point(point, sweeps, row) for point in sorted(points, key=attrgetter("order"))),
+        points=tuple(
+            _point(point, sweeps, [own.get(point) for own in places], row)
+            for point in sorted(points, key=attrgetter("order"))
+        ),
     )
 
 
-def _settings(sweep: Sweep | SimulatedSweep) -> dict[str, Value]:
+def _settings(sweep: AnySweep) -> dict[str, Value]:
     """Returns the entries of a sweep's manifest, without those that differ between its points."""
     settings = sweep.manifest.sweep
     entries = flat_settings(sweep.manifest)
     return {name: value for name, value in entries.items() if not settings.varies(name.rpartition(".")[2])}
 
 
-def _point(point: Point, sweeps: Sequence[Sweep | SimulatedSweep], kind: type[SweptRow]) -> ComparedPoint:
-    rows = [sweep.points.get(point) for sweep in sweeps]
-    values = {
-        field.name: [None if row is None else getattr(row, field.name) for row in rows]
-        for field in fields(kind)
-        if field.name not in _POINT
-    }
-    varied = next((row.varied for row in rows if row is not None and row.varied), {})
-    differences = {name: _differences(row) for name, row in values.items() if any(map(_is_number, row))}
-    return ComparedPoint(point.routing, point.pattern, point.load, values, differences, varied)
+def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
+    """Returns, for each sweep, the common names of its routings that meet others of the same role.
+
+    Those are of sweeps of different families which do not share them, one of each role in each sweep.
+    """
+    own = [dict.fromkeys(point.routing for point in sweep.points) for sweep in sweeps]
+    paired: list[dict[str, str]] = [{} for _ in sweeps]
+    if len({sweep.manifest.name for sweep in sweeps}) > 1:
+        left = [[name for name in names if not all(name in other for other in own)] for names in own]
+        for role in dict.fromkeys(_role(name) for names in left for name in names):
+            meeting = [[name for name in names if _role(name) == role] for names in left]
+            if all(len(names) == 1 for names in meeting):
+                common = " / ".join(dict.fromkeys(name for [name] in meeting))
+                for names, [name] in zip(paired, meeting, strict=True):
+                    names[name] = common
+    return paired
+
+
+def _role(name: str) -> str:
+    """Returns what a routing is for, whatever the family: minimal or not, or adaptive."""
+    try:
+        found = routing(name)
+    except UsageError:  # of another version
+        return name
+    if not found.oblivious:
+        return "adaptive"
+    return "minimal" if found.shortest or name.partition(":")[0] in PATH_SETS else "not minimal"
+
+
+def _point(
+    point: Point, sweeps: Sequence[AnySweep], own: Sequence[Point | None], kind: type[SweptRow]
+) -> ComparedPoint:
+    rows = [None if one is None else sweep.points[one] for sweep, one in zip(sweeps, own, strict=True)]
+    halves = [{} if one is None else sweep.halves(one) for sweep, one in zip(sweeps, own, strict=True)]
+    columns = [name for name in columns_of((), kind) if name not in _POINT]
+    values = {name: [None if row is None else getattr(row, name) for row in rows] for name in columns}
+    return ComparedPoint(
+        point.routing,
+        point.pattern,
+        point.load,
+        values,
+        {name: _differences(row) for name, row in values.items() if any(map(_is_number, row))},
+        next((row.varied for row in rows if row is not None and row.varied), {}),
+        {name: [one.get(name) for one in halves] for name in dict.fromkeys(n for one in halves for n in one)},
+    )
 
 
 def _differences(values: Sequence[Any]) -> list[float | None]:

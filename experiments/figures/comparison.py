@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from experiments.comparison.model import ComparedPoint, Comparison
-from experiments.comparison.simulations import KIND as SIMULATIONS
+from experiments.comparison.runs import SIMULATIONS
 from experiments.comparison.sweeps import SIMULATED_KIND as SIMULATED_SWEEPS
 from experiments.figures.collective import size_axis
 from experiments.figures.flow_classes import compared_classes, draw_classes_compared

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.report.model import Figure, Section, Table, table_of
-from experiments.results.parts.replications import Interval, Replications
-from experiments.results.simulation.model import BatchMeans, SimulatedReplications
+from experiments.results.parts.replications import Interval, Replications, SimulatedReplications
+from experiments.results.simulation.model import BatchMeans
 
 _CI95 = "95 % confidence intervals (Student's t)."
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from experiments.codec import is_omitted
+from experiments.codec import is_omitted, meaning_of
 from experiments.results import collective, tables
 from experiments.results.failover import (
     FAILOVERS,
@@ -31,11 +31,10 @@ from experiments.results.parts.crosscheck import CROSSCHECK, Agreement
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
-from experiments.results.parts.sweep_rows import POINTS
 from experiments.results.simulation import tables as simulated
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
-from experiments.results.simulation.sweep import SimulatedPointRow, SimulatedSweepManifest
-from experiments.results.sweep_points import PointRow
+from experiments.results.simulation.sweep import SimulatedSweepManifest
+from experiments.results.sweep_points import POINTS, PointRow, SimulatedPointRow
 
 _INTRODUCTION = """\
 # Keys of results
@@ -110,7 +109,10 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         HOST_LINKS: ("link between a switch and a host in one direction", descriptions(HostLinkRow)),
         tables.CPU: ("second", tables.CPU_COLUMNS),
         tables.HELD: ("second and switch, with Open vSwitch's userspace datapath", tables.HELD_COLUMNS),
-        POINTS: ("point of a sweep; an empty cell does not apply", descriptions(PointRow)),
+        POINTS: (
+            "point of a sweep, values as in its summary, `yes` or `no`; an empty cell does not apply",
+            descriptions(PointRow),
+        ),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
         FLOWS: ("TCP flow that started, the warm-up's included", FLOW_COLUMNS),
@@ -127,7 +129,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
 
 
 def descriptions(kind: type) -> dict[str, str]:
-    """Returns the descriptions of a dataclass's fields, from its docstring and those of its bases.
+    """Returns the descriptions of a dataclass's fields: their own, or from docstrings of it and its bases.
 
     Args:
         kind: a dataclass whose docstring has a section `Attributes`.
@@ -135,6 +137,7 @@ def descriptions(kind: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         found |= _attributes(inspect.cleandoc(base.__doc__ or "")) if is_dataclass(base) else {}
+    found |= {field.name: meaning_of(field) for field in fields(kind) if meaning_of(field)}
     return {field.name: found[field.name] for field in fields(kind) if field.name in found}
 
 

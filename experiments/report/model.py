@@ -41,12 +41,14 @@ class Table:
         rows: the rows.
         texts: columns of words rather than of numbers.
         sortable: whether a click on a heading sorts the rows.
+        titles: explanations of columns, which a pointer on the heading shows.
     """
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     texts: tuple[str, ...] = ()
     sortable: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader
 from experiments.report.failover import failover_page, failovers_page
 from experiments.report.model import Page
 from experiments.report.run import run_page
-from experiments.report.simulation import simulated_sweep_page, simulation_page
+from experiments.report.simulation import simulation_page
 from experiments.report.sweep import sweep_page
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
 from experiments.results.tables import damage_named
@@ -28,7 +28,7 @@ _PAGES: Mapping[type, Callable[[Any], Page]] = {
     Run: run_page,
     Simulation: simulation_page,
     Sweep: sweep_page,
-    SimulatedSweep: simulated_sweep_page,
+    SimulatedSweep: sweep_page,
     Failover: failover_page,
     Failovers: failovers_page,
 }

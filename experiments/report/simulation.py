@@ -1,32 +1,24 @@
-"""Reports of simulations and of sweeps of them."""
+"""Reports of simulations."""
 
 from __future__ import annotations
 
 from experiments.codec import plain
-from experiments.figures.plot import plot_results
 from experiments.figures.replications import plot_replications
 from experiments.figures.simulation.single import plot_single as plot_simulation
 from experiments.report.events import event_section
 from experiments.report.intervals import batch_section, means_section
 from experiments.report.links import worst_links
 from experiments.report.model import (
-    Detail,
     Page,
     Section,
     fabric_name,
     figures_of,
     manifest_sections,
 )
-from experiments.report.sweep import points_table
-from experiments.results.open import SimulatedSweep, Simulation
+from experiments.results.open import Simulation
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.sweep import SimulatedPointRow
 
 _APART = ("faults", "batches", "repeat")  # keys of the result that have sections of their own
-_COLUMNS = (
-    *("routing", "pattern", "load", "stable", "offered", "accepted", "accepted_ci95", "predicted_accepted"),
-    *("loss", "latency_mean_cycles", "latency_p99_cycles", "hops_mean", "detoured", "link_load_max"),
-)
 
 
 def simulation_page(results: Simulation) -> Page:
@@ -73,36 +65,3 @@ def _note(summary: SimulationSummary) -> str:
         return f"The simulation ended in a {summary.deadlock.text}."
     unstable = summary.stable is False
     return "The network does not carry the load: the result is not stable." if unstable else ""
-
-
-def simulated_sweep_page(results: SimulatedSweep) -> Page:
-    """Returns the page of a sweep of simulations, whose figure is drawn anew.
-
-    Args:
-        results: the sweep.
-
-    Raises:
-        ParameterError: its files are damaged.
-        OSError: the figure cannot be written.
-    """
-    rows, varied = list(results.points.values()), results.manifest.sweep.varied
-    table = points_table([(row.cells(), row.stable) for row in rows], varied, _COLUMNS)
-    note = (
-        f"{len(rows)} points, {sum(row.stable for row in rows)} of them stable, the others in brown and "
-        "crossed out. Fractions are of all hosts' injection capacity."
-    )
-    return Page(
-        f"{fabric_name(results.manifest)}: a sweep, simulated",
-        (
-            Section(note=note, figures=figures_of(plot_results(results.folder))),
-            Section("Points", table=table),
-            Section("Each point", details=tuple(_detail(results, row) for row in rows)),
-            *manifest_sections(results.manifest),
-        ),
-    )
-
-
-def _detail(results: SimulatedSweep, row: SimulatedPointRow) -> Detail:
-    summary = results.summary(row.point)
-    values = {} if summary is None else plain(summary)
-    return Detail(row.point.name, values, worst_links(results.link_loads(row.point)))

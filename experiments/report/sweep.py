@@ -1,4 +1,4 @@
-"""Reports of sweeps."""
+"""Reports of sweeps of both engines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.sweep import plot_sweep
+from experiments.figures.plot import plot_results
 from experiments.report.links import worst_links
 from experiments.report.model import (
     Detail,
@@ -18,18 +18,12 @@ from experiments.report.model import (
     figures_of,
     manifest_sections,
 )
-from experiments.results.open import Sweep
-from experiments.results.sweep_points import PointRow
-
-_COLUMNS = (
-    *("routing", "pattern", "load", "valid", "offered", "accepted", "accepted_ci95", "predicted_accepted"),
-    *("loss", "latency_mean_ms", "latency_p99_ms", "hops_mean", "link_load_max", "out_of_order"),
-)
-# Columns before those of varied keys.
-_KEYS_AT = 3
+from experiments.results.metrics import Engine, In, metrics
+from experiments.results.open import SimulatedSweep, Sweep
+from experiments.results.sweep_points import SweptRow
 
 
-def sweep_page(results: Sweep) -> Page:
+def sweep_page(results: Sweep | SimulatedSweep) -> Page:
     """Returns the page of a sweep, whose figure is drawn anew.
 
     Args:
@@ -39,50 +33,60 @@ def sweep_page(results: Sweep) -> Page:
         ParameterError: its files are damaged.
         OSError: the figure cannot be written.
     """
+    engine = results.engine
     rows = list(results.points.values())
-    varied = results.manifest.sweep.varied
-    table = points_table([(row.cells(), row.valid) for row in rows], varied, _COLUMNS)
-    note = (
-        f"{len(rows)} points, {sum(row.valid for row in rows)} of them valid, the others in brown and "
-        f"crossed out: their details have the reasons{results.remedy}. Fractions are of all hosts' injection "
-        "capacity."
-    )
     return Page(
-        f"{fabric_name(results.manifest)}: a sweep",
+        f"{fabric_name(results.manifest)}: a sweep{', simulated' if engine is Engine.SIMULATION else ''}",
         (
-            Section(note=note, figures=figures_of(plot_sweep(results.folder))),
-            Section("Points", table=table),
+            Section(
+                note=_note(rows, engine.value, results.remedy if isinstance(results, Sweep) else None),
+                figures=figures_of(plot_results(results.folder)),
+            ),
+            Section("Points", table=_points_table(results, rows, engine)),
             Section("Each point", details=tuple(_detail(results, row) for row in rows)),
             *manifest_sections(results.manifest),
         ),
     )
 
 
-def points_table(
-    rows: Sequence[tuple[Mapping[str, Any], bool]],
-    varied: Mapping[str, Sequence[Any]],
-    columns: Sequence[str],
-) -> Table:
-    """Returns the table of the points of a sweep, without columns that are empty everywhere.
+def _note(rows: Sequence[SweptRow], sound: str, remedy: str | None) -> str:
+    """Returns the number of points and of those that are sound; a remedy only if measured ones are not."""
+    count = sum(row.sound for row in rows)
+    if count == len(rows):
+        text = f"{count} points, all of them {sound}."
+    else:
+        text = (
+            f"{len(rows)} points, {count or 'none'} of them {sound}; {'the others' if count else 'they'} are "
+        )
+        text += "brown and crossed out"
+        text += "." if remedy is None else f", and their details have the reasons{remedy}."
+    return f"{text} Fractions are of all hosts' injection capacity."
 
-    Args:
-        rows: cells of each point by column, and whether it is sound.
-        varied: values of each key that the sweep varies.
-        columns: columns of every sweep: the point's three, whether it is sound, and its results.
-    """
-    keys = tuple(key for key in varied if key not in columns)
+
+def _points_table(results: Sweep | SimulatedSweep, rows: Sequence[SweptRow], engine: Engine) -> Table:
+    """Returns the table of the points of a sweep, without columns that are empty everywhere."""
+    varied = results.manifest.sweep.varied
+    shown = [one for one in metrics(engine, In.REPORT) if one.key != engine.value]
+    cells = []
+    for row in rows:
+        halves = results.halves(row.point)
+        own = {one.half: str(halves[one.key]) for one in shown if one.key in halves}
+        cells.append(dict.fromkeys((*varied, *(one.half for one in shown)), "") | row.cells() | own)
+    first = ("routing", "pattern", "load")
+    keys = [key for key in varied if key not in first]
+    values = [name for one in shown for name in (one.key, one.half)]
     words = (key for key in keys if any(isinstance(value, str | bool) for value in varied[key]))
-    cells = [dict.fromkeys(keys, "") | dict(row) for row, _ in rows]
-    wanted = (*columns[:_KEYS_AT], *keys, *columns[_KEYS_AT:])
+    columns = [name for name in (*first, *keys, engine.value, *values) if any(row[name] for row in cells)]
     return Table(
-        tuple(name for name in wanted if any(row[name] for row in cells)),
-        tuple(Row(row, sound) for row, (_, sound) in zip(cells, rows, strict=True)),
-        ("routing", "pattern", columns[_KEYS_AT], *words),
+        tuple(columns),
+        tuple(Row(own, row.sound) for own, row in zip(cells, rows, strict=True)),
+        (*first[:2], engine.value, *words),
         sortable=True,
+        titles={one.key: one.label for one in metrics(engine, In.REPORT)},
     )
 
 
-def _detail(results: Sweep, row: PointRow) -> Detail:
+def _detail(results: Sweep | SimulatedSweep, row: SweptRow) -> Detail:
     summary = results.summary(row.point)
-    values = {} if summary is None else plain(summary)
+    values: Mapping[str, Any] = {} if summary is None else plain(summary)
     return Detail(row.point.name, values, worst_links(results.link_loads(row.point)))

@@ -25,6 +25,7 @@ from topology.networkx_graphs import NetworkxTopology
 from topology.parameters import Value
 
 _PACKAGES = ("polarlab", "numpy", "eventlet", "scapy")
+_OF_SIMULATIONS = ("polarlab", "numpy", "numba")
 
 
 @dataclass(frozen=True)
@@ -310,3 +311,9 @@ def versions(framework: str) -> dict[str, str]:
     """
     packages = {name: importlib.metadata.version(name) for name in (*_PACKAGES, framework)}
     return {**packages, "python": platform.python_version(), **emulation_versions()}
+
+
+def simulation_versions() -> dict[str, str]:
+    """Returns the versions of the software that produces results of simulations, by name."""
+    packages = {name: importlib.metadata.version(name) for name in _OF_SIMULATIONS}
+    return {**packages, "python": platform.python_version()}

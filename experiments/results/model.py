@@ -6,19 +6,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar
 
 from experiments.codec import FORMAT, omitted
+from experiments.results.metrics import Engine
 from experiments.results.parts.collective import CollectiveSummary
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.flows import FlowSummary
 from experiments.results.parts.host_links import HostLinkSummary
+from experiments.results.parts.over_seeds import (
+    All,
+    Counts,
+    Farthest,
+    Least,
+    Mean,
+    Most,
+    Sum,
+    Texts,
+    joined,
+)
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.results.parts.replications import Replications
+from experiments.results.run_directory import seed_folder
 from experiments.results.text import rate_remedy
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from experiments.spec.settings import FabricSettings
+
+
+def mean_hops(hops: Mapping[int, int], digits: int = 4) -> float | None:
+    """Returns the mean number of hops of packets; None without any.
+
+    Args:
+        hops: number of hops -> packets that took so many.
+        digits: digits behind the point.
+    """
+    packets = sum(hops.values())
+    return round(sum(number * count for number, count in hops.items()) / packets, digits) if packets else None
 
 
 @dataclass(frozen=True)
@@ -35,11 +60,11 @@ class PacketCounts:
         damaged: packets whose checks failed when they arrived, in the whole run.
     """
 
-    sent: int
-    received: int
-    refused_by_host_queue: int = 0
-    misdelivered: int = 0
-    damaged: int = 0
+    sent: Sum
+    received: Sum
+    refused_by_host_queue: Sum = 0
+    misdelivered: Sum = 0
+    damaged: Sum = 0
 
 
 @dataclass(frozen=True)
@@ -55,10 +80,10 @@ class Latencies:
         p99_9: 99.9th percentile in ms, of the same histogram.
     """
 
-    mean: float | None
-    p50: float | None
-    p99: float | None
-    p99_9: float | None = None
+    mean: Mean | None
+    p50: Mean | None
+    p99: Mean | None
+    p99_9: Mean | None = None
 
 
 @dataclass(frozen=True)
@@ -109,11 +134,11 @@ class LinkSummary:
         lost_packets: packets that links lost at random in the window, as asked for by `link_loss`.
     """
 
-    load_max: float | None
-    load_mean: float | None
-    jain: float | None
-    dropped_packets: int
-    lost_packets: int = 0
+    load_max: Mean | None
+    load_mean: Mean | None
+    jain: Mean | None
+    dropped_packets: Sum
+    lost_packets: Sum = 0
 
 
 @dataclass(frozen=True)
@@ -147,21 +172,26 @@ class Fidelity:
         try_link_rate_bps: lower link rate at which this machine should keep up, in bit/s; absent if it did.
     """
 
-    valid: bool
-    reasons: tuple[str, ...] = ()
-    observed: float | None = None
-    held_frame_times_max: float | None = None
-    held_frame_times_rms: float | None = None
-    held_frame_times_mean: float | None = None
+    valid: All
+    reasons: Texts = ()
+    observed: Least | None = None
+    held_frame_times_max: Most | None = None
+    held_frame_times_rms: Most | None = None
+    held_frame_times_mean: Most | None = None
     worst_second: float | None = None
     worst_switch: str | None = None
-    cpu_idle: float | None = None
-    cpu_stolen: float | None = None
-    generator_lag_ms_p99: float | None = None
-    link_rate_error: float | None = None
-    links_saturated: int | None = None
-    lost_outside_queues: float | None = None
-    try_link_rate_bps: int | None = omitted()
+    cpu_idle: Least | None = None
+    cpu_stolen: Most | None = None
+    generator_lag_ms_p99: Most | None = None
+    link_rate_error: Farthest | None = None
+    links_saturated: Annotated[int, max] | None = None
+    lost_outside_queues: Most | None = None
+    try_link_rate_bps: Annotated[int, min] | None = omitted()
+
+    def over_seeds(self, entries: Sequence[Fidelity]) -> Fidelity:
+        """Returns the worst evidence of several seeds with the second and the switch of one of them."""
+        worst = max(entries, key=lambda entry: entry.held_frame_times_max or 0.0)
+        return replace(self, worst_second=worst.worst_second, worst_switch=worst.worst_switch)
 
     def doubted(self, *reasons: str) -> Fidelity:
         """Returns the same evidence with further reasons for doubt; valid if there is none at all."""
@@ -178,8 +208,8 @@ class Predicted:
         link_load_max: highest load that is offered to a link, as a fraction of its rate; may be over 1.
     """
 
-    accepted: float
-    link_load_max: float | None = None
+    accepted: Mean
+    link_load_max: Mean | None = None
 
 
 @dataclass(frozen=True)
@@ -193,8 +223,8 @@ class Adaptation:
     """
 
     occupancy: str | None
-    groups_modified: int
-    warnings: tuple[str, ...] = ()
+    groups_modified: Sum
+    warnings: Texts = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,6 +288,8 @@ class Summary(FabricSettings):
         format: version of this record's meaning.
     """
 
+    engine: ClassVar[Engine] = Engine.EMULATION
+
     routing: str
     pattern: str
     endpoints: int
@@ -270,15 +302,15 @@ class Summary(FabricSettings):
     slices: int | None = omitted()
     warmup_s: float
     measured_s: float
-    offered: float | None
-    accepted: float | None
-    loss: float | None
+    offered: Mean | None
+    accepted: Mean | None
+    loss: Mean | None
     packets: PacketCounts
     latency_ms: Latencies
-    queueing_frame_times: float | None = omitted()
-    hops: Mapping[int, int]
-    hops_as_distances: bool | None
-    out_of_order: int
+    queueing_frame_times: Mean | None = omitted()
+    hops: Counts
+    hops_as_distances: All | None
+    out_of_order: Sum
     bringup_s: Mapping[str, float]
     rules: RuleCounts
     verified: PairCheck
@@ -291,11 +323,11 @@ class Summary(FabricSettings):
     flows: FlowSummary | None = omitted()
     predicted: Predicted | None = omitted()
     adaptation: Adaptation | None = omitted()
-    steady: bool | None = omitted()
+    steady: All | None = omitted()
     interrupted: bool | None = omitted()
     faults: FaultRecord | None = omitted()
     dropped_at_ingress: Mapping[str, int] | None = omitted()
-    programs: tuple[ProgramRecord, ...] | None = omitted()
+    programs: Annotated[tuple[ProgramRecord, ...], joined] | None = omitted()
     lines: tuple[PromptLine, ...] | None = omitted()
     background: tuple[TrafficOutcome, ...] | None = omitted()
     repeat: Replications | None = omitted()
@@ -304,9 +336,13 @@ class Summary(FabricSettings):
     @property
     def hops_mean(self) -> float | None:
         """Mean number of links between routers that packets of the window took; None if none arrived."""
-        packets = sum(self.hops.values())
-        taken = sum(hops * count for hops, count in self.hops.items())
-        return round(taken / packets, 4) if packets else None
+        return mean_hops(self.hops)
+
+    @property
+    def reordered(self) -> float | None:
+        """`out_of_order` as a fraction of the packets that arrived; None if none did."""
+        received = self.packets.received
+        return round(self.out_of_order / received, 6) if received else None
 
     @property
     def generated(self) -> bool:
@@ -323,3 +359,13 @@ class Summary(FabricSettings):
     def doubted(self, *reasons: str) -> Summary:
         """Returns the same result with further reasons not to trust it."""
         return replace(self, fidelity=self.fidelity.doubted(*reasons))
+
+    def of_seed(self) -> Summary:
+        """Returns the same result beside those of other seeds: reasons and files name the seed's folder."""
+        folder, fidelity = seed_folder(self.seed), self.fidelity
+        programs = (
+            replace(one, output=f"{folder}/{one.output}", errors=f"{folder}/{one.errors}")
+            for one in self.programs or ()
+        )
+        reasons = tuple(f"seed {self.seed}: {reason}" for reason in fidelity.reasons)
+        return replace(self, fidelity=replace(fidelity, reasons=reasons), programs=tuple(programs) or None)

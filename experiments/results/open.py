@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from experiments.codec import read_record
 from experiments.results.failover import FAILOVERS, FailoverSeries, FailoverSummary
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
+from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
-from experiments.results.parts.sweep_rows import POINTS, POINTS_FOLDER
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
 from experiments.results.simulation.sweep import (
-    SimulatedPointRow,
     SimulatedSweepManifest,
     holds_simulated_sweep,
     point_folder,
@@ -24,12 +24,23 @@ from experiments.results.simulation.sweep import (
     simulated_rows,
 )
 from experiments.results.simulation.tables import LATENCY_CYCLES
-from experiments.results.sweep_points import PointRow, point_links, point_rows, read_sweep_manifest
+from experiments.results.sweep_points import (
+    POINTS,
+    AnyRow,
+    PointRow,
+    SimulatedPointRow,
+    point_links,
+    point_rows,
+    point_summary,
+    read_sweep_manifest,
+)
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named, read_csv
 from experiments.results.text import rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
 
+AnySummary = TypeVar("AnySummary")
+AnyManifest = TypeVar("AnyManifest")
 CLAIMS = "-claims.csv"  # end of the name of a table, of which an item of a paper has one
 
 
@@ -57,22 +68,38 @@ class _Results:
         return read_csv(self.folder / name, columns, later)
 
 
-class Run(_Results):
-    """Results of one run, or of several replications of it."""
+class _Summarised(_Results, Generic[AnySummary, AnyManifest]):
+    """Results with one summary.
+
+    Attributes:
+        records: classes of summary and manifest.
+    """
+
+    records: ClassVar[tuple[type, type]]
 
     @cached_property
-    def summary(self) -> Summary:
+    def summary(self) -> AnySummary:
         """The result; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / SUMMARY, Summary)
+        found: AnySummary = read_record(self.folder / SUMMARY, self.records[0])
+        return found
 
     @cached_property
-    def manifest(self) -> RunManifest:
+    def manifest(self) -> AnyManifest:
         """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / MANIFEST, RunManifest)
+        found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
+        return found
 
-    def check(self) -> None:
-        """Raises ParameterError if the result is missing or damaged."""
-        assert self.summary
+
+class _Repeated(_Summarised[AnySummary, AnyManifest]):
+    """Results of one seed or of several."""
+
+    @property
+    def replications(self) -> tuple[Self, ...]:
+        """The results of several seeds; these themselves where there is only one."""
+        summary: Any = self.summary
+        if summary.repeat is None:
+            return (self,)
+        return tuple(type(self)(self.folder / seed_folder(seed)) for seed in summary.repeat.seeds)
 
     @property
     def link_loads(self) -> tuple[LinkLoadRow, ...]:
@@ -80,56 +107,49 @@ class Run(_Results):
         path = self.folder / LINK_LOADS
         return read_link_loads(path) if path.exists() else ()
 
-    @property
-    def replications(self) -> tuple[Run, ...]:
-        """The runs of several seeds; the run itself where there is only one."""
-        repeat = self.summary.repeat
-        if repeat is None:
-            return (self,)
-        return tuple(Run(self.folder / seed_folder(seed)) for seed in repeat.seeds)
+
+class Run(_Repeated[Summary, RunManifest]):
+    """Results of one run, or of several replications of it."""
+
+    records = Summary, RunManifest
+
+    def check(self) -> None:
+        """Raises ParameterError if the result is missing or damaged."""
+        assert self.summary
 
 
-class Simulation(_Results):
-    """Results of a simulation."""
+class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
+    """Results of a simulation, or of several replications of it."""
 
-    @cached_property
-    def summary(self) -> SimulationSummary:
-        """The result; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / SUMMARY, SimulationSummary)
-
-    @cached_property
-    def manifest(self) -> SimulationManifest:
-        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / MANIFEST, SimulationManifest)
-
-    @property
-    def link_loads(self) -> tuple[LinkLoadRow, ...]:
-        """The load of each directed link; raises ParameterError where the table is missing or damaged."""
-        return read_link_loads(self.folder / LINK_LOADS)
-
-    @property
-    def replications(self) -> tuple[Simulation, ...]:
-        """The simulations of several seeds; the simulation itself where there is only one."""
-        repeat = self.summary.repeat
-        if repeat is None:
-            return (self,)
-        return tuple(Simulation(self.folder / seed_folder(seed)) for seed in repeat.seeds)
+    records = SimulationSummary, SimulationManifest
 
 
-class Sweep(_Results):
-    """Results of a sweep."""
+class _Swept(_Results, Generic[AnyManifest, AnyRow, AnySummary]):
+    """Results of a sweep.
+
+    Attributes:
+        engine: what carried the packets.
+        record: class of a point's summary.
+    """
+
+    engine: ClassVar[Engine]
+    record: ClassVar[type]
 
     @cached_property
-    def manifest(self) -> SweepManifest:
+    def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        return read_sweep_manifest(self.folder)
+        raise NotImplementedError
 
     @cached_property
-    def points(self) -> Mapping[Point, PointRow]:
-        """The measured points by routing, pattern and load; raises ParameterError if they are damaged."""
-        return point_rows(self.folder)
+    def points(self) -> Mapping[Point, AnyRow]:
+        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
+        raise NotImplementedError
 
-    def summary(self, point: Point) -> Summary | None:
+    def _files(self, point: Point) -> tuple[Path, Path]:
+        """Returns the files of a point's summary and of its link loads."""
+        raise NotImplementedError
+
+    def summary(self, point: Point) -> AnySummary | None:
         """Returns the result of a point in full; None where only its row is left.
 
         Args:
@@ -138,8 +158,57 @@ class Sweep(_Results):
         Raises:
             ParameterError: the result is damaged.
         """
-        path = self.folder / POINTS_FOLDER / f"{point.name}.json"
-        return read_record(path, Summary) if path.exists() else None
+        path, _ = self._files(point)
+        return read_record(path, self.record) if path.exists() else None
+
+    def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
+        """Returns the load of each directed link at a point; none where they are not known.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the table is damaged.
+        """
+        _, path = self._files(point)
+        return read_link_loads(path) if path.exists() else ()
+
+    def halves(self, point: Point) -> dict[str, float]:
+        """Returns half the widths of the confidence intervals at a point by metric, those that are known.
+
+        Args:
+            point: a point of the sweep.
+
+        Raises:
+            ParameterError: the result is damaged.
+        """
+        manifest: Any = self.manifest
+        summary = self.summary(point) if manifest.sweep.repeat > 1 else None
+        if summary is not None:
+            halves = {one.key: one.half_of(summary) for one in metrics(self.engine, In.SEEDS)}
+        else:  # of batches of a window
+            row = self.points[point]
+            halves = {one.key: getattr(row, one.half) for one in metrics(self.engine, In.HALVES)}
+        return {key: half for key, half in halves.items() if half is not None}
+
+
+class Sweep(_Swept[SweepManifest, PointRow, Summary]):
+    """Results of a sweep of runs."""
+
+    engine, record = Engine.EMULATION, Summary
+
+    @cached_property
+    def manifest(self) -> SweepManifest:
+        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
+        return read_sweep_manifest(self.folder)
+
+    @cached_property
+    def points(self) -> Mapping[Point, PointRow]:
+        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
+        return point_rows(self.folder)
+
+    def _files(self, point: Point) -> tuple[Path, Path]:
+        return self.folder / point_summary(point), self.folder / point_links(point)
 
     @property
     def remedy(self) -> str:
@@ -154,21 +223,11 @@ class Sweep(_Results):
         other = "" if "link-rate" in self.manifest.sweep.varied else "--link-rate auto"
         return rate_remedy(lowest, other)
 
-    def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
-        """Returns the load of each directed link at a point; none where they are not known.
 
-        Args:
-            point: a point of the sweep.
-
-        Raises:
-            ParameterError: the table is damaged.
-        """
-        path = self.folder / point_links(point)
-        return read_link_loads(path) if path.exists() else ()
-
-
-class SimulatedSweep(_Results):
+class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, SimulationSummary]):
     """Results of a sweep of simulations."""
+
+    engine, record = Engine.SIMULATION, SimulationSummary
 
     @cached_property
     def manifest(self) -> SimulatedSweepManifest:
@@ -177,36 +236,18 @@ class SimulatedSweep(_Results):
 
     @cached_property
     def points(self) -> Mapping[Point, SimulatedPointRow]:
-        """The simulated points by routing, pattern and load; raises ParameterError if they are damaged."""
+        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
         return simulated_rows(self.folder)
 
-    def summary(self, point: Point) -> SimulationSummary | None:
-        """Returns the result of a point in full; None where only its row is left.
-
-        Args:
-            point: a point of the sweep.
-
-        Raises:
-            ParameterError: the result is damaged.
-        """
-        path = point_folder(self.folder, point) / SUMMARY
-        return read_record(path, SimulationSummary) if path.exists() else None
-
-    def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
-        """Returns the load of each directed link at a point; none where they are not known.
-
-        Args:
-            point: a point of the sweep.
-
-        Raises:
-            ParameterError: the table is damaged.
-        """
-        path = point_folder(self.folder, point) / LINK_LOADS
-        return read_link_loads(path) if path.exists() else ()
+    def _files(self, point: Point) -> tuple[Path, Path]:
+        folder = point_folder(self.folder, point)
+        return folder / SUMMARY, folder / LINK_LOADS
 
 
-class Failover(_Results):
+class Failover(_Summarised[FailoverSummary, RunManifest]):
     """Results of a failover demonstration."""
+
+    records = FailoverSummary, RunManifest
 
     @property
     def events(self) -> list[tuple[float, str]]:
@@ -217,29 +258,11 @@ class Failover(_Results):
                 (float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)
             ]
 
-    @cached_property
-    def summary(self) -> FailoverSummary:
-        """The result; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / SUMMARY, FailoverSummary)
 
-    @cached_property
-    def manifest(self) -> RunManifest:
-        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / MANIFEST, RunManifest)
-
-
-class Failovers(_Results):
+class Failovers(_Summarised[FailoverSeries, RunManifest]):
     """Results of a series of failovers."""
 
-    @cached_property
-    def summary(self) -> FailoverSeries:
-        """The result of all; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / SUMMARY, FailoverSeries)
-
-    @cached_property
-    def manifest(self) -> RunManifest:
-        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
-        return read_record(self.folder / MANIFEST, RunManifest)
+    records = FailoverSeries, RunManifest
 
     @property
     def replications(self) -> tuple[Failover, ...]:

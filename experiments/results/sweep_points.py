@@ -1,30 +1,195 @@
-"""Points of a sweep: the row of each in `points.csv`, and what a folder holds of them."""
+"""Points of sweeps of both engines: the row of each in `points.csv`, and what a folder holds of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from experiments.codec import omitted, read_record
+import msgspec
+
+from experiments.codec import described, omitted, read_record
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.manifest import SweepManifest, SweepSettings
+from experiments.results.metrics import Engine, In, metrics, with_fields
 from experiments.results.model import Summary
-from experiments.results.parts.sweep_rows import (
-    POINTS,
-    POINTS_FOLDER,
-    SweptRow,
-    columns_with,
-    own_columns,
-    read_rows,
-    varied_at,
-)
 from experiments.results.run_directory import MANIFEST, seed_folder
-from experiments.spec.options import SWEEP
+from experiments.results.simulation.model import SimulationSummary
+from experiments.results.tables import read_csv
+from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 from experiments.spec.sweep import Point
+from experiments.spec.variations.values import read_value, values_at
 from topology.errors import ParameterError
-from topology.parameters import Value
+from topology.parameters import Value, value_text
+
+POINTS = "points.csv"
+POINTS_FOLDER = "points"
+_POINT = ("routing", "pattern", "load")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweptRow:
+    """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
+
+    Attributes:
+        routing: name of the routing, with its parameters.
+        pattern: traffic pattern, with its parameters.
+        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
+        varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
+            (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
+            loads.
+    """
+
+    engine: ClassVar[Engine]
+
+    routing: str
+    pattern: str
+    load: float
+    varied: Mapping[str, Value] | None = omitted()
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def point(self) -> Point:
+        """The point."""
+        options = ((name, value) for name, value in (self.varied or {}).items() if "." not in name)
+        return Point(self.routing, self.pattern, self.load, tuple(sorted(options)))
+
+    @property
+    def sound(self) -> bool:
+        """Whether the result is valid, or stable if it was simulated."""
+        return bool(getattr(self, self.engine.value))
+
+    def by_column(self) -> dict[str, Value | None]:
+        """Returns the row's values by column, those of varied keys behind the point's other names."""
+        values = {name: getattr(self, name) for name in columns_of((), type(self))}
+        return {**{name: values[name] for name in _POINT}, **(self.varied or {}), **values}
+
+    def cells(self) -> dict[str, str]:
+        """Returns the row's cells as text, by column."""
+        varied = {key: value_text(value) for key, value in (self.varied or {}).items()}
+        cells = {name: _cell(value) for name, value in self.by_column().items()}
+        return cells | {"load": f"{self.load:g}"} | varied
+
+
+def _declared(engine: Engine) -> Iterator[tuple[str, Any, Any]]:
+    """Yields a field for each column of an engine's metrics."""
+    for one in metrics(engine, In.POINTS):
+        required = one.required and one.kind is bool
+        yield one.key, one.kind if required else one.kind | None, described(one.meaning)
+        if In.HALVES in one.places:
+            text = f"half the width of the 95 % confidence interval of `{one.key}`"
+            yield one.half, float | None, described(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_fields(_declared(Engine.EMULATION))
+class PointRow(SweptRow):
+    """Result of a point that was measured."""
+
+    engine = Engine.EMULATION
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_fields(_declared(Engine.SIMULATION))
+class SimulatedPointRow(SweptRow):
+    """Result of a point that was simulated."""
+
+    engine = Engine.SIMULATION
+
+
+AnyRow = TypeVar("AnyRow", bound=SweptRow)
+
+
+def columns_of(keys: Iterable[str], kind: type[SweptRow] = PointRow) -> tuple[str, ...]:
+    """Returns the columns of the table of a sweep that varies some keys.
+
+    Args:
+        keys: the keys, as of `--vary`.
+        kind: kind of the rows.
+    """
+    own = [entry.name for entry in fields(kind) if entry.name not in (*_POINT, "varied")]
+    return (*_POINT, *(key for key in keys if key not in own), *own)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def row_of(point: Point, summary: Summary | SimulationSummary, keys: Iterable[str] = ()) -> SweptRow:
+    """Returns the row of a point.
+
+    Args:
+        point: the point.
+        summary: its result.
+        keys: keys that the sweep varies.
+    """
+    values = {}
+    for one in metrics(summary.engine, In.POINTS):
+        values[one.key] = one.of(summary)
+        if In.HALVES in one.places:
+            values[one.half] = one.half_of(summary)
+    kind = PointRow if isinstance(summary, Summary) else SimulatedPointRow
+    return kind(
+        routing=point.routing,
+        pattern=point.pattern,
+        load=point.load,
+        varied=_varied_at(point, tuple(keys)),
+        **values,
+    )
+
+
+def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:
+    """Returns the values of varied keys at a point; None if the sweep varies none."""
+    return values_at(point.routing, point.pattern, dict(point.options), keys) if keys else None
+
+
+def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Point, AnyRow]:
+    """Returns the points of a folder, in their order.
+
+    Args:
+        folder: folder of the sweep.
+        kind: kind of its rows.
+        keys: keys that it varies.
+
+    Raises:
+        ParameterError: the table is missing or damaged.
+    """
+    required = [one.key for one in metrics(kind.engine, In.POINTS) if one.required]
+    columns = columns_of(keys, kind)
+    # Older versions lack some, and points of another routing the parameters of one.
+    later = [
+        name for name in columns if name not in (*_POINT, *required) and (name not in keys or "." in name)
+    ]
+    table = read_csv(folder / POINTS, columns, later)
+    try:
+        rows = [
+            _row(dict(zip(table, cells, strict=True)), kind, keys)
+            for cells in zip(*table.values(), strict=True)
+        ]
+    except ValueError as error:  # msgspec's errors are ValueErrors, too
+        raise ParameterError(f"{folder / POINTS} is damaged: {error}") from None
+    return {row.point: row for row in sorted(rows, key=lambda row: row.point.order)}
+
+
+def _row(cells: dict[str, str], kind: type[AnyRow], keys: Sequence[str]) -> AnyRow:
+    """Returns a row by its cells; raises ValueError if one of them does not fit."""
+    options = SWEEP if kind.engine is Engine.EMULATION else SIMULATED_SWEEP
+    varied = sorted((key, read_value(key, cells[key], options)) for key in keys if "." not in key)
+    words = {one.key for one in metrics(kind.engine, In.POINTS) if one.kind is bool}
+    values: dict[str, Any] = {name: cells[name] or None for name in columns_of((), kind)}
+    values |= {name: {"yes": True, "no": False}.get(cells[name], values[name]) for name in words}
+    row = msgspec.convert(values, kind, strict=False)
+    for name, value in vars(row).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} must be finite, got {value}")
+    point = Point(row.routing, row.pattern, row.load, tuple(varied))
+    return replace(row, varied=_varied_at(point, keys))
 
 
 def point_links(point: Point, seed: int | None = None) -> str:
@@ -44,128 +209,6 @@ def point_summary(point: Point, seed: int | None = None) -> str:
 
 def _stem(point: Point, seed: int | None) -> str:
     return f"{POINTS_FOLDER}/{point.name}" + ("" if seed is None else f"-{seed_folder(seed)}")
-
-
-@dataclass(frozen=True)
-class PointRow(SweptRow):
-    """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
-
-    Attributes:
-        routing: name of the routing, with its parameters.
-        pattern: traffic pattern, with its parameters.
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
-        offered, accepted, loss: fractions, as in the summary of a run; of replications the means.
-        accepted_ci95: half the width of the 95 % confidence interval of `accepted` over replications.
-        latency_mean_ms, latency_p50_ms, latency_p99_ms: one-way latency in ms, as `latency_ms` of a run.
-        latency_mean_ci95_ms: half the width of the 95 % confidence interval of `latency_mean_ms` in ms.
-        out_of_order: packets of the window that arrived after a later one of their flow.
-        predicted_accepted: `predicted.accepted` of a run: the fluid model's accepted fraction.
-        groups_modified: changes of groups by an adaptive routing's controller.
-        valid: whether the result can be trusted, `yes` or `no`; `fidelity.reasons` in `points/` says why not.
-        cpu_idle, generator_lag_ms_p99, link_rate_error, lost_outside_queues, held_frame_times_max,
-            held_frame_times_mean: as `fidelity` of a run.
-        seed: seed of the random generator; of replications the first.
-        hops_mean: mean number of links between routers that packets took.
-        link_load_max, link_load_mean, jain, dropped_packets: as `links` of a run.
-        queueing_frame_times: as in the summary of a run.
-        varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
-            (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
-            loads.
-    """
-
-    words: ClassVar[tuple[str, ...]] = ("valid",)
-    later: ClassVar[tuple[str, ...]] = (
-        *("accepted_ci95", "latency_mean_ci95_ms", "hops_mean"),
-        *("link_load_max", "link_load_mean", "jain", "dropped_packets"),
-        *("held_frame_times_max", "held_frame_times_mean", "queueing_frame_times"),
-    )
-
-    routing: str
-    pattern: str
-    load: float
-    offered: float | None
-    accepted: float | None
-    accepted_ci95: float | None
-    loss: float | None
-    latency_mean_ms: float | None
-    latency_mean_ci95_ms: float | None
-    latency_p50_ms: float | None
-    latency_p99_ms: float | None
-    out_of_order: int | None
-    predicted_accepted: float | None
-    groups_modified: int | None
-    valid: bool
-    cpu_idle: float | None
-    generator_lag_ms_p99: float | None
-    link_rate_error: float | None
-    lost_outside_queues: float | None
-    seed: int | None
-    hops_mean: float | None = None
-    link_load_max: float | None = None
-    link_load_mean: float | None = None
-    jain: float | None = None
-    dropped_packets: int | None = None
-    held_frame_times_max: float | None = None
-    held_frame_times_mean: float | None = None
-    queueing_frame_times: float | None = None
-    varied: Mapping[str, Value] | None = omitted()
-
-
-COLUMNS = own_columns(PointRow)
-
-
-def columns_of(keys: Iterable[str]) -> tuple[str, ...]:
-    """Returns the columns of the table of a sweep that varies some keys.
-
-    Args:
-        keys: the keys, as of `--vary`.
-    """
-    return columns_with(PointRow, keys)
-
-
-def row_of(point: Point, summary: Summary, keys: Iterable[str] = ()) -> PointRow:
-    """Returns the row of a point.
-
-    Args:
-        point: the point.
-        summary: its result.
-        keys: keys that the sweep varies.
-    """
-    latency, fidelity, repeat = summary.latency_ms, summary.fidelity, summary.repeat
-    links = summary.links
-    accepted = repeat.accepted if repeat else None
-    mean = repeat.latency_mean_ms if repeat else None
-    return PointRow(
-        routing=point.routing,
-        pattern=point.pattern,
-        load=point.load,
-        offered=summary.offered,
-        accepted=summary.accepted,
-        accepted_ci95=accepted.ci95 if accepted else None,
-        loss=summary.loss,
-        latency_mean_ms=latency.mean,
-        latency_mean_ci95_ms=mean.ci95 if mean else None,
-        latency_p50_ms=latency.p50,
-        latency_p99_ms=latency.p99,
-        out_of_order=summary.out_of_order,
-        predicted_accepted=summary.predicted.accepted if summary.predicted else None,
-        groups_modified=summary.adaptation.groups_modified if summary.adaptation else None,
-        valid=fidelity.valid,
-        cpu_idle=fidelity.cpu_idle,
-        generator_lag_ms_p99=fidelity.generator_lag_ms_p99,
-        link_rate_error=fidelity.link_rate_error,
-        lost_outside_queues=fidelity.lost_outside_queues,
-        seed=summary.seed,
-        hops_mean=summary.hops_mean,
-        link_load_max=links.load_max if links else None,
-        link_load_mean=links.load_mean if links else None,
-        jain=links.jain if links else None,
-        dropped_packets=links.dropped_packets if links else None,
-        held_frame_times_max=fidelity.held_frame_times_max,
-        held_frame_times_mean=fidelity.held_frame_times_mean,
-        queueing_frame_times=summary.queueing_frame_times,
-        varied=varied_at(point, keys),
-    )
 
 
 def held_settings(folder: Path) -> SweepSettings | None:
@@ -202,7 +245,7 @@ def point_rows(folder: Path) -> dict[Point, PointRow]:
     Raises:
         ParameterError: the table is missing or damaged.
     """
-    return read_rows(folder, PointRow, _varied_keys(folder), SWEEP)
+    return read_rows(folder, PointRow, _varied_keys(folder))
 
 
 def _varied_keys(folder: Path) -> tuple[str, ...]:

@@ -22,6 +22,11 @@ def readable(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def with_half(value: Any, half: float | None) -> str:
+    """Returns a value as it is printed for people, with half the width of its interval if it has one."""
+    return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
+
+
 def rate_remedy(rate_bps: int | None, other: str = "--link-rate auto") -> str:
     """Returns what to do where the machine was too slow for a result, for the end of a message.
 

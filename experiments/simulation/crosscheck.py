@@ -16,7 +16,7 @@ from controller.adaptation_loop import step_s
 from emulation.shaping import burst_bytes
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
-from experiments.results.model import Summary
+from experiments.results.model import Summary, mean_hops
 from experiments.results.open import Run, Sweep, open_results
 from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared, Judged, Replicated
 from experiments.results.replications import interval_of
@@ -157,9 +157,6 @@ def _topology(folder: Path, summary: Summary) -> Topology:
 def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> Compared:
     result = _simulated(summary, flows, plan, tables)
     capacity = result.window * tables.hosts / _FLITS
-    arrived = sum(result.hops.tolist())
-    hops = sum(count * packets for count, packets in enumerate(result.hops.tolist()))
-    measured = sum(summary.hops.values())
     frame_ms = summary.frame_bytes * 8e3 / summary.link_rate_bps
     return Compared(
         routing=summary.routing,
@@ -170,8 +167,8 @@ def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTabl
         accepted_simulated=round(result.accepted / capacity, 6),
         accepted_credit=round(_accepted_with_credits(summary, plan, tables), 6),
         accepted_predicted=summary.predicted.accepted if summary.predicted else None,
-        hops_mean=round(sum(int(n) * packets for n, packets in summary.hops.items()) / max(measured, 1), 6),
-        hops_mean_simulated=round(hops / max(arrived, 1), 6),
+        hops_mean=mean_hops(summary.hops, 6) or 0.0,
+        hops_mean_simulated=mean_hops(dict(enumerate(result.hops.tolist())), 6) or 0.0,
         queueing_frame_times=summary.queueing_frame_times,
         queueing_frame_times_simulated=round(result.queueing_sum / max(result.delivered, 1) / _FLITS, 6),
         latency_ms_simulated=round(result.latency_sum / max(result.delivered, 1) / _FLITS * frame_ms, 6),

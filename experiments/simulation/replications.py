@@ -12,10 +12,10 @@ import numpy as np
 from experiments.codec import read_record
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import experiment_of_seed
+from experiments.results.replications import combine
 from experiments.results.run_directory import SUMMARY, RunDirectory, seed_folder
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import SimulationRecord
-from experiments.results.simulation.replications import combine_simulations
 from experiments.results.simulation.series import link_load_rows
 from experiments.spec.simulation.resolve import Simulation
 
@@ -108,6 +108,6 @@ def write_means_of_kept(
         for mean, rows in zip(means, zip(*(one.loads for one in kept), strict=True), strict=True)
     )
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
-    summary = combine_simulations([one.summary for one in kept], asked)
+    summary = combine([one.summary for one in kept], asked)
     directory.write_record(SUMMARY, summary)
     return summary

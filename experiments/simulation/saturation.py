@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.results.manifest import simulation_versions
 from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.results.simulation.summary import (
     is_stable,
@@ -13,7 +14,6 @@ from experiments.results.simulation.summary import (
     offered_and_accepted,
     settings,
 )
-from experiments.results.simulation.versions import versions
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.model import LoadPoint, SaturationInterrupted, SaturationResult
 from experiments.simulation.simulate import simulate_traffic
@@ -97,6 +97,6 @@ def _result(
         precision=precision,
         points=tuple(points),
         seed=traffic.seed,
-        versions=versions(),
+        versions=simulation_versions(),
         interrupted=True if interrupted else None,
     )

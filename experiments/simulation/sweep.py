@@ -15,7 +15,6 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.results.manifest import write_graph
-from experiments.results.parts.sweep_rows import POINTS
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
@@ -27,12 +26,11 @@ from experiments.results.simulation.sweep import (
     holds_simulated_sweep,
     point_folder,
     read_simulated_manifest,
-    simulated_columns,
     simulated_manifest,
-    simulated_row,
     simulated_rows,
     simulated_settings,
 )
+from experiments.results.sweep_points import POINTS, SimulatedPointRow, columns_of, row_of
 from experiments.simulation.address import Scheduler
 from experiments.simulation.fabric import (
     check_channels,
@@ -168,8 +166,8 @@ def _simulate(
         _warn(fabric, group, notify)
         for point, summary in _summaries(fabric, group, directory, run):
             done += 1
-            row = simulated_row(point, summary, keys)
-            directory.append_row(POINTS, simulated_columns(keys), row.cells())
+            row = row_of(point, summary, keys)
+            directory.append_row(POINTS, columns_of(keys, SimulatedPointRow), row.cells())
             if summary.deadlock:
                 notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
             notify(PointsSimulated(done, missing, point.name))
@@ -292,6 +290,7 @@ def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
     """Writes the table of points in the order of points, not in that of their ends."""
     rows = simulated_rows(directory.path)
     if rows:
-        columns = simulated_columns(variation.key for variation in chosen.sweep.vary)
+        keys = [variation.key for variation in chosen.sweep.vary]
+        columns = columns_of(keys, SimulatedPointRow)
         cells = [row.cells() for row in rows.values()]
         directory.write_csv(POINTS, columns, ([row.get(name, "") for name in columns] for row in cells))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from experiments.comparison.compare import compare as compare_folders
 from experiments.comparison.model import Comparison as _Comparison
-from experiments.results.text import readable
+from experiments.results.text import readable, with_half
 from polarlab.api.figures import Figures
 from polarlab.api.frames import Row, Table, text_table
 from polarlab.api.results import Results, folder_of
@@ -33,14 +34,27 @@ class Comparison(Table, _Comparison):
         return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
 
     def __repr__(self) -> str:
-        """Returns the equal settings in a line, the differing ones, and the results."""
+        """Returns the equal settings in a line, the differing ones, and the results with their intervals."""
         equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
         differing: list[Row] = [
             {"value": name, **dict(zip(self.runs, values, strict=True))}
             for name, values in self.differing.items()
         ]
-        tables: list[list[Row]] = [differing, self.rows()] if self.points else [self.rows()]
+        # A row of a point is named by the point as well.
+        halves = {("", name): row for name, row in self.intervals.items()}
+        halves |= {(one.name, name): row for one in self.points for name, row in one.intervals.items()}
+        rows = [
+            self._with_halves(row, halves.get((row.get("point", ""), row["value"]))) for row in self.rows()
+        ]
+        tables: list[list[Row]] = [differing, rows] if self.points else [rows]
         return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
+
+    def _with_halves(self, row: Row, halves: Sequence[float | None] | None) -> Row:
+        """Returns a row of the table with half the widths of intervals behind its values."""
+        if halves is None:
+            return row
+        cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}
+        return {**row, **cells}
 
     def plot(self) -> Figures:
         """Returns the figure of all results, drawn in memory; a notebook shows it.

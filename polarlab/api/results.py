@@ -6,11 +6,12 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, get_args
 
 from experiments.codec import plain
 from experiments.results import open as opened
 from experiments.results.failover import FailoverSeries, FailoverSummary
+from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
 from experiments.results.parts.flows import class_rows
 from experiments.results.run_directory import SUMMARY, seed_folder
@@ -159,6 +160,18 @@ class _Repeated(_Shown):
     def _rows(self) -> Sequence[Row]:
         return [flat(plain(run.summary)) for run in self._each()]
 
+    def _short(self) -> Mapping[str, Any]:
+        results: Any = self
+        summary = results.summary
+        load = "" if summary.load is None else f" at {summary.load:g}"
+        values = {one.key: one.of(summary) for one in metrics(summary.engine, In.GLANCE)}
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "traffic": f"{summary.pattern}{load}",
+            **{name: _number(value) for name, value in values.items() if value is not None},
+        }
+
 
 class Run(_Repeated, opened.Run):
     """Results of a run, or of several replications of it.
@@ -167,31 +180,13 @@ class Run(_Repeated, opened.Run):
     """
 
     @property
-    def replications(self) -> tuple[Run, ...]:
-        """The runs of several seeds; the run itself where there is only one."""
-        return tuple(Run(run.folder) for run in super().replications)
-
-    @property
     def valid(self) -> bool:
         """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
         return self.summary.fidelity.valid
 
     def _short(self) -> Mapping[str, Any]:
-        summary = self.summary
-        load = "" if summary.load is None else f" at {summary.load:g}"
-        values = {
-            "fabric": _fabric(summary),
-            "routing": summary.routing,
-            "traffic": f"{summary.pattern}{load}",
-            "offered": summary.offered,
-            "accepted": summary.accepted,
-            "loss": summary.loss,
-            "latency_mean_ms": summary.latency_ms.mean,
-            "latency_p99_ms": summary.latency_ms.p99,
-        }
-        shown = {name: _number(value) for name, value in values.items() if value is not None}
-        doubts = "; ".join(summary.fidelity.reasons) + summary.remedy
-        return {**shown, "valid": f"no: {doubts}" if doubts else "yes"}
+        doubts = "; ".join(self.summary.fidelity.reasons) + self.summary.remedy
+        return {**super()._short(), "valid": f"no: {doubts}" if doubts else "yes"}
 
 
 class Simulation(_Repeated, opened.Simulation):
@@ -201,46 +196,19 @@ class Simulation(_Repeated, opened.Simulation):
     """
 
     @property
-    def replications(self) -> tuple[Simulation, ...]:
-        """The simulations of several seeds; the simulation itself where there is only one."""
-        return tuple(Simulation(one.folder) for one in super().replications)
-
-    @property
     def stable(self) -> bool | None:
         """Whether the network carries the load; None of applications."""
         return self.summary.stable
 
     def _short(self) -> Mapping[str, Any]:
-        summary = self.summary
-        values = {
-            "fabric": _fabric(summary),
-            "routing": summary.routing,
-            "traffic": summary.pattern if summary.load is None else f"{summary.pattern} at {summary.load:g}",
-            "offered": summary.offered,
-            "accepted": summary.accepted,
-            **self._completion(),
-            "latency_mean_cycles": summary.latency_cycles.mean,
-            "latency_p99_cycles": summary.latency_cycles.p99,
-        }
-        shown = {name: _number(value) for name, value in values.items() if value is not None}
-        return shown if summary.stable is None else {**shown, "stable": "yes" if summary.stable else "no"}
-
-    def _completion(self) -> Mapping[str, Any]:
-        """Returns the completion of an application."""
-        application = self.summary.collective or self.summary.trace
-        if application is None:
-            return {}
-        return {name: getattr(application, name) for name in ("completion_cycles", "ideal_cycles")}
+        shown, stable = super()._short(), self.stable
+        return shown if stable is None else {**shown, "stable": "yes" if stable else "no"}
 
 
 class _Swept(_Shown):
-    """Part that sweeps share.
+    """Part that sweeps share."""
 
-    Attributes:
-        sound: column of their points that tells whether a result is sound.
-    """
-
-    sound: ClassVar[str]
+    engine: Engine
 
     def _rows(self) -> Sequence[Row]:
         sweep: Any = self
@@ -254,20 +222,16 @@ class _Swept(_Shown):
             "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
             "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
             "points": len(points),
-            self.sound: f"{sum(getattr(row, self.sound) for row in points)} of {len(points)}",
+            self.engine.value: f"{sum(row.sound for row in points)} of {len(points)}",
         }
 
 
 class Sweep(_Swept, opened.Sweep):
     """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
 
-    sound = "valid"
-
 
 class SimulatedSweep(_Swept, opened.SimulatedSweep):
     """Results of a sweep of simulations: `points` by routing, pattern and load, `simulation(point)`."""
-
-    sound = "stable"
 
     def simulation(self, point: Point) -> Simulation:
         """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
@@ -322,14 +286,8 @@ class Failovers(_Shown, opened.Failovers):
 
 
 Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
-_KINDS: Mapping[type, type[Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers]] = {
-    opened.Run: Run,
-    opened.Simulation: Simulation,
-    opened.Sweep: Sweep,
-    opened.SimulatedSweep: SimulatedSweep,
-    opened.Failover: Failover,
-    opened.Failovers: Failovers,
-}
+# Each kind that a folder may hold, by the class of the same name that reads it.
+_KINDS: Mapping[type, Any] = {getattr(opened, kind.__name__): kind for kind in get_args(Results)}
 
 
 def open_results(folder: _Folder) -> Results:
@@ -342,7 +300,8 @@ def open_results(folder: _Folder) -> Results:
         ParameterError: the folder does not exist, or holds none of these.
     """
     found = opened.open_results(folder)
-    return _KINDS[type(found)](found.folder)
+    results: Results = _KINDS[type(found)](found.folder)
+    return results
 
 
 def plot(results: Results | _Folder) -> Figures:

@@ -9,6 +9,7 @@ import pytest
 from golden import OPENED, PAPERS, RESULTS, differences
 
 import polarlab
+from experiments.results.replications import combine
 
 EXPECTED = json.loads(golden.EXPECTED.read_text(encoding="utf-8"))
 # Reports and figures that take a moment; the others show at least one of each kind.
@@ -147,3 +148,10 @@ def test_items_of_papers_have_the_same_values_again(tmp_path, monkeypatch):
     for one in (one for one in RESULTS if one.name == PAPERS):
         golden.printed(*one.words)
     assert golden.changed_files(tmp_path / PAPERS, kept) == []
+
+
+@pytest.mark.parametrize("name", ["run-repeated", "simulation-repeated"])
+def test_seeds_are_combined_to_the_same_result(name):
+    results = polarlab.open_results(golden.FOLDER / name)
+    again = combine([one.summary for one in results.replications], results.summary.repeat.asked)
+    same(again, content(results.folder / "summary.json"))

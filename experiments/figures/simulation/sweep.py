@@ -12,7 +12,8 @@ from experiments.figures.sweeps.axes import Axis, axis_of
 from experiments.figures.sweeps.curves import Quantity
 from experiments.figures.sweeps.panels import curve_handles, draw_points, new_panels, predicted_handle
 from experiments.results.open import SimulatedSweep
-from experiments.results.simulation.sweep import SimulatedPointRow, SimulatedSweepManifest
+from experiments.results.simulation.sweep import SimulatedSweepManifest
+from experiments.results.sweep_points import SimulatedPointRow
 from experiments.results.tables import damage_named
 from experiments.results.text import hosts_text, parameters
 from experiments.spec.options import SIMULATED_SWEEP

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 from experiments.codec import omitted
+from experiments.results.parts.over_seeds import Mean, Sum, combined, means_by_key
 
 # All flows beside the classes of their sizes, in tables and comparisons.
 ALL = "all"
@@ -21,9 +23,9 @@ class Quantiles:
         p50, p99: quantiles of 50 and 99 %, values of flows (rank ceil(fraction x flows)).
     """
 
-    mean: float | None
-    p50: float | None
-    p99: float | None
+    mean: Mean | None
+    p50: Mean | None
+    p99: Mean | None
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,19 @@ class FlowClass:
     """
 
     name: str
-    flows: int
-    completed: int
-    bytes: int
+    flows: Sum
+    completed: Sum
+    bytes: Sum
     fct_ms: Quantiles
     slowdown: Quantiles
+
+
+def combined_by_name(of_seeds: Sequence[Sequence[FlowClass]]) -> tuple[FlowClass, ...]:
+    """Returns the classes of several seeds, those of one name as one."""
+    by_name: dict[str, list[FlowClass]] = {}
+    for entry in itertools.chain.from_iterable(of_seeds):
+        by_name.setdefault(entry.name, []).append(entry)
+    return tuple(map(combined, by_name.values()))
 
 
 @dataclass(frozen=True)
@@ -60,12 +70,18 @@ class FlowBytes:
         links_error: links_by_flows over links_counted, less one.
     """
 
-    payload: int
-    resent: int
-    wire: int
-    links_by_flows: int
-    links_counted: int | None = None
+    payload: Sum
+    resent: Sum
+    wire: Sum
+    links_by_flows: Sum
+    links_counted: Sum | None = None
     links_error: float | None = None
+
+    def over_seeds(self, entries: Sequence[FlowBytes]) -> FlowBytes:
+        """Returns the sums of several seeds with the error that follows from them."""
+        counted = self.links_counted if all(e.links_counted is not None for e in entries) else None
+        error = round(self.links_by_flows / counted - 1, 5) if counted else None
+        return replace(self, links_counted=counted, links_error=error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,17 +105,17 @@ class FlowSummary:
     """
 
     tcp: str
-    started: int
-    completed: int
-    unfinished: int
-    failed: int
-    warmup: int
+    started: Sum
+    completed: Sum
+    unfinished: Sum
+    failed: Sum
+    warmup: Sum
     fct_ms: Quantiles
     slowdown: Quantiles
-    classes: tuple[FlowClass, ...]
-    base_ms: Mapping[int, float]
+    classes: Annotated[tuple[FlowClass, ...], combined_by_name]
+    base_ms: Annotated[Mapping[int, float], means_by_key]
     bytes: FlowBytes
-    below_ideal: float | None = None
+    below_ideal: Mean | None = None
     flow_sizes: str | None = omitted()
     flow_size_limit: int | None = omitted()
     flow_file: str | None = omitted()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.results.parts.over_seeds import Sum
 from topology.addressing import Host, switch_name
 
 # The rows of HostLinkRow.
@@ -24,9 +25,9 @@ class HostLinkSummary:
             `packets.refused_by_host_queue`.
     """
 
-    dropped_packets: int
-    dropped_by_switches: int
-    dropped_by_hosts: int
+    dropped_packets: Sum
+    dropped_by_switches: Sum
+    dropped_by_hosts: Sum
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,3 @@ def host_link_summary(rows: Sequence[HostLinkRow]) -> HostLinkSummary:
     by_hosts = sum(row.dropped_packets for row in rows if row.port == _HOST_PORT)
     every = sum(row.dropped_packets for row in rows)
     return HostLinkSummary(every, every - by_hosts, by_hosts)
-
-
-def add_host_links(summaries: Sequence[HostLinkSummary]) -> HostLinkSummary | None:
-    """Returns the sums over several runs; None without any."""
-    if not summaries:
-        return None
-    return HostLinkSummary(
-        sum(entry.dropped_packets for entry in summaries),
-        sum(entry.dropped_by_switches for entry in summaries),
-        sum(entry.dropped_by_hosts for entry in summaries),
-    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from experiments.codec import omitted
+from experiments.results.metrics import Engine, In, metrics, with_fields
 
 
 @dataclass(frozen=True)
@@ -23,32 +25,42 @@ class Interval:
     values: tuple[float, ...]
 
 
+def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
+    """Returns a field for each metric that has a mean over replications."""
+    return [(one.key, Interval | None, omitted(one.meaning)) for one in metrics(engine, In.SEEDS)]
+
+
 @dataclass(frozen=True, kw_only=True)
+@with_fields(_means(Engine.EMULATION))
 class Replications:
-    """Means over replications that differ in their seeds only.
+    """Means over runs that differ in their seeds only: an Interval under the key of each metric.
 
     Attributes:
         asked: number of replications that were asked for.
         seeds: seeds of those that were measured.
-        offered, accepted, loss: as in the summary of a run.
-        latency_mean_ms, latency_p50_ms: as `latency_ms` of a run.
-        latency_p99_ms, latency_p99_9_ms: as `latency_ms` of a run.
-        queueing_frame_times: as in the summary of a run.
-        fct_mean_ms: mean of `fct_ms` of all TCP flows of a run.
-        slowdown_mean, slowdown_p50, slowdown_p99: as `slowdown` of all TCP flows of a run.
     """
 
     asked: int
     seeds: tuple[int, ...]
-    offered: Interval | None = omitted()
-    accepted: Interval | None = omitted()
-    loss: Interval | None = omitted()
-    latency_mean_ms: Interval | None = omitted()
-    latency_p50_ms: Interval | None = omitted()
-    latency_p99_ms: Interval | None = omitted()
-    latency_p99_9_ms: Interval | None = omitted()
-    queueing_frame_times: Interval | None = omitted()
-    fct_mean_ms: Interval | None = omitted()
-    slowdown_mean: Interval | None = omitted()
-    slowdown_p50: Interval | None = omitted()
-    slowdown_p99: Interval | None = omitted()
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+@with_fields(_means(Engine.SIMULATION))
+class SimulatedReplications:
+    """Means over simulations that differ in their seeds only: an Interval under the key of each metric.
+
+    Attributes:
+        asked: number of replications that were asked for.
+        seeds: seeds of those that were simulated.
+        stable: number of those that were stable.
+    """
+
+    asked: int
+    seeds: tuple[int, ...]
+    stable: int
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...

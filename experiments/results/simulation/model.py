@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from experiments.codec import FORMAT, omitted
 from experiments.results.manifest import Origin
-from experiments.results.model import Predicted, RuleCounts
-from experiments.results.parts.replications import Interval
+from experiments.results.metrics import Engine
+from experiments.results.model import Predicted, RuleCounts, mean_hops
+from experiments.results.parts.over_seeds import All, Counts, Mean, Most, Sum, total
+from experiments.results.parts.replications import Interval, SimulatedReplications
 from experiments.results.simulation.application_model import (
     ApplicationSettings,
     SimulatedCollective,
@@ -94,11 +97,11 @@ class SimulatedPackets:
         arrived: packets that arrived in the window, those born in the warm-up included.
     """
 
-    sent: int
-    received: int
-    dropped: int
-    under_way: int
-    arrived: int
+    sent: Sum
+    received: Sum
+    dropped: Sum
+    under_way: Sum
+    arrived: Sum
 
 
 @dataclass(frozen=True)
@@ -115,11 +118,11 @@ class Latencies:
         max: the longest.
     """
 
-    mean: float | None
-    p50: float | None
-    p99: float | None
-    p99_9: float | None = None
-    max: float | None = None
+    mean: Mean | None
+    p50: Mean | None
+    p99: Mean | None
+    p99_9: Mean | None = None
+    max: Most | None = None
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,10 @@ class SimulatedLinks:
             that were lost with their link or router.
     """
 
-    load_max: float | None
-    load_mean: float | None
-    jain: float | None
-    dropped_packets: int
+    load_max: Mean | None
+    load_mean: Mean | None
+    jain: Mean | None
+    dropped_packets: Sum
 
 
 @dataclass(frozen=True)
@@ -208,32 +211,6 @@ class BatchMeans:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedReplications:
-    """Means over simulations that differ in their seeds only.
-
-    Attributes:
-        asked: number of replications that were asked for.
-        seeds: seeds of those that were simulated.
-        stable: number of those that were stable.
-        offered, accepted, loss: as in the summary of a simulation.
-        latency_mean_cycles, latency_p50_cycles, latency_p99_cycles: as `latency_cycles` of a simulation.
-        queueing_frame_times, detoured: as in the summary of a simulation.
-    """
-
-    asked: int
-    seeds: tuple[int, ...]
-    stable: int
-    offered: Interval | None = omitted()
-    accepted: Interval | None = omitted()
-    loss: Interval | None = omitted()
-    latency_mean_cycles: Interval | None = omitted()
-    latency_p50_cycles: Interval | None = omitted()
-    latency_p99_cycles: Interval | None = omitted()
-    queueing_frame_times: Interval | None = omitted()
-    detoured: Interval | None = omitted()
-
-
-@dataclass(frozen=True, kw_only=True)
 class SimulationSummary(SimulatedSettings):
     """Result of a simulation, `summary.json`.
 
@@ -280,6 +257,8 @@ class SimulationSummary(SimulatedSettings):
         format: version of this record's meaning.
     """
 
+    engine: ClassVar[Engine] = Engine.SIMULATION
+
     pattern: str
     endpoints: int
     load: float | None
@@ -287,25 +266,25 @@ class SimulationSummary(SimulatedSettings):
     warmup_cycles: int
     measured_cycles: int
     cycles: int
-    offered: float
-    accepted: float
-    loss: float | None
+    offered: Mean
+    accepted: Mean
+    loss: Mean | None
     packets: SimulatedPackets
-    stable: bool | None
-    steady: bool | None = omitted()
+    stable: All | None
+    steady: All | None = omitted()
     latency_ms: None = None
     latency_cycles: Latencies
     latency_frame_times: Latencies
-    queueing_frame_times: float | None
-    hops: Mapping[int, int]
-    detoured: float | None
+    queueing_frame_times: Mean | None
+    hops: Counts
+    detoured: Mean | None
     links: SimulatedLinks
     rules: RuleCounts
     deadlock: DeadlockRecord | None = None
     faults: SimulatedFaultRecord | None = omitted()
     bringup_s: Mapping[str, float]
-    packet_hops: int
-    seconds: float
+    packet_hops: Sum
+    seconds: Annotated[float, total]
     seed: int
     versions: Mapping[str, str]
     predicted: Predicted | None = omitted()
@@ -319,6 +298,18 @@ class SimulationSummary(SimulatedSettings):
     @property
     def hops_mean(self) -> float | None:
         """Mean number of links between routers that received packets took; None if none arrived."""
-        packets = sum(self.hops.values())
-        taken = sum(hops * count for hops, count in self.hops.items())
-        return round(taken / packets, 4) if packets else None
+        return mean_hops(self.hops)
+
+    @property
+    def deadlocked(self) -> bool:
+        """Whether a deadlock ended the simulation."""
+        return self.deadlock is not None
+
+    @property
+    def application(self) -> SimulatedCollective | SimulatedMessages | None:
+        """Completion of the application; None where packets were drawn."""
+        return self.collective or self.trace
+
+    def of_seed(self) -> SimulationSummary:
+        """Returns the same result beside those of other seeds."""
+        return self

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from experiments.results.link_loads import jain
-from experiments.results.manifest import origin
+from experiments.results.manifest import origin, simulation_versions
 from experiments.results.model import Predicted, RuleCounts
 from experiments.results.simulation.applications import application_parts
 from experiments.results.simulation.batch_means import batch_means
@@ -23,7 +23,6 @@ from experiments.results.simulation.model import (
     SimulationSummary,
 )
 from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
-from experiments.results.simulation.versions import versions
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, fault_settings, router_record
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
@@ -70,7 +69,7 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         packet_hops=result.packet_hops,
         seconds=round(result.seconds, 6),
         seed=traffic.seed,
-        versions=versions(),
+        versions=simulation_versions(),
         predicted=_predicted(record),
         **application_parts(record),
         batches=batch_means(record),
@@ -124,7 +123,7 @@ def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
 def manifest_of(fabric: SimulatedFabric, traffic: AnyTraffic) -> SimulationManifest:
     """Returns the manifest of a simulation that starts now on this machine."""
     return SimulationManifest(
-        **origin(traffic.seed, versions(), fabric.experiment),
+        **origin(traffic.seed, simulation_versions(), fabric.experiment),
         **settings(fabric),
         traffic=SimulatedTrafficSettings(
             pattern=traffic.pattern,

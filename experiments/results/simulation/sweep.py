@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import ClassVar
 
 from experiments.codec import omitted, read_record
-from experiments.results.manifest import Origin, origin
-from experiments.results.parts.sweep_rows import (
-    POINTS,
-    POINTS_FOLDER,
-    SweptRow,
-    columns_with,
-    read_rows,
-    varied_at,
-)
+from experiments.results.manifest import Origin, origin, simulation_versions
 from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.run_directory import MANIFEST
-from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.versions import versions
+from experiments.results.sweep_points import POINTS, POINTS_FOLDER, SimulatedPointRow, read_rows
 from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
 from experiments.spec.simulation.resolve import SimulatedSweep
@@ -117,111 +107,6 @@ class SimulatedSweepManifest(Origin):
     sweep: SimulatedSweepSettings
 
 
-@dataclass(frozen=True)
-class SimulatedPointRow(SweptRow):
-    """Result of a simulated point, as a row of `points.csv`; a value that does not apply is an empty cell.
-
-    Attributes:
-        routing: name of the routing, with its parameters.
-        pattern: traffic pattern, with its parameters.
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
-        offered, accepted, loss: fractions, as in the summary of a simulation; of replications the means.
-        accepted_ci95: half the width of the 95 % confidence interval of `accepted`, over replications, or
-            over batches of the window of a single simulation.
-        latency_mean_cycles, latency_p50_cycles, latency_p99_cycles: latency in cycles, as `latency_cycles` of
-            a simulation.
-        latency_mean_ci95_cycles: half the width of the 95 % confidence interval of `latency_mean_cycles`.
-        predicted_accepted: `predicted.accepted` of a simulation: the fluid model's accepted fraction.
-        stable: whether the network carries the load, `yes` or `no`; of replications, whether all do.
-        steady: whether the state was steady when the window began, `yes` or `no`, for `--warmup steady`.
-        deadlock: whether the packets came to be in a deadlock, `yes` or `no`.
-        seed: seed of the random generator; of replications the first.
-        hops_mean: mean number of links between routers that packets took.
-        detoured: share of the received packets that took a detour.
-        link_load_max, link_load_mean, jain, dropped_packets: as `links` of a simulation.
-        queueing_frame_times: as in the summary of a simulation.
-        varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
-            (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
-            loads.
-    """
-
-    words: ClassVar[tuple[str, ...]] = ("stable", "steady", "deadlock")
-
-    routing: str
-    pattern: str
-    load: float
-    offered: float
-    accepted: float
-    accepted_ci95: float | None
-    loss: float | None
-    latency_mean_cycles: float | None
-    latency_mean_ci95_cycles: float | None
-    latency_p50_cycles: float | None
-    latency_p99_cycles: float | None
-    predicted_accepted: float | None
-    stable: bool
-    steady: bool | None
-    deadlock: bool
-    seed: int
-    hops_mean: float | None
-    detoured: float | None
-    link_load_max: float | None
-    link_load_mean: float | None
-    jain: float | None
-    dropped_packets: int
-    queueing_frame_times: float | None
-    varied: Mapping[str, Value] | None = omitted()
-
-
-def simulated_columns(keys: Iterable[str]) -> tuple[str, ...]:
-    """Returns the columns of the table of a sweep of simulations that varies some keys.
-
-    Args:
-        keys: the keys, as of `--vary`.
-    """
-    return columns_with(SimulatedPointRow, keys)
-
-
-def simulated_row(point: Point, summary: SimulationSummary, keys: Iterable[str]) -> SimulatedPointRow:
-    """Returns the row of a simulated point.
-
-    Args:
-        point: the point.
-        summary: its result.
-        keys: keys that the sweep varies.
-    """
-    latency, links = summary.latency_cycles, summary.links
-    means = summary.repeat or summary.batches
-    accepted = means.accepted if means else None
-    mean = means.latency_mean_cycles if means else None
-    return SimulatedPointRow(
-        routing=point.routing,
-        pattern=point.pattern,
-        load=point.load,
-        offered=summary.offered,
-        accepted=summary.accepted,
-        accepted_ci95=accepted.ci95 if accepted else None,
-        loss=summary.loss,
-        latency_mean_cycles=latency.mean,
-        latency_mean_ci95_cycles=mean.ci95 if mean else None,
-        latency_p50_cycles=latency.p50,
-        latency_p99_cycles=latency.p99,
-        predicted_accepted=summary.predicted.accepted if summary.predicted else None,
-        stable=bool(summary.stable),
-        steady=summary.steady,
-        deadlock=summary.deadlock is not None,
-        seed=summary.seed,
-        hops_mean=summary.hops_mean,
-        detoured=summary.detoured,
-        link_load_max=links.load_max,
-        link_load_mean=links.load_mean,
-        jain=links.jain,
-        dropped_packets=links.dropped_packets,
-        queueing_frame_times=summary.queueing_frame_times,
-        varied=varied_at(point, keys),
-    )
-
-
 def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
     """Returns the settings that the points of a sweep of simulations share.
 
@@ -254,7 +139,7 @@ def simulated_manifest(chosen: SimulatedSweep) -> SimulatedSweepManifest:
     """
     settings, fabric = simulated_settings(chosen), chosen.fabric
     return SimulatedSweepManifest(
-        **origin(settings.seed, versions(), chosen.experiment),
+        **origin(settings.seed, simulation_versions(), chosen.experiment),
         name=fabric.name,
         params=dict(fabric.params),
         hosts=fabric.hosts,
@@ -301,7 +186,7 @@ def simulated_rows(folder: Path) -> dict[Point, SimulatedPointRow]:
     if not (folder / POINTS).exists():
         return {}
     keys = tuple(read_simulated_manifest(folder).sweep.varied)
-    return read_rows(folder, SimulatedPointRow, keys, SIMULATED_SWEEP)
+    return read_rows(folder, SimulatedPointRow, keys)
 
 
 def point_folder(folder: Path, point: Point) -> Path:

@@ -20,16 +20,11 @@ EXAMPLES = (
     "polarlab compare results/RUN results/OTHER --figure both.png",
     "polarlab compare results/SWEEP results/OTHER-SWEEP",
 )
-# Values of sweeps' points that are printed; --json has all.
-_POINT_VALUES = (
-    *("accepted", "loss", "latency_mean_ms", "latency_p99_ms", "latency_mean_cycles", "latency_p99_cycles"),
-    *("hops_mean", "link_load_max"),
-)
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the settings in which results differ, and the results, and draws them if asked for."""
-    from polarlab.api.command_line.records import readable
+    from polarlab.api.command_line.records import compared_columns, readable
 
     comparison = polarlab.compare(*arguments.runs)
     if arguments.figure:
@@ -44,37 +39,32 @@ def run(arguments: argparse.Namespace) -> Status:
     rows += [_row(comparison, name, values) for name, values in comparison.results.items()]
     if rows:
         print_table(rows, ("", *comparison.runs))
-    for name in _POINT_VALUES:
+    for name in compared_columns(comparison.points):
         _print_points(comparison, name)
     return Status.DONE
 
 
 def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]:
     """Returns a row of the table of settings and results; a mean has its interval."""
+    from polarlab.api.command_line.records import with_half
+
     halves = comparison.intervals.get(name, [None] * len(values))
-    return {"": name, **dict(zip(comparison.runs, map(_cell, values, halves), strict=True))}
-
-
-def _cell(value: Any, half: float | None) -> str:
-    from polarlab.api.command_line.records import readable
-
-    return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
+    return {"": name, **dict(zip(comparison.runs, map(with_half, values, halves), strict=True))}
 
 
 def _print_points(comparison: Comparison, name: str) -> None:
-    """Prints a value of all points of sweeps, and the differences to the first sweep."""
-    from polarlab.api.command_line.records import readable
+    """Prints a metric of all points of sweeps, and the differences to the first sweep."""
+    from polarlab.api.command_line.records import with_half
 
-    if not any(value is not None for point in comparison.points for value in point.values.get(name, ())):
-        return
     first, *others = comparison.runs
     rows = []
     for point in comparison.points:
-        row = {name: point.name}
+        row, none = {name: point.name}, [None] * len(comparison.runs)
         word = "valid" if "valid" in point.values else "stable"
-        for run, value, good in zip(comparison.runs, point.values[name], point.values[word], strict=True):
-            row[run] = readable(value) + (f" (not {word})" if good is False else "")
-        differences = point.differences.get(name, [None] * len(comparison.runs))[1:]
+        cells = map(with_half, point.values[name], point.intervals.get(name, none))
+        for run, cell, good in zip(comparison.runs, cells, point.values[word], strict=True):
+            row[run] = cell + (f" (not {word})" if good is False else "")
+        differences = point.differences.get(name, none)[1:]
         for other, difference in zip(others, differences, strict=True):
             row[f"{other} - {first}"] = "-" if difference is None else f"{difference:+.4g}"
         rows.append(row)

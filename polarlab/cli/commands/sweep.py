@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polarlab
 from polarlab import UsageError
@@ -12,6 +12,9 @@ from polarlab.cli.console import print_result, print_table
 from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
+
+if TYPE_CHECKING:
+    from polarlab.api.command_line.records import Metric
 
 SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root, unless simulated)"
 EXAMPLES = (
@@ -21,15 +24,14 @@ EXAMPLES = (
     "polarlab sweep polarfly --q 7 --hosts 4 --engine simulation --repeat 3",
     "polarlab sweep polarfly --q 5 --hosts 3 --engine simulation --scheduler tcp://127.0.0.1:8786",
 )
-_COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_ms", "valid")
-_SIMULATED_COLUMNS = ("routing", "pattern", "load", "offered", "accepted", "latency_mean_cycles", "stable")
+_POINT = ("routing", "pattern", "load")
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
     from polarlab.api.command_line.declarations import SWEEP
     from polarlab.api.command_line.events import Event, EveryEvent, Notice, PointsMeasured
-    from polarlab.api.command_line.records import plain
+    from polarlab.api.command_line.records import In, metrics, plain
 
     chosen = arguments.experiment.resolve()
     simulated = arguments.experiment.declared_kind != SWEEP
@@ -63,11 +65,21 @@ def run(arguments: argparse.Namespace) -> Status:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
-        _print_points(points, [variation.key for variation in chosen.sweep.vary], simulated=simulated)
+        keys = [variation.key for variation in chosen.sweep.vary]
+        shown = tuple(metrics(points[0].engine, In.SWEEP))
+        rows = [_row(point, results.halves(point.point), shown, keys) for point in points]
+        print_table(rows, (*_POINT, *keys, *(metric.key for metric in shown)))
     return Status.NEGATIVE if arguments.strict and invalid else Status.DONE
 
 
-def _print_points(points: Sequence[Any], keys: Sequence[str], *, simulated: bool) -> None:
-    rows = [dict.fromkeys(keys, "") | point.cells() for point in points]
-    columns = _SIMULATED_COLUMNS if simulated else _COLUMNS
-    print_table(rows, (*columns[:3], *keys, *columns[3:]))
+def _row(
+    point: Any, halves: Mapping[str, float], shown: Sequence[Metric], keys: Sequence[str]
+) -> dict[str, str]:
+    """Returns the cells of a point; a mean has its interval."""
+    from polarlab.api.command_line.records import with_half
+
+    cells: dict[str, str] = dict.fromkeys(keys, "") | point.cells()
+    for metric in shown:
+        if metric.key in halves:
+            cells[metric.key] = with_half(getattr(point, metric.key), halves[metric.key])
+    return cells

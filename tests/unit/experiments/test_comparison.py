@@ -7,6 +7,7 @@ import pytest
 import records
 import result_folders
 
+import polarlab
 from experiments.codec import plain
 from experiments.comparison.compare import compare
 from experiments.comparison.settings import flat_settings
@@ -179,6 +180,7 @@ def test_replications_are_compared_with_their_seeds_and_intervals(tmp_path, caps
     assert found.intervals["accepted"] == [pytest.approx(0.0248, rel=1e-2), None]
     assert entry.main(["compare", str(several), str(one)]) == Status.DONE
     assert table(capsys.readouterr().out)["accepted"] == ["0.31", "±", "0.025", "0.3"]
+    assert "0.31 ± 0.025" in repr(polarlab.compare(several, one))
 
 
 def test_sweeps_are_compared_point_by_point(tmp_path, capsys):
@@ -216,6 +218,20 @@ def test_sweeps_that_vary_options_are_compared_point_by_point(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["points"][0]["varied"] == {"queue": 8}
     assert entry.main(["compare", *map(str, sweeps)]) == Status.DONE
     assert "min tornado 0.5 queue=100" in capsys.readouterr().out
+
+
+def test_routings_of_two_families_meet_by_their_roles(tmp_path):
+    sweeps = [
+        result_folders.write_sweep(tmp_path / "one", ("min", "ugal-pf", "valiant"), ("tornado",)),
+        result_folders.write_sweep(tmp_path / "two", ("hierarchical", "ugal", "valiant"), ("tornado",)),
+    ]
+    apart = {"min", "hierarchical", "ugal", "ugal-pf", "valiant"}
+    assert {point.routing for point in compare(sweeps).points} == apart
+    manifest = sweeps[1] / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"name": "dragonfly"}))
+    points = compare(sweeps).points
+    assert {point.routing for point in points} == {"min / hierarchical", "ugal-pf / ugal", "valiant"}
+    assert all(None not in point.values["accepted"] for point in points)
 
 
 def test_failovers_are_compared(tmp_path, capsys):

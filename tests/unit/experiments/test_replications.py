@@ -71,7 +71,7 @@ def test_loads_predictions_and_adaptation_are_of_all_runs():
     ]
     combined = combine(runs, 3)
     assert combined.predicted.accepted == pytest.approx(0.15)
-    assert combined.links == LinkSummary(1.5, 0.5, 0, 30)
+    assert combined.links == LinkSummary(1.5, 0.5, None, 30)
     assert combined.adaptation.groups_modified == 10
 
 

@@ -14,7 +14,7 @@ import result_folders
 from experiments.report.page import write_report
 from experiments.results.model import Fidelity
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import COLUMNS, POINTS, row_of
+from experiments.results.sweep_points import POINTS, columns_of, row_of
 from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
 from topology.errors import MachineError, ParameterError, UsageError
@@ -39,7 +39,7 @@ def sweep(tmp_path):
     ):
         point = Point(routing, "tornado", load)
         directory.write_record(f"points/{point.name}.json", summary(accepted, valid))
-        directory.append_row(POINTS, COLUMNS, row_of(point, summary(accepted, valid)).cells())
+        directory.append_row(POINTS, columns_of(()), row_of(point, summary(accepted, valid)).cells())
     return directory.path
 
 
@@ -140,6 +140,16 @@ def test_a_sweeps_report_has_a_column_for_each_varied_key(tmp_path):
     headings = re.findall(r"<th[^>]*>(.*?)</th>", page)
     assert "queue" in headings
     assert "<td>100</td>" in page
+
+
+def test_a_sweeps_report_says_of_points_only_what_they_are(tmp_path):
+    sound = result_folders.write_sweep(tmp_path / "sound", ("min",), ("tornado",))
+    text = write_report(sound).read_text()
+    assert "3 points, all of them valid." in text
+    assert "crossed out" not in text
+    doubtful = result_folders.write_sweep(tmp_path / "doubtful", ("min",), ("tornado",), (0.2, 0.6, 1.0))
+    text = write_report(doubtful).read_text()
+    assert "3 points, none of them valid; they are brown and crossed out" in text
 
 
 def test_a_sweeps_report_has_validity_in_sight_and_the_worst_links_of_each_point(tmp_path):

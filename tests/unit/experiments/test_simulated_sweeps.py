@@ -22,7 +22,7 @@ from experiments.papers.performance.curves import measured
 from experiments.papers.performance.model import Curve, LoadSteps, Place, RoutedNetwork
 from experiments.results.open import Simulation, open_results
 from experiments.results.run_directory import kept_directory
-from experiments.results.simulation.sweep import SimulatedPointRow
+from experiments.results.sweep_points import SimulatedPointRow
 from experiments.simulation import cluster
 from experiments.simulation.address import Scheduler
 from experiments.simulation.code_version import code_version

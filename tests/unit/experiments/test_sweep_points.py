@@ -15,8 +15,8 @@ from experiments.results.model import Adaptation, Predicted
 from experiments.results.open import Sweep, open_results
 from experiments.results.run_directory import RunDirectory
 from experiments.results.sweep_points import (
-    COLUMNS,
     POINTS,
+    columns_of,
     held_settings,
     measured_points,
     row_of,
@@ -27,6 +27,7 @@ from experiments.spec.variations.values import read_variations
 from topology.errors import ParameterError
 
 SETTINGS = records.sweep_manifest().sweep
+COLUMNS = columns_of(())
 
 
 @pytest.fixture

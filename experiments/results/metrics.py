@@ -1,0 +1,229 @@
+"""Metrics: the numbers of results, a line each.
+
+A line of `METRICS` is all that a further metric needs, once a field or a property of the summary has it. From
+it follow the columns of `points.csv`, means and intervals over seeds, comparisons, reports, the tables of
+`polarlab sweep`, and docs/keys.md. How seeds are combined stands at the field's type (`parts.over_seeds`); a
+metric that is found in `repeat` is a mean over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from functools import partial
+from typing import Any, TypeVar
+
+AnyClass = TypeVar("AnyClass", bound=type)
+
+
+class Engine(Enum):
+    """What carries the packets: switches, or the simulator. The value is the metric of sound results."""
+
+    EMULATION = "valid"
+    SIMULATION = "stable"
+
+
+class Better(Enum):
+    """Whether more of a metric is better, or less."""
+
+    MORE = "more is better"
+    LESS = "less is better"
+
+
+class In(Flag):
+    """Where a metric is found.
+
+    POINTS: a column of `points.csv`. HALVES: another one, half the width of its confidence interval. SEEDS:
+    its mean and the interval in `repeat`. RESULTS: a row where single results are compared. REPORT: a column
+    of a report's points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value that Python shows.
+    """
+
+    POINTS = auto()
+    HALVES = auto()
+    SEEDS = auto()
+    RESULTS = auto()
+    REPORT = auto()
+    SWEEP = auto()
+    GLANCE = auto()
+
+
+_EVERYWHERE = ~In(0)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number of results.
+
+    Attributes:
+        path: where a summary has it, as `latency_ms.p99`.
+        title: what it is.
+        unit: its unit, or what it is a share of.
+        better: whether more of it is better; None if neither is.
+        places: where it is found.
+        kind: float, int or bool, as which it is read and printed.
+        engines: engines whose results have it.
+        optional: whether comparisons leave it out if no result has it.
+        required: whether a table without it is damaged; tables of older versions lack some of the others.
+        name: its name in tables, if that is not the end of the path.
+    """
+
+    path: str
+    title: str
+    unit: str = ""
+    better: Better | None = None
+    places: In = _EVERYWHERE
+    kind: type = float
+    engines: tuple[Engine, ...] = tuple(Engine)
+    optional: bool = False
+    required: bool = False
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name in tables, which ends with its unit."""
+        return self.name or self.path.rpartition(".")[2]
+
+    def of(self, summary: Any) -> Any:
+        """Returns its value in a summary, of replications the mean if it is one; None if there is none."""
+        mean = getattr(summary.repeat, self.key, None) if In.SEEDS in self.places else None
+        if mean is not None:
+            return mean.mean
+        for name in self.path.split("."):
+            summary = getattr(summary, name, None)
+        return summary
+
+    def half_of(self, summary: Any) -> float | None:
+        """Returns half the width of its confidence interval over seeds, or over batches of a window."""
+        means = summary.repeat or getattr(summary, "batches", None)
+        return getattr(getattr(means, self.key, None), "ci95", None)
+
+    @property
+    def half(self) -> str:
+        """Name of the column with half the width of its interval."""
+        end = f"_{self.unit}"
+        return f"{self.key.removesuffix(end)}_ci95{end}" if self.key.endswith(end) else f"{self.key}_ci95"
+
+    @property
+    def label(self) -> str:
+        """Title and unit, as on an axis."""
+        link = ", " if self.unit.startswith("of ") else " in "
+        return f"{self.title}{link if self.unit else ''}{self.unit}"
+
+    @property
+    def meaning(self) -> str:
+        """What it is, for docs/keys.md."""
+        return f"{self.label}, as `{self.path}` of the summary" if "." in self.path else self.label
+
+
+_CAPACITY, _SENT, _FRAMES = "of the injection capacity", "of the packets sent", "frame times"
+_MORE, _LESS = Better.MORE, Better.LESS
+_SHOWN = In.POINTS | In.RESULTS
+_MEAN = _SHOWN | In.SEEDS
+_LISTED = In.POINTS | In.REPORT
+_APPLICATION = In.RESULTS | In.GLANCE
+_SOUND = _SHOWN | In.REPORT | In.SWEEP
+_emulated = partial(Metric, engines=(Engine.EMULATION,))
+_simulated = partial(Metric, engines=(Engine.SIMULATION,))
+
+
+def _latencies(unit: str, metric: Callable[..., Metric]) -> tuple[Metric, ...]:
+    """Returns the latencies in the unit of an engine."""
+    record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
+    shown = _MEAN | In.REPORT | In.GLANCE
+    return (
+        metric(f"{record}.mean", "mean latency", unit, _LESS, name=name("mean")),
+        metric(f"{record}.p50", "median latency", unit, _LESS, _MEAN, name=name("p50")),
+        metric(f"{record}.p99", "99th percentile of latency", unit, _LESS, shown, name=name("p99")),
+    )
+
+
+# In the order of their columns.
+METRICS: tuple[Metric, ...] = (
+    Metric("offered", "offered load", _CAPACITY, None, _EVERYWHERE ^ In.HALVES, required=True),
+    Metric("accepted", "accepted load", _CAPACITY, _MORE, required=True),
+    Metric("loss", "loss", _SENT, _LESS, _MEAN | In.REPORT | In.GLANCE),
+    *_latencies("ms", _emulated),
+    _emulated(
+        "latency_ms.p99_9",
+        "99.9th percentile of latency",
+        "ms",
+        _LESS,
+        _MEAN ^ In.POINTS,
+        name="latency_p99_9_ms",
+    ),
+    *_latencies("cycles", _simulated),
+    _emulated("out_of_order", "packets out of order", "", None, _LISTED, int),
+    _emulated("reordered", "packets out of order", "of those received", _LESS, In.RESULTS),
+    # Comparisons of single results have a shorter name for it.
+    Metric("predicted.accepted", "predicted load", _CAPACITY, None, _LISTED, name="predicted_accepted"),
+    Metric("predicted.accepted", "predicted load", _CAPACITY, None, In.RESULTS, name="predicted"),
+    _emulated("adaptation.groups_modified", "changes of groups by the controller", "", None, In.POINTS, int),
+    _emulated("fidelity.valid", "whether the result can be trusted", "", None, _SOUND, bool, required=True),
+    _simulated("stable", "whether the network carries the load", "", None, _SOUND, bool, required=True),
+    _simulated("steady", "whether the window began in a steady state", "", None, In.POINTS, bool),
+    _simulated("deadlocked", "whether there was a deadlock", "", None, _SHOWN, bool, name="deadlock"),
+    _emulated("fidelity.cpu_idle", "least idle time", "of all cores", _MORE, In.POINTS),
+    _emulated("fidelity.generator_lag_ms_p99", "99th percentile of senders' lag", "ms", _LESS, In.POINTS),
+    _emulated("fidelity.link_rate_error", "error of the rate of a saturated link", "", None, In.POINTS),
+    _emulated("fidelity.lost_outside_queues", "loss outside queues", _SENT, _LESS, In.POINTS),
+    # No metric, but a column among them.
+    Metric("seed", "seed of the random generator; of replications the first", "", None, In.POINTS, int),
+    Metric("hops_mean", "mean number of links between routers", "", _LESS, _SHOWN | In.REPORT),
+    _simulated("detoured", "packets with a detour", "of those received", None, _MEAN | In.REPORT),
+    Metric("links.load_max", "highest load of a link", "", _LESS, _SHOWN | In.REPORT, name="link_load_max"),
+    Metric("links.load_mean", "mean load of links", "", None, In.POINTS, name="link_load_mean"),
+    Metric("links.jain", "fairness of the links' loads", "", _MORE, _SHOWN),
+    Metric("links.dropped_packets", "packets dropped between routers", "", _LESS, _SHOWN, int),
+    _emulated(
+        "host_links.dropped_packets",
+        "packets dropped at hosts",
+        "",
+        _LESS,
+        In.RESULTS,
+        int,
+        name="dropped_at_hosts",
+    ),
+    _emulated("fidelity.held_frame_times_max", "longest mean time in a switch", _FRAMES, _LESS, In.POINTS),
+    _emulated("fidelity.held_frame_times_mean", "mean time in a switch", _FRAMES, _LESS, In.POINTS),
+    Metric("queueing_frame_times", "mean time in queues", _FRAMES, _LESS, _MEAN),
+    Metric("rules.flows", "rules of all switches", "", _LESS, In.RESULTS, int, name="rules"),
+    Metric("rules.groups", "groups of all switches", "", _LESS, In.RESULTS, int),
+    _simulated("application.completion_cycles", "completion", "cycles", _LESS, _APPLICATION, optional=True),
+    _simulated("application.ideal_cycles", "ideal completion", "cycles", _LESS, _APPLICATION, optional=True),
+    _simulated("collective.slowdown", "slowdown", "", _LESS, In.RESULTS, optional=True),
+    _simulated(
+        "trace.slowdown.p99",
+        "99th percentile of slowdown",
+        "",
+        _LESS,
+        In.RESULTS,
+        optional=True,
+        name="slowdown_p99",
+    ),
+    _emulated("flows.fct_ms.mean", "mean completion of flows", "ms", _LESS, In.SEEDS, name="fct_mean_ms"),
+    _emulated("flows.slowdown.mean", "mean slowdown of flows", "", _LESS, In.SEEDS, name="slowdown_mean"),
+    _emulated("flows.slowdown.p50", "median slowdown of flows", "", _LESS, In.SEEDS, name="slowdown_p50"),
+    _emulated("flows.slowdown.p99", "99th percentile of slowdown", "", _LESS, In.SEEDS, name="slowdown_p99"),
+)
+
+
+def metrics(engine: Engine, places: In) -> Iterator[Metric]:
+    """Yields the metrics of an engine that are found in one of some places, in the order of their columns."""
+    return (one for one in METRICS if engine in one.engines and one.places & places)
+
+
+def with_fields(fields: Iterable[tuple[str, Any, Any]]) -> Callable[[AnyClass], AnyClass]:
+    """Returns a decorator that declares fields behind those of a class, for `dataclass` to make.
+
+    Args:
+        fields: name, type and default of each.
+    """
+
+    def declared(kind: AnyClass) -> AnyClass:
+        for name, hint, default in fields:
+            kind.__annotations__[name] = hint
+            setattr(kind, name, default)
+        return kind
+
+    return declared

@@ -1,0 +1,96 @@
+"""Rules by which the values of several seeds become one: a record's field has its rule in its type.
+
+A field without a rule is a setting, the same for all seeds: the first one's stays.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+Record = TypeVar("Record")
+Entry = TypeVar("Entry")
+Number = TypeVar("Number", int, float)
+
+
+def mean(values: Sequence[float]) -> float:
+    """Returns the arithmetic mean of at least one value, to six digits behind the point."""
+    return round(math.fsum(values) / len(values), 6)
+
+
+def total(values: Iterable[float]) -> float:
+    """Returns the sum of times, to six digits behind the point."""
+    return round(math.fsum(values), 6)
+
+
+def joined(values: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
+    """Returns the entries of all sequences in their order."""
+    return tuple(itertools.chain.from_iterable(values))
+
+
+def by_key(tables: Sequence[Mapping[int, Number]], rule: Callable[[Sequence[Number]], Number]) -> Any:
+    """Returns what a rule makes of the values that tables have under each key, in the order of keys."""
+    keys = sorted({key for table in tables for key in table})
+    return {key: rule([table[key] for table in tables if key in table]) for key in keys}
+
+
+def sums_by_key(tables: Sequence[Mapping[int, int]]) -> dict[int, int]:
+    """Returns the sum of the counts under each key."""
+    counts: dict[int, int] = by_key(tables, sum)
+    return counts
+
+
+def means_by_key(tables: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Returns the mean of the values under each key."""
+    means: dict[int, float] = by_key(tables, mean)
+    return means
+
+
+def farthest(values: Sequence[float]) -> float:
+    """Returns the value that is farthest from 0."""
+    return max(values, key=abs)
+
+
+Mean = Annotated[float, mean]
+Sum = Annotated[int, sum]
+Most = Annotated[float, max]
+Least = Annotated[float, min]
+Farthest = Annotated[float, farthest]
+All = Annotated[bool, all]
+Counts = Annotated[Mapping[int, int], sums_by_key]
+Texts = Annotated[tuple[str, ...], joined]
+
+
+def combined(records: Sequence[Record]) -> Record:
+    """Returns records of several seeds as one, field by field; values that are None do not count.
+
+    A class may have a method `over_seeds` that gets the records and corrects what no field tells alone.
+
+    Args:
+        records: dataclasses of one class, at least one.
+    """
+    first: Any = records[0]
+    hints, changes = get_type_hints(type(first), include_extras=True), {}
+    for field in fields(first):
+        rule = _rule(hints[field.name])
+        if rule is not None:
+            values = [value for one in records if (value := getattr(one, field.name)) is not None]
+            changes[field.name] = rule(values) if values else None
+    whole = replace(first, **changes)
+    found: Record = whole.over_seeds(records) if hasattr(whole, "over_seeds") else whole
+    return found
+
+
+def _rule(hint: Any) -> Callable[[Sequence[Any]], Any] | None:
+    """Returns the rule of a type; that of a record combines its fields."""
+    if get_origin(hint) is Annotated:
+        rule: Callable[[Sequence[Any]], Any] = hint.__metadata__[0]
+        return rule
+    if isinstance(hint, type) and is_dataclass(hint):
+        return combined
+    if get_origin(hint) in (tuple, list) or not get_args(hint):
+        return None
+    return next(filter(None, map(_rule, get_args(hint))), None)
