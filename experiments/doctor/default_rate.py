@@ -101,13 +101,13 @@ def carried_load(fabric: Experiment, most: float) -> float:
         fabric: request of the fabric.
         most: highest load to return.
     """
-    rate_bps = parse_rate_bps(str(fabric.complete.values["link-rate"]))
+    rate_bps = parse_rate_bps(str(fabric.complete_values["link-rate"]))
     carried = carried_rate_bps(fabric.topology, _demand_on(fabric, 1.0)) / rate_bps
     return most if carried >= most else max(0.01, math.floor(100 * carried) / 100)
 
 
 def _demand_on(fabric: Experiment, load: float) -> Demand:
-    values = fabric.complete.values
+    values = fabric.complete_values
     frame_bytes = default_frame_bytes(values["mtu"])
     hosts = fabric.topology.endpoints(values["hosts"])
     return Demand(hosts, load, frame_bytes, takes_detours(values["routing"]))

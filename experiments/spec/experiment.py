@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -273,15 +274,16 @@ class Experiment:
         """The output directory that was asked for."""
         return Path(self.values["out"]) if "out" in self.values else None
 
-    def folder(self, resolved: Specification) -> Path:
+    def folder(self, resolved: Specification, out: str | os.PathLike[str] | None = None) -> Path:
         """Returns the output directory, by default one in `results` named by experiment and time.
 
         Args:
             resolved: its typed specifications.
+            out: the directory, in the place of its own.
         """
         from experiments.spec.resolve import default_folder
 
-        return self.out or default_folder(resolved)
+        return Path(out) if out is not None else self.out or default_folder(resolved)
 
     @property
     def options(self) -> tuple[Option, ...]:
@@ -293,8 +295,8 @@ class Experiment:
         return _applies(option, self.kind, self.values)
 
     @cached_property
-    def complete(self) -> Experiment:
-        """The same experiment with a value for each option that has a default."""
+    def complete_values(self) -> Mapping[str, Any]:
+        """Option -> value, with a value for each option that has a default."""
         settled = {name: value for name, value in self.settled.items() if name not in self._varied}
         values, kind = {**settled, **self.values}, self.declared_kind
         for option in self.options:
@@ -302,15 +304,24 @@ class Experiment:
                 default = option.derived(self, values) if option.derived else option.default_for(kind)
                 if default is not None:
                     values[option.name] = default
-        return Experiment(self.kind, values, self.source, self.graph)
+        return values
+
+    @property
+    def complete(self) -> Experiment:
+        """The same experiment with a value for each option that has a default."""
+        return Experiment(self.kind, self.complete_values, self.source, self.graph)
 
     def resolve(self) -> Specification:
-        """Returns the typed specifications of the experiment.
+        """Returns the typed specifications of the experiment, made once: its files are not read again.
 
         Raises:
             UsageError: the options make no sense for this fabric, or a file that they name is wrong.
             MachineError: the kernel does not have the congestion control of flows.
         """
+        return self._specification
+
+    @cached_property
+    def _specification(self) -> Specification:
         from experiments.spec.resolve import specification
 
         with self._located(self.values):

@@ -125,7 +125,7 @@ def specification(experiment: Experiment) -> Specification:
         UsageError: the options make no sense for this fabric, or a file that they name is wrong.
         MachineError: the kernel does not have the congestion control of flows.
     """
-    values = experiment.complete.values
+    values = experiment.complete_values
     if experiment.kind in SIMULATED:
         return simulation_of(experiment, values)
     if experiment.declared_kind == SIMULATED_SWEEP:
@@ -144,7 +144,7 @@ def _origin_of_rate(experiment: Experiment, rate: str) -> str:
     """Returns the origin of a link rate, as results name it; one that varies was given."""
     if rate == AUTO_RATE:
         return AUTO_RATE
-    left_out = experiment.complete.values.keys() - experiment.values.keys()
+    left_out = experiment.complete_values.keys() - experiment.values.keys()
     return RULE_RATE if "link-rate" in left_out else GIVEN_RATE
 
 

@@ -60,7 +60,7 @@ def run(
         from experiments.run import run_experiment
         from polarlab.web.shown import shown
 
-        folder = request.folder(one)
+        folder = request.folder(one, out)
         with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
             run_experiment(one, folder, notify, watching)
         return Run(folder)
@@ -114,7 +114,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     with keywords_in_errors(experiment):
         request = request_of(SWEEP, experiment, options, again=again, out=out)
         one = cast(SweepSpecification | SimulatedSweepSpecification, request.resolve())
-        folder = request.folder(one)
+        folder = request.folder(one, out)
         if isinstance(one, SimulatedSweepSpecification):
             cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
             if web is not None or web_open:
@@ -175,7 +175,7 @@ def failover(
         request = request_of(FAILOVER, experiment, options, again=again, out=out)
         one = cast(FailoversSpecification, request.resolve())
         _require_machine()
-        folder = request.folder(one)
+        folder = request.folder(one, out)
         from experiments.failover.demonstration import run_failover
         from experiments.failover.series import run_failover_series
         from polarlab.web.shown import shown

@@ -71,8 +71,9 @@ def _request(
         if subject is not None:
             raise UsageError(f"again has a topology, that of its results; leave {subject!r} out")
         subject = results_again(again)
-    options = options if out is None else {**options, "out": Path(out)}
     base = _experiment(subject)
+    if out is not None and (base is None or options or base.out not in (None, Path(out))):
+        options = {**options, "out": Path(out)}
     if base is None:
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
@@ -153,5 +154,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete.values["link-rate"]}  # not the default of the traffic
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # not the default of the traffic
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

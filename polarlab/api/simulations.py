@@ -74,7 +74,7 @@ def simulate(
         one = cast(SimulationSpecification, request.resolve())
         from experiments.simulation.simulate import run_simulation
 
-        folder = request.folder(one)
+        folder = request.folder(one, out)
         run_simulation(one, folder, paced(progress))
         return Simulation(folder)
 
@@ -100,7 +100,7 @@ def saturation(experiment: Subject, /, *, progress: Notify = ignore, **options: 
         one = cast(SimulationSpecification, request.resolve())
         from experiments.simulation.saturation import find_saturation
 
-        found = find_saturation(one, request.complete.values["precision"], paced(progress))
+        found = find_saturation(one, request.complete_values["precision"], paced(progress))
         return Saturation(**vars(found))
 
 

@@ -137,12 +137,18 @@ def _check_named(family: str, lines: Lines) -> None:
         raise ParameterError(f"{line}[{TOPOLOGY}] must have {_NAME}, one of {', '.join(FAMILIES)}, got none")
 
 
-def experiment_content(experiment: Experiment) -> dict[str, Any]:
-    """Returns an experiment as version, kind, and table -> key -> value, with full paths of input files."""
+def experiment_content(experiment: Experiment, *, complete: bool = False) -> dict[str, Any]:
+    """Returns an experiment as version, kind, and table -> key -> value, with full paths of input files.
+
+    Args:
+        experiment: the experiment.
+        complete: whether options that were not given have the values of their defaults.
+    """
     content: dict[str, Any] = {"version": VERSION, "kind": experiment.kind}
+    values = experiment.complete_values if complete else experiment.values
     for option in experiment.options:
-        if option.name in experiment.values:
-            value = _at_folder(option, experiment.values[option.name], Path.cwd())
+        if option.name in values:
+            value = _at_folder(option, values[option.name], Path.cwd())
             content.setdefault(option.table, {})[option_key(option)] = (
                 list(value) if isinstance(value, tuple) else value
             )
@@ -154,7 +160,7 @@ def kept_content(experiment: Experiment) -> dict[str, Any]:
 
     A graph of networkx is named by its file in the folder of the manifest.
     """
-    content = experiment_content(experiment.complete)
+    content = experiment_content(experiment, complete=True)
     if experiment.graph is not None:
         content[TOPOLOGY] = {_NAME: experiment.family, **experiment.params}
     output = {key: value for key, value in content.pop("output", {}).items() if key != "out"}

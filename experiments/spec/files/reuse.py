@@ -87,7 +87,7 @@ def _of_sweep(
     from routing.registry import ROUTINGS
 
     names = {option.name for option in options_of(command)} - given.keys()
-    complete, varied = experiment.complete.values, given_values(experiment.values.get("vary", ()))
+    complete, varied = experiment.complete_values, given_values(experiment.values.get("vary", ()))
     taken: dict[str, Any] = {}
     several = []
     for option, lists in SHORT_FORMS.items():

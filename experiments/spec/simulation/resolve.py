@@ -128,5 +128,5 @@ def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> Sim
         own = {name: value for name, value in values_at(point, values).items() if name in names}
         one = Experiment(SIMULATE, own, graph=experiment.graph)
         vars(one)["topology"] = experiment.topology  # that of all points; a large graph takes seconds
-        points.append((point, simulation_of(one, one.complete.values)))
+        points.append((point, simulation_of(one, one.complete_values)))
     return SimulatedSweep(sweep, tuple(points), kept_content(experiment))

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
     experiment = arguments.experiment
     with shown_if_long("computing paths"):
-        routing = experiment.complete.values["routing"]
+        routing = experiment.complete_values["routing"]
         ends = (arguments.switch, arguments.other)
         explanation = polarlab.explain(experiment.topology, *ends, routing=routing)
     if arguments.json:

@@ -20,7 +20,7 @@ EXAMPLES = (
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the fluid model's prediction for a pattern under an oblivious routing."""
     experiment = arguments.experiment
-    values = experiment.complete.values
+    values = experiment.complete_values
     with shown_if_long("predicting link loads"):
         plan = polarlab.plan(experiment.topology, values["routing"], hosts=values["hosts"])
         found = polarlab.predict(plan, values["pattern"], values["load"], seed=values["seed"])

@@ -19,7 +19,7 @@ EXAMPLES = (
 def run(arguments: argparse.Namespace) -> Status:
     """Prints a switch's rules and groups, on the whole or on the surviving graph."""
     experiment = arguments.experiment
-    values = experiment.complete.values
+    values = experiment.complete_values
     with shown_if_long("computing rules"):
         plan = polarlab.plan(
             experiment.topology,

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Status:
     experiment = arguments.experiment
     if experiment is None:
         raise UsageError("topology must be given; `polarlab topology --list` names the families")
-    hosts = experiment.complete.values["hosts"]
+    hosts = experiment.complete_values["hosts"]
     _check_files(arguments)
     with shown_if_long("computing the graph"):
         topology = experiment.topology

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Status:
     """Prints a plan's proofs, their first faults on standard error; returns NEGATIVE if one fails."""
     _check_deadlock_options(arguments)
     experiment = arguments.experiment
-    values = experiment.complete.values
+    values = experiment.complete_values
     with shown_if_long("proving the plan"):
         topology, started = experiment.topology, time.monotonic()
         rules = polarlab.plan(
