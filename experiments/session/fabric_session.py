@@ -60,7 +60,7 @@ class FabricSession:
 
         Args:
             fabric: the fabric.
-            notify: takes the events of what ends by itself (`experiments.events.session`).
+            notify: takes the events of what ends by itself.
             keep: takes the outcomes of background traffic.
             changed: takes all elements that have failed, when another one has ended by itself.
         """

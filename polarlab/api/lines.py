@@ -182,10 +182,11 @@ def traffic_stopped(verbs: SessionVerbs, do: Do) -> Shown:
 
 def traffic_status(verbs: SessionVerbs, do: Do) -> Shown:
     """Yields the measurement that has the fabric for itself, or the present rates of the traffic."""
-    yield str(verbs.session.turns.measuring or _traffic(do()))
+    yield str(verbs.session.turns.measuring or traffic_line(do()))
 
 
-def _traffic(status: TrafficStatus | None) -> str:
+def traffic_line(status: TrafficStatus | None) -> str:
+    """Returns the present rates of background traffic."""
     if status is None:
         return "no background traffic flows; `traffic start` begins some"
     loss = "-" if status.loss is None else f"{status.loss:.2%}"

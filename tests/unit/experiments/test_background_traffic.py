@@ -9,7 +9,7 @@ from experiments.session import background
 from experiments.session.background import BackgroundTraffic
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import TrafficOptions
-from polarlab.cli.prompt.text import traffic_line
+from polarlab.api.lines import traffic_line
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.engine.telemetry import TrafficSnapshot
