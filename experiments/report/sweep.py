@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.sweep import plot_sweep
+from experiments.figures.sweep import draw_sweep
 from experiments.report.links import worst_links
 from experiments.report.model import (
     Detail,
@@ -50,7 +50,7 @@ def sweep_page(results: Sweep) -> Page:
     return Page(
         f"{fabric_name(results.manifest)}: a sweep",
         (
-            Section(note=note, figures=figures_of(plot_sweep(results.folder))),
+            Section(note=note, figures=figures_of(results.folder, draw_sweep(results.folder))),
             Section("Points", table=table),
             Section("Each point", details=tuple(_detail(results, row) for row in rows)),
             *manifest_sections(results.manifest),
