@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polarlab import UsageError
 from polarlab.api.command_line.declarations import (
@@ -38,9 +38,6 @@ from polarlab.api.command_line.declarations import (
 from polarlab.api.command_line.papers import LIST, SEEDS
 from polarlab.cli.approval import approved_at_terminal
 from polarlab.cli.error_stream import print_line
-
-if TYPE_CHECKING:
-    from polarlab.api.figures import LookOptions
 
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _WITH_JSON = (
@@ -381,17 +378,6 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if request.note:
         print_line(f"polarlab: {request.note}")
     arguments.experiment = request.experiment
-
-
-def look_of(arguments: argparse.Namespace) -> LookOptions:
-    """Returns how a command is to draw its figures, as arguments of `polarlab.plot`."""
-    return {
-        "width": arguments.width,
-        "title": not arguments.no_title,
-        "order": arguments.order or (),
-        "x": arguments.x or "",
-        "booksim": arguments.booksim,
-    }
 
 
 def approve(arguments: argparse.Namespace) -> None:

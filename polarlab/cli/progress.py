@@ -13,10 +13,12 @@ from polarlab.api.command_line.events import ONGOING_EVERY_S, Event, Ongoing, Pa
 from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
+    import argparse
     from pathlib import Path
 
     from rich.progress import Progress
 
+    from polarlab.api.figures import LookOptions
     from polarlab.api.results import Results
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
@@ -32,6 +34,17 @@ def shown_if_long(activity: str) -> Iterator[None]:
     with ConsoleProgress() as progress:
         progress.begin(activity)
         yield
+
+
+def look_of(arguments: argparse.Namespace) -> LookOptions:
+    """Returns how a command is to draw its figures, as arguments of `polarlab.plot`."""
+    return {
+        "width": arguments.width,
+        "title": not arguments.no_title,
+        "order": arguments.order or (),
+        "x": arguments.x or "",
+        "booksim": arguments.booksim,
+    }
 
 
 def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polarlab
 from polarlab import UsageError
 from polarlab.cli.console import print_result, print_table, print_text
-from polarlab.cli.options import look_of
-from polarlab.cli.progress import DRAWING, shown_if_long
+from polarlab.cli.progress import DRAWING, look_of, shown_if_long
 from polarlab.process import Status
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import argparse
 
 import polarlab
 from polarlab.cli.console import print_result
-from polarlab.cli.options import look_of
-from polarlab.cli.progress import DRAWING, shown_if_long
+from polarlab.cli.progress import DRAWING, look_of, shown_if_long
 from polarlab.process import Status
 
 SUMMARY = "HTML page of a run, a simulation, a sweep or a failover"
