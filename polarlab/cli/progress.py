@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from polarlab.api.figures import LookOptions
     from polarlab.api.results import Results
+    from polarlab.cli.drawing import Draughtsman
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
 _LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
@@ -47,12 +48,14 @@ def look_of(arguments: argparse.Namespace) -> LookOptions:
     }
 
 
-def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:
+def draw_figures(
+    results: Results, progress: ConsoleProgress, draughtsman: Draughtsman | None = None
+) -> list[Path]:
     """Draws the figures of results into their folder, tells of them, and returns the files."""
     from polarlab.api.command_line.events import FiguresDrawn
 
     progress.begin(DRAWING)
-    files = results.plot().save()
+    files = draughtsman.draw(results) if draughtsman else results.plot().save()
     progress(FiguresDrawn(tuple(files)))
     return files
 
