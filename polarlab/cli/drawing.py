@@ -1,4 +1,4 @@
-"""Figures drawn by processes beside the command: matplotlib is loaded while it computes; they share the work."""
+"""Figures drawn by processes beside the command, which load matplotlib while it computes."""
 
 from __future__ import annotations
 
