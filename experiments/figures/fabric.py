@@ -12,7 +12,6 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-from experiments.figures.look import scaled
 from experiments.figures.style import (
     DARK,
     check_figure,
@@ -79,13 +78,13 @@ def draw_fabric(
     figure = axes.get_figure(root=True)
     assert figure is not None
     share = min(1.0, figure.get_figwidth() / _INCHES)
-    size = share**2 * float(np.clip(9000 / topology.routers, 4, 160))
+    size = float(np.clip(share**2 * 9000 / topology.routers, 4, 160))
     _outline(axes, layout, topology.clusters())
     _draw_links(axes, topology, layout, shades)
     _draw_routers(axes, layout, size)
     if layout.highlight:
         _draw_highlight(axes, layout, *layout.highlight, size)
-    if topology.routers <= share * _MAX_NAMED:
+    if topology.routers <= share**2 * _MAX_NAMED:
         _draw_names(axes, topology, layout, size)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -147,9 +146,7 @@ def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> 
     for router, (x, y) in enumerate(layout.positions):
         dark = len(layout.kinds) > 1 and layout.kind[router] % len(_FILLS) == 0
         color = "white" if dark else "black"
-        axes.text(
-            x, y, switch_name(router), fontsize=scaled(5.5), ha="center", va="center", color=color, zorder=5
-        )
+        axes.text(x, y, switch_name(router), fontsize=5.5, ha="center", va="center", color=color, zorder=5)
         if topology.labels and topology.labels[router] != str(router + 1):
             axes.annotate(
                 printable(topology.labels[router][:_MAX_LABEL]),
@@ -158,7 +155,7 @@ def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> 
                 textcoords="offset points",
                 ha="center",
                 va="top",
-                fontsize=scaled(6),
+                fontsize=6,
                 parse_math=False,
             )
 

@@ -38,7 +38,7 @@ _FILE_SETTINGS: Any = {"pdf.fonttype": 42, "svg.hashsalt": "polarlab"}
 _NO_DATE = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 # The colours of all figures: no two of them are equally dark, so that they stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
-ORANGE, PURPLE, GREEN, BROWN, BLUE, RED = "#dd8122", "#7a4fa3", "#86bf6f", "#6b4410", "#2f8fa6", "#c2405a"
+ORANGE, PURPLE, GREEN, BROWN, BLUE, RED = "#dd8122", "#7647a2", "#86bf6f", "#6b4410", "#2f9ab3", "#c8405c"
 PALETTE = (DARK, ORANGE, PURPLE, GREEN, BROWN, BLUE, RED, LIGHT)
 MARKERS = "osD^vP*X<>"
 INTERVAL = "95 % confidence interval"

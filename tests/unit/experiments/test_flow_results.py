@@ -12,6 +12,7 @@ from controller.occupancy.queues import QueueState
 from experiments.comparison.compare import compare
 from experiments.figures.comparison import draw_comparison
 from experiments.figures.flows import NONE_COMPLETED
+from experiments.figures.replications import draw_replications
 from experiments.flows.runs import stable_minimum
 from experiments.report.page import write_report
 from experiments.results.link_loads import LinkLog, directed_links
@@ -307,7 +308,7 @@ def test_routings_stand_side_by_side(tmp_path, record):
     assert not {*results} & {*comparison.same, *comparison.differing}  # a name is that of one row
 
 
-def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record, figures):
+def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record):
     options = replace(record.fabric.options, routing="ugal")
     other = replace(record, fabric=replace(record.fabric, options=options))
     folders = [written(tmp_path / "one", record), written(tmp_path / "two", other)]
@@ -339,7 +340,7 @@ def test_the_figure_of_throughput_tells_which_frames_it_counts_and_what_is_estim
     assert right.get_ylabel() == "frames of the whole run, TCP's own too"
 
 
-def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, figures):
+def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record):
     folder = tmp_path / "run"
     for seed in (1, 2):
         written(folder / f"seed-{seed}", replace(record, traffic=replace(record.traffic, seed=seed)))
@@ -347,13 +348,11 @@ def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, 
     directory = RunDirectory(folder, go_on=True)
     directory.write_record(MANIFEST, run_manifest(record.fabric, record.traffic.settings(), 1))
     directory.write_record(SUMMARY, both)
-    polarlab.plot(folder).save()
-    labels = [axes.get_ylabel() for axes in figures["replications.png"].axes]
+    figure = draw_replications(Run(folder))["replications"]
+    labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels[-2:] == ["slowdown, median", "slowdown, 99th percentile"]
     assert not any("latency" in label for label in labels)
-    drawn = [
-        line.get_ydata() for line in figures["replications.png"].axes[-1].lines if line.get_marker() == "o"
-    ]
+    drawn = [line.get_ydata() for line in figure.axes[-1].lines if line.get_marker() == "o"]
     assert drawn[0] == pytest.approx([4.0, 4.0], abs=1e-3)
     assert "means over all seeds" in write_report(folder).read_text()
 
