@@ -28,11 +28,10 @@ from emulation.prompt.process_state import process_file
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
+from topology.exit_status import END_SIGNALS
 from topology.files.shown import shown
 from topology.files.writing import remove_tree
 
-# Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
-END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 _LOCK_FILE = STATE_DIR / "lock"

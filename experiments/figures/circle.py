@@ -9,10 +9,11 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from experiments.figures.fabric import link_lines, topology_figure
+from experiments.figures.look import scaled
+from experiments.figures.style import RED
 from routing.deadlock.channels import Channel
 from topology.base import Topology
 
-_COLOR = "#c2571a"
 Line = npt.NDArray[np.float64]
 
 
@@ -30,18 +31,18 @@ def circle_figure(topology: Topology, circle: Sequence[Channel]) -> Figure:
     lines = dict(zip(ends, link_lines(topology, topology.layout()), strict=True))
     for number, channel in enumerate(circle, start=1):
         line = _line(lines, channel)
-        axes.plot(line[:, 0], line[:, 1], color=_COLOR, linewidth=2.4, zorder=2.5)
+        axes.plot(line[:, 0], line[:, 1], color=RED, linewidth=2.4, zorder=2.5)
         place = len(line) // 2
-        arrow = {"arrowstyle": "-|>", "color": _COLOR, "linewidth": 0, "shrinkA": 0, "shrinkB": 7}
+        arrow = {"arrowstyle": "-|>", "color": RED, "linewidth": 0, "shrinkA": 0, "shrinkB": 7}
         axes.annotate("", line[-1], line[-2], arrowprops={**arrow, "mutation_scale": 22}, zorder=6)
         axes.annotate(
             str(number) if not channel.virtual else f"{number} ({channel.virtual})",
             line[place] if len(line) > 2 else line[0] + 0.45 * (line[1] - line[0]),
             color="white",
-            fontsize=8,
+            fontsize=scaled(8),
             ha="center",
             va="center",
-            bbox={"boxstyle": "circle,pad=0.25", "facecolor": _COLOR, "edgecolor": "white"},
+            bbox={"boxstyle": "circle,pad=0.25", "facecolor": RED, "edgecolor": "white"},
             zorder=7,
         )
     return figure

@@ -11,7 +11,7 @@ from experiments.figures.style import (
     LIGHT,
     heading,
     legend_above,
-    new_figure,
+    new_panels,
     plain_log_labels,
     set_title,
 )
@@ -32,8 +32,7 @@ def draw_collective(run: Run) -> Figure:
     assert collective is not None
     measured = (size for size in collective.sizes if size.iterations)
     sizes = sorted(measured, key=lambda size: size.message_bytes)
-    figure = new_figure((11, 4.4))
-    left, right = figure.subplots(1, 2)
+    figure, [left, right] = new_panels((11, 4.4))
     places = [size.message_bytes for size in sizes]
     for key, label, marker, color in (
         ("bus_bandwidth_bps", "bus bandwidth", "o", DARK),

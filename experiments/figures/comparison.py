@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,25 @@ from experiments.comparison.runs import SIMULATIONS
 from experiments.comparison.sweeps import SIMULATED_KIND as SIMULATED_SWEEPS
 from experiments.figures.collective import size_axis
 from experiments.figures.flow_classes import compared_classes, draw_classes_compared
+from experiments.figures.look import PLAIN, Look, drawn_as, scaled
 from experiments.figures.style import (
     DARK,
     INVALID,
     LIGHT,
     UNSTABLE,
     check_figure,
-    cross_out,
-    crossed_handle,
+    curve_styles,
+    interval_handle,
     legend_below,
     new_figure,
+    new_panels,
     number_text,
-    plain_log_labels,
     printable,
     save_new_figure,
     set_title,
 )
-from experiments.figures.sweeps.axes import Axis, axis_of, curve_styles
+from experiments.figures.sweeps.panels import curve_handles, new_sweep_panels
 from experiments.results.text import hosts_text, parameters
-from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 from topology.errors import ParameterError
 
 # Results that are drawn as bars: their name, and the unit of the axis.
@@ -59,10 +59,9 @@ _FAILOVERS = (
 _PANELS = {"runs": (_RUNS, INVALID), SIMULATIONS: (_SIMULATIONS, UNSTABLE)}
 _OF_FAILOVERS = (_FAILOVERS, "result negative or interrupted")
 _MOST_LABEL = 28  # characters of a line
-_LINES: tuple[Any, ...] = ("-", "--", ":", "-.")
 
 
-def draw_comparison(comparison: Comparison, path: Path) -> None:
+def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> None:
     """Draws results side by side into a new file.
 
     Of runs and simulations offered and accepted traffic, loss and latency, of collectives their bandwidth
@@ -70,22 +69,28 @@ def draw_comparison(comparison: Comparison, path: Path) -> None:
     and latency over offered; of failovers losses and silences.
 
     Raises:
-        UsageError: the file exists, has no folder, or does not end with .png or .svg.
+        UsageError: the file exists, has no folder, or does not end with .png, .svg or .pdf.
         OSError: it cannot be written.
     """
     format_ = check_figure(path)
-    save_new_figure(comparison_figure(comparison), path, format_)
+    save_new_figure(comparison_figure(comparison, look), path, format_)
 
 
-def comparison_figure(comparison: Comparison) -> Figure:
+def comparison_figure(comparison: Comparison, look: Look = PLAIN) -> Figure:
     """Returns the figure of results side by side.
 
     Args:
         comparison: the results.
+        look: how it is drawn.
 
     Raises:
-        ParameterError: sweeps have no points.
+        ParameterError: sweeps have no points; the look has an order or an axis that they cannot have.
     """
+    with drawn_as(look):
+        return _drawn(comparison)
+
+
+def _drawn(comparison: Comparison) -> Figure:
     if comparison.kind in ("sweeps", SIMULATED_SWEEPS):
         figure = _sweeps(comparison)
     elif compared_classes(comparison):
@@ -115,12 +120,13 @@ def _title(comparison: Comparison) -> str:
 def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]], doubt: str) -> Figure:
     """Draws a bar for each result in each of some panels; those of doubtful results are hatched."""
     count = len(comparison.runs)
-    figure = new_figure((11, 2.3 + 0.45 * count))
+    # Each panel has the names of the results beside it where it has a row of its own.
+    figure, row = new_panels((11, 2.3 + 0.45 * count), [1.0] * len(panels), sharey=True)
     places = np.arange(count)[::-1]
     labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
     invalid = _doubtful(comparison)
     handles: list[Any] = []
-    for axes, (name, unit) in zip(figure.subplots(1, len(panels), sharey=True), panels, strict=True):
+    for axes, (name, unit) in zip(row, panels, strict=True):
         if name == "accepted":
             offered = [value or 0.0 for value in comparison.results["offered"]]
             axes.barh(places, offered, 0.8, color=LIGHT)
@@ -139,7 +145,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]], doubt: str)
             )
         )
     if comparison.intervals:
-        handles.append(Line2D([], [], color="0.45", label="95 % confidence interval over seeds"))
+        handles.append(interval_handle())
     legend_below(figure, handles)
     return figure
 
@@ -164,7 +170,7 @@ def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: 
             bar.set(facecolor="white", edgecolor=DARK, hatch="////")
     if any(half is not None for half in halves):
         widths = [half or 0.0 for half in halves]
-        axes.errorbar(lengths, places, xerr=widths, fmt="none", ecolor="0.45", capsize=3)
+        axes.errorbar(lengths, places, xerr=widths, fmt="none", ecolor="0.45", capsize=scaled(3))
     # Beside the longer of the bars and the ends of the intervals.
     beyond = [length + (half or 0.0) for length, half in zip(lengths, halves, strict=True)]
     if name == "accepted":
@@ -172,26 +178,19 @@ def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: 
         beyond = list(map(max, beyond, offered))
     for place, end, value in zip(places, beyond, values, strict=True):
         text = _label(value)
-        axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center", fontsize=8)
+        axes.annotate(text, (end, place), (4, 0), textcoords="offset points", va="center", fontsize=scaled(8))
     axes.set_xlim(0, 1.3 * max(beyond) or 1.0)
-
-
-_MARKERS = "osD^vPX*"
 
 
 def _collectives(comparison: Comparison) -> Figure:
     """Draws the runs' bus bandwidth over message size."""
     figure = new_figure((8, 4.9))
     axes = figure.subplots()
-    shades = np.linspace(0.0, 0.6, len(comparison.runs))
-    for place, (name, curve) in enumerate(zip(comparison.runs, comparison.collectives, strict=True)):
-        axes.plot(
-            [size for size, _ in curve],
-            [rate / 1e6 for _, rate in curve],
-            marker=_MARKERS[place % len(_MARKERS)],
-            color=str(shades[place]),
-            label=printable(name),
-        )
+    styles = curve_styles(comparison.runs)
+    for name, curve in zip(comparison.runs, comparison.collectives, strict=True):
+        marker, color = styles[name]
+        rates = [rate / 1e6 for _, rate in curve]
+        axes.plot([size for size, _ in curve], rates, marker=marker, color=color, label=printable(name))
     size_axis(axes, sorted({size for curve in comparison.collectives for size, _ in curve}))
     top = max(rate for curve in comparison.collectives for _, rate in curve) / 1e6
     axes.set(ylabel="bus bandwidth in Mbit/s", ylim=(0, 1.15 * top))
@@ -200,77 +199,31 @@ def _collectives(comparison: Comparison) -> Figure:
 
 
 def _sweeps(comparison: Comparison) -> Figure:
-    """Draws accepted traffic and latency of all sweeps over the offered load, or over another varied option.
-
-    Each sweep has a line style.
-    """
-    points = comparison.points
-    if not points:
+    """Draws accepted traffic and latency of all sweeps, each with a line and a filling of its own."""
+    compared = comparison.points
+    if not compared:
         raise ParameterError("sweeps must have points to be drawn, got none")
-    simulated = comparison.kind == SIMULATED_SWEEPS
-    unit, doubt = ("cycles", UNSTABLE) if simulated else ("ms", INVALID)
-    axis = axis_of(points, SIMULATED_SWEEP if simulated else SWEEP)
-    patterns = list(dict.fromkeys(axis.panel(point) for point in points))
-    styles = curve_styles(axis.curve(point) for point in points)
-    figure = new_figure((max(7.5, 1.2 + 3.1 * len(patterns)), 7.0))
-    panels = figure.subplots(2, len(patterns), sharex=True, sharey="row", squeeze=False)
-    for pattern, accepted, latency in zip(patterns, panels[0], panels[1], strict=True):
-        latency.set(xlabel=axis.label, yscale="log")
-        for name, look in styles.items():
-            chosen = [p for p in points if (axis.curve(p), axis.panel(p)) == (name, pattern)]
-            for number in range(len(comparison.runs)):
-                _curve(accepted, chosen, "accepted", number, axis, look)
-                _curve(latency, chosen, f"latency_mean_{unit}", number, axis, look)
-        accepted.set_title(printable(pattern), parse_math=False)
-        accepted.set(ylim=(0, 1.03), **({} if axis.key else {"xlim": (0, 1.03)}))
-        plain_log_labels(latency.yaxis)
-    panels[0][0].set_ylabel("accepted")
-    panels[1][0].set_ylabel(f"mean latency in {unit}")
-    handles = [
-        Line2D([], [], marker=marker, color=color, label=printable(name), linestyle="none")
-        for name, (marker, color) in styles.items()
-    ]
-    handles += [
-        Line2D([], [], color="0.3", linestyle=_LINES[number % len(_LINES)], label=printable(run))
-        for number, run in enumerate(comparison.runs)
-    ]
-    if any(good is False for point in points for good in _good(point)):
-        handles.append(crossed_handle(doubt))
-    legend_below(figure, handles)
-    return figure
+    unit = "cycles" if comparison.kind == SIMULATED_SWEEPS else "ms"
+    panels = new_sweep_panels(compared, unit)
+    handles = curve_handles(panels.styles)
+    for number, run in enumerate(comparison.runs):
+        rows = [_Side(point, number) for point in compared]
+        panels.draw([row for row in rows if row.accepted is not None], number, predicted=False)
+        line: dict[str, Any] = {"color": "0.3", "marker": "o", **panels.sweep_style(number)}
+        handles.append(Line2D([], [], label=printable(run), markersize=scaled(5), **line))
+    return panels.finish(handles, "")
 
 
-def _curve(
-    axes: Axes,
-    points: Sequence[ComparedPoint],
-    name: str,
-    number: int,
-    axis: Axis,
-    look: tuple[str, str],
-) -> None:
-    """Draws a curve of one sweep; points that are not valid are crossed out.
+class _Side:
+    """A sweep's side of a compared point, as a row of that sweep."""
 
-    A point that does not depend on what is on the x axis is a level line.
-    """
-    marker, color = look
-    line: dict[str, Any] = {"color": color, "linestyle": _LINES[number % len(_LINES)]}
-    curve: list[tuple[float, float, bool | None]] = []
-    for point in points:
-        value = point.values[name][number]
-        place = axis.place(point, point.values["offered"][number])
-        if value is not None and place is not None:
-            curve.append((place, value, _good(point)[number]))
-        elif value is not None and axis.key:
-            axes.plot(axis.span, (value, value), linewidth=1.0, **line)
-    curve.sort()
-    if curve:
-        axes.plot([x for x, _, _ in curve], [y for _, y, _ in curve], marker=marker, markersize=5, **line)
-        cross_out(axes, [(x, y) for x, y, valid in curve if not valid], marker, color)
+    def __init__(self, point: ComparedPoint, number: int) -> None:
+        self.routing, self.pattern, self.load = point.routing, point.pattern, point.load
+        self.varied: Mapping[str, Any] | None = point.varied
+        self._values, self._number = point.values, number
 
-
-def _good(point: ComparedPoint) -> Sequence[bool | None]:
-    """Returns whether a point is valid, or stable if it was simulated, in each sweep."""
-    return point.values["valid"] if "valid" in point.values else point.values["stable"]
+    def __getattr__(self, column: str) -> Any:
+        return self._values[column][self._number]
 
 
 def _label(value: float | None) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from experiments.figures.look import current, scaled
 from experiments.figures.style import printable
 
 Events = Sequence[tuple[float, str]]
@@ -14,7 +16,7 @@ IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # forms of times
 # So many events are listed below a figure in one column; of more, faults alone in several.
 _FEW = 14
 _MOST_LISTED = 200
-_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068
+_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the size of the list
 _NUMBER_INCHES = 0.15  # width of a number in its circle
 _LEVELS = 3  # of numbers above each other
 
@@ -60,7 +62,7 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
         transform=axes.get_xaxis_transform(),
         ha="center",
         va="center",
-        fontsize=7,
+        fontsize=scaled(7),
         clip_on=True,
         zorder=7,
         bbox={"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": "0.45", "linewidth": 0.6},
@@ -69,7 +71,7 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
 
 def list_inches(events: Events, width: float, form: str = IN_SECONDS) -> float:
     """Returns the height in inches of the list of events below a figure that is `width` inches wide."""
-    return _LINE_INCHES * len(_list(events, width, form))
+    return scaled(_LINE_INCHES) * len(_list(events, current().look.width or width, form))
 
 
 def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
@@ -77,7 +79,7 @@ def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
     lines = _list(events, figure.get_figwidth(), form)
     if lines:
         text = printable("\n".join(lines))
-        figure.supxlabel(text, fontsize=8, ha="left", x=0.05, family="monospace", parse_math=False)
+        figure.supxlabel(text, fontsize=scaled(8), ha="left", x=0.05, family="monospace", parse_math=False)
 
 
 def _list(events: Events, width: float, form: str) -> list[str]:
@@ -90,7 +92,10 @@ def _list(events: Events, width: float, form: str) -> list[str]:
     if not entries:
         return []
     column = 3 + max(map(len, entries))
-    columns = 1 if len(entries) <= _FEW else max(1, int(0.93 * width / (_CHARACTER_INCHES * column)))
+    most = int(0.93 * width / scaled(_CHARACTER_INCHES))  # characters of a line
+    columns = 1 if len(entries) <= _FEW else max(1, most // column)
+    if column > most:  # as in a column of a paper
+        entries = [line for entry in entries for line in textwrap.wrap(entry, most, subsequent_indent="    ")]
     rows = -(-len(entries) // columns)
     lines = ["".join(f"{entry:<{column}}" for entry in entries[row::rows]).rstrip() for row in range(rows)]
     if len(numbers) < len(events):

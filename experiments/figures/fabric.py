@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
 from experiments.figures.style import (
+    DARK,
     check_figure,
     legend_below,
     new_figure,
@@ -25,11 +26,11 @@ from topology.base import Topology
 from topology.clusters import Clusters
 from topology.layout import Layout
 
-_FILLS = ("#1f3b57", "#7f9db9", "#ffffff")
+_FILLS = (DARK, "#7f9db9", "#ffffff")
 _SHAPES = "osD^"  # the next one after as many kinds as there are fills
-_EDGE = "#1f3b57"
 # From light over orange to black: it darkens all the way, so that grey shows the same.
 HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
+_INCHES = 10.0  # width of a figure, up to which routers are smaller and have no names
 _MAX_NAMED = 70
 _MAX_LABEL = 24
 
@@ -54,7 +55,7 @@ def topology_figure(topology: Topology, title: str) -> Figure:
     """
     layout = topology.layout()
     width, height = np.ptp(layout.positions, axis=0)
-    figure = new_figure((10, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
+    figure = new_figure((_INCHES, float(np.clip(10 * height / max(width, 1e-9), 4.5, 10)) + 0.8))
     axes = figure.subplots()
     draw_fabric(axes, topology, layout)
     set_title(figure, title)
@@ -74,13 +75,16 @@ def draw_fabric(
         shades: shade of each link, in the order of `link_list`, from 0 (light and thin) to 1 (black and
             thick): float64, links; None to draw all links alike.
     """
-    size = float(np.clip(9000 / topology.routers, 4, 160))
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    share = min(1.0, figure.get_figwidth() / _INCHES)
+    size = float(np.clip(share**2 * 9000 / topology.routers, 4, 160))
     _outline(axes, layout, topology.clusters())
     _draw_links(axes, topology, layout, shades)
     _draw_routers(axes, layout, size)
     if layout.highlight:
         _draw_highlight(axes, layout, *layout.highlight, size)
-    if topology.routers <= _MAX_NAMED:
+    if topology.routers <= share**2 * _MAX_NAMED:
         _draw_names(axes, topology, layout, size)
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -113,7 +117,7 @@ def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
             s=size,
             c=_FILLS[place % len(_FILLS)] if len(layout.kinds) > 1 else _FILLS[1],
             marker=_SHAPES[place // len(_FILLS) % len(_SHAPES)],
-            edgecolors=_EDGE,
+            edgecolors=DARK,
             linewidths=0.6,
             zorder=3,
             clip_on=False,

@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from experiments.figures.events import Events, list_events, list_inches, mark_events
-from experiments.figures.style import legend_above, new_figure, save_figures, set_title
+from experiments.figures.style import DARK, ORANGE, legend_above, new_figure, set_title
 from experiments.results.failover import FailoverSummary
 from experiments.results.open import Failover
 from experiments.results.tables import PROBE_COLUMNS, PROBES, STREAMS, damage_named
 from experiments.results.text import parameters
 
-_COLORS = {"watched": "#c2571a", "all": "#1f3b57"}
+_COLORS = {"watched": ORANGE, "all": DARK}
 _STYLES = {"watched": "-", "all": "--"}
 # Span around the first failure that is shown enlarged.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
@@ -26,19 +26,6 @@ _SHORTEST_S = 0.01  # span of a demonstration that was interrupted at once
 
 Amounts = npt.NDArray[np.float64]
 Table = dict[str, list[str]]
-
-
-def plot_failover(folder: Path) -> list[Path]:
-    """Draws `failover` of the probes in a folder and returns the files.
-
-    Args:
-        folder: folder of the demonstration.
-
-    Raises:
-        ParameterError: the folder does not hold a demonstration, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_failover(folder), folder)
 
 
 def draw_failover(folder: Path) -> dict[str, Figure]:
@@ -58,7 +45,9 @@ def draw_failover(folder: Path) -> dict[str, Figure]:
 
 
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
-    figure = new_figure((12, 6.4 + list_inches(events, 12)))
+    below = list_inches(events, 12)
+    figure = new_figure((12, 6.4))
+    figure.set_figheight(figure.get_figheight() + below)
     panels = figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
     series = {name: _series(probes, name) for name in STREAMS}
     # All pairs are probed one after another: only a whole round has every pair in it.

@@ -9,27 +9,22 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, legend_above, new_figure, number_text, save_figures, set_title
+from experiments.figures.look import scaled
+from experiments.figures.style import (
+    DARK,
+    ORANGE,
+    legend_above,
+    new_panels,
+    number_text,
+    set_title,
+)
 from experiments.results.failover import Distribution, FailoverSeries
 from experiments.results.open import Failovers
 from experiments.results.tables import damage_named
 from experiments.results.text import parameters
 from topology.errors import ParameterError
 
-_FAILED, _NOISE, _RESTORED = "#c2571a", "0.55", DARK
-
-
-def plot_failovers(folder: Path) -> list[Path]:
-    """Draws `failovers`, the distributions of a series of failovers, and returns the files.
-
-    Args:
-        folder: folder of the series.
-
-    Raises:
-        ParameterError: the folder does not hold a series, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_series(folder), folder)
+_FAILED, _NOISE, _RESTORED = ORANGE, "0.55", DARK
 
 
 def draw_series(folder: Path) -> dict[str, Figure]:
@@ -57,8 +52,7 @@ def draw_failovers(series: FailoverSeries) -> Figure:
     """
     if not series.seeds:
         raise ParameterError("the series was interrupted before its first failover was complete")
-    figure = new_figure((11, 5))
-    silence, losses = figure.subplots(1, 2, sharey=True)
+    figure, [silence, losses] = new_panels((11, 5), sharey=True)
     _curve(silence, series.silence_before_ms, "before the failure", _NOISE, ":")
     _curve(silence, series.gap_ms, "while the failure stood", _FAILED, "-")
     silence.set_xlabel("longest silence of a watched pair [ms]")
@@ -83,7 +77,7 @@ def _curve(axes: Axes, values: Distribution | None, name: str, color: str, style
     steps, fractions = steps_of(values.values)
     label = f"{name}: median {number_text(values.p50)}, greatest {number_text(values.max)}"
     axes.plot(steps, fractions, drawstyle="steps-post", color=color, linestyle=style, label=label)
-    axes.plot([values.p50], [0.5], marker="o", markersize=4, color=color)
+    axes.plot([values.p50], [0.5], marker="o", markersize=scaled(4), color=color)
 
 
 def steps_of(values: Sequence[float]) -> tuple[list[float], list[float]]:

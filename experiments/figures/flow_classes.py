@@ -10,12 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from experiments.comparison.model import Comparison
+from experiments.figures.look import scaled
 from experiments.figures.style import (
     DARK,
     INVALID,
     LIGHT,
+    PALETTE,
     legend_below,
-    new_figure,
+    new_panels,
     number_text,
     plain_log_labels,
     printable,
@@ -47,9 +49,10 @@ def draw_classes_compared(comparison: Comparison) -> Figure:
     """
     classes, count = compared_classes(comparison), len(comparison.runs)
     invalid = [valid is False for valid in comparison.results.get("valid", [True] * count)]
-    figure = new_figure((max(9.0, 1.0 + 0.32 * len(classes) * (count + 1) * 2), 4.6))
-    shades = [str(shade) for shade in np.linspace(0.2, 0.8, count)]
-    for axes, (quantile, title) in zip(figure.subplots(1, 2, sharey=True), QUANTILES, strict=True):
+    width = max(9.0, 1.0 + 0.32 * len(classes) * (count + 1) * 2)
+    figure, panels = new_panels((width, 4.6), sharey=True)
+    shades = [PALETTE[number % len(PALETTE)] for number in range(count)]
+    for axes, (quantile, title) in zip(panels, QUANTILES, strict=True):
         rows = {name: comparison.results[f"slowdown_{quantile}, {name}"] for name in classes}
         _bars(axes, rows, shades, invalid)
         axes.set(title=f"slowdown, {title}", xlabel="flow size")
@@ -79,7 +82,9 @@ def _bars(axes: Axes, rows: Mapping[str, Row], shades: Sequence[str], invalid: S
         texts = ["-" if np.isnan(height) else number_text(height) for height in heights]
         for place, height, text in zip(places, heights, texts, strict=True):
             top = 1.0 if np.isnan(height) else height
-            axes.annotate(text, (place, top), (0, 2), textcoords="offset points", ha="center", fontsize=7)
+            axes.annotate(
+                text, (place, top), (0, 2), textcoords="offset points", ha="center", fontsize=scaled(7)
+            )
     _name_classes(axes, list(rows))
 
 
@@ -102,7 +107,7 @@ def draw_class_panel(axes: Axes, runs: Sequence[Run], quantile: str) -> None:
         mean, half = interval(found)
         axes.bar(place, 2 * (half or 0.0), 0.6, max(mean - (half or 0.0), 1e-3), color=LIGHT, alpha=0.5)
         axes.hlines(mean, place - 0.3, place + 0.3, color=DARK, linewidth=1.2)
-        axes.plot([place] * len(found), found, "o", color=DARK, markersize=4)
+        axes.plot([place] * len(found), found, "o", color=DARK, markersize=scaled(4))
     _name_classes(axes, classes)
     _slowdown_axis(axes, values)
 

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from experiments.figures.fabric import HEAT, draw_fabric, link_lines
-from experiments.figures.style import DARK, heading, legend_above, legend_below, new_figure, set_title
+from experiments.figures.style import BLUE, DARK, heading, legend_above, legend_below, new_panels, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.open import Run, Simulation
 from experiments.results.run_directory import graph_of_results
@@ -22,7 +22,6 @@ from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
 from topology.layout import Layout
 
-_FAILED = "#2a7f8f"
 _MOST_DRAWN = 4000  # links; more would be a black disc
 
 
@@ -43,13 +42,12 @@ def draw_links(run: Run | Simulation) -> Figure:
         raise ParameterError(f"{run.folder / LINK_LOADS} is damaged")
     loads = np.array([row.load for row in rows])
     topology = _topology(run, [row.link for row in rows])
-    figure = new_figure((12.5, 5.6) if topology else (7, 4.5))
     if topology:
-        left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+        figure, [left, right] = new_panels((12.5, 5.6), (3, 2))
         done = run.summary.faults.done if run.summary.faults else ()
         _map(figure, left, topology, loads, [entry.fault for entry in done])
     else:
-        right = figure.subplots()
+        figure, [right] = new_panels((7, 4.5), (1,))
     _bars(right, loads)
     set_title(figure, heading(run.summary))
     return figure
@@ -106,8 +104,8 @@ def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequenc
         if any(element.covers(link) for element in elements)
     ]
     label = f"links that failed during the run: {len(failed)}"
-    axes.add_collection(LineCollection(failed, colors=_FAILED, linewidths=2, linestyles="--", zorder=2.5))
-    axes.plot([], [], color=_FAILED, linewidth=2, linestyle="--", label=label)
+    axes.add_collection(LineCollection(failed, colors=BLUE, linewidths=2, linestyles="--", zorder=2.5))
+    axes.plot([], [], color=BLUE, linewidth=2, linestyle="--", label=label)
 
 
 def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:

@@ -8,36 +8,30 @@ from matplotlib.figure import Figure
 
 from experiments.figures.failover import draw_failover
 from experiments.figures.failovers import draw_series
+from experiments.figures.look import PLAIN, Look, drawn_as
 from experiments.figures.run import draw_run
 from experiments.figures.simulation.single import draw_simulation
 from experiments.figures.simulation.sweep import draw_simulated_sweep
-from experiments.figures.style import save_figures
 from experiments.figures.sweep import draw_sweep
 from experiments.results.open import Failover, Failovers, SimulatedSweep, Simulation, Sweep, open_results
 
 
-def plot_results(folder: Path) -> list[Path]:
-    """Draws the figures of a run, a simulation, a sweep or failovers into their folder and returns the files.
-
-    Args:
-        folder: folder of the results.
-
-    Raises:
-        ParameterError: the folder holds none of these, or damaged results.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_results(folder), folder)
-
-
-def draw_results(folder: Path) -> dict[str, Figure]:
+def draw_results(folder: Path, look: Look = PLAIN) -> dict[str, Figure]:
     """Returns the figures of a run, a simulation, a sweep or failovers by their names, without a file.
 
     Args:
         folder: folder of the results.
+        look: how they are drawn.
 
     Raises:
-        ParameterError: the folder holds none of these, or damaged results.
+        ParameterError: the folder holds none of these, or damaged results; the look has an order or an axis
+            that they cannot have.
     """
+    with drawn_as(look):
+        return _drawn(folder)
+
+
+def _drawn(folder: Path) -> dict[str, Figure]:
     match open_results(folder):
         case Simulation() as results:
             return draw_simulation(results)

@@ -8,7 +8,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.events import list_events, list_inches, mark_events
-from experiments.figures.style import DARK, LIGHT, heading, legend_above, new_figure, printable, set_title
+from experiments.figures.look import scaled
+from experiments.figures.style import (
+    DARK,
+    LIGHT,
+    RED,
+    heading,
+    legend_above,
+    new_figure,
+    printable,
+    set_title,
+)
 from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.tables import LINK_COLUMNS, LINKS
@@ -99,7 +109,7 @@ def _rates(
 def _bars(axes: Axes, programs: tuple[ProgramRecord, ...]) -> None:
     for row, program in enumerate(programs):
         if program.ended_s is not None:
-            color = "#b5523b" if program.failed else LIGHT if program.server else DARK
+            color = RED if program.failed else LIGHT if program.server else DARK
             hatch = "//" if program.failed else None
             axes.barh(
                 row, program.ended_s - program.started_s, left=program.started_s, color=color, hatch=hatch
@@ -108,6 +118,8 @@ def _bars(axes: Axes, programs: tuple[ProgramRecord, ...]) -> None:
     shortened = [
         text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..." for text in labels
     ]
-    axes.set_yticks(range(len(programs)), [text.replace("$", r"\$") for text in shortened], fontsize=8)
+    axes.set_yticks(
+        range(len(programs)), [text.replace("$", r"\$") for text in shortened], fontsize=scaled(8)
+    )
     axes.invert_yaxis()
     axes.set_xlabel("time in s; servers are light, failed programs hatched")

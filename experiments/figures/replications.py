@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from experiments.figures.flow_classes import QUANTILES, draw_class_panel
+from experiments.figures.look import scaled
 from experiments.figures.style import (
     DARK,
+    INTERVAL,
     LIGHT,
     cross_out,
     heading,
     invalid_handle,
     legend_below,
-    new_figure,
-    save_figures,
+    new_panels,
     set_title,
 )
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
 
-_LEAST_SPAN = 0.1
+_LEAST_SPAN, _LEAST_PANEL = 0.1, 1.6
 _MOST_SEEDS = 6  # that are named below an axis
 _PANELS = (
     ("accepted", "accepted, of the injection capacity"),
@@ -34,19 +33,6 @@ _PANELS = (
     ("latency_p99_ms", "99th percentile of latency in ms"),
     ("latency_p99_cycles", "99th percentile of latency in cycles"),
 )
-
-
-def plot_replications(run: Run | Simulation) -> list[Path]:
-    """Draws `replications` into the folder of a run of several seeds; no figure of a run of one seed.
-
-    Args:
-        run: the run, or the simulation.
-
-    Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
-        OSError: the figure cannot be written.
-    """
-    return save_figures(draw_replications(run), run.folder)
 
 
 def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
@@ -66,8 +52,8 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
     valid = [entry.summary.fidelity.valid for entry in runs] or [True] * len(repeat.seeds)
     quantiles = QUANTILES if isinstance(run, Run) and run.summary.flows else ()
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
-    figure = new_figure((2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2))
-    places = figure.subplots(1, len(widths), squeeze=False, width_ratios=widths)[0]
+    inches = (2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2)
+    figure, places = new_panels(inches, widths, least=_LEAST_PANEL)
     for axes, (interval, label) in zip(places, panels, strict=False):
         _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
         axes.set(xlabel="seed", ylabel=label)
@@ -91,7 +77,7 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
         low, high = interval.mean - interval.ci95, interval.mean + interval.ci95
         axes.axhspan(low, high, color=LIGHT, alpha=0.5, zorder=0)
     axes.axhline(interval.mean, color=DARK, linewidth=1.2)
-    axes.plot(places, values, "o", color=DARK, markersize=5)
+    axes.plot(places, values, "o", color=DARK, markersize=scaled(5))
     if named:
         cross_out(axes, [(x, y) for x, y, v in zip(places, values, valid, strict=True) if not v], "o", DARK)
     every = -(-len(values) // _MOST_SEEDS)
@@ -106,6 +92,6 @@ def _legend(figure: Figure, valid: bool) -> None:
     handles = [
         Line2D([], [], marker="o", color=DARK, linestyle="none", label="one seed"),
         Line2D([], [], color=DARK, label="mean"),
-        Patch(color=LIGHT, alpha=0.5, label="95 % confidence interval of the mean"),
+        Patch(color=LIGHT, alpha=0.5, label=f"{INTERVAL} of the mean"),
     ]
     legend_below(figure, [*handles, *([] if valid else [invalid_handle()])])

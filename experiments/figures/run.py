@@ -14,6 +14,7 @@ from experiments.figures.collective import draw_collective
 from experiments.figures.events import list_events, list_inches, mark_events
 from experiments.figures.flows import draw_flows
 from experiments.figures.links import draw_links
+from experiments.figures.look import scaled
 from experiments.figures.programs import draw_programs
 from experiments.figures.replications import draw_replications
 from experiments.figures.style import (
@@ -22,9 +23,9 @@ from experiments.figures.style import (
     heading,
     legend_above,
     new_figure,
+    new_panels,
     number_text,
     plain_log_labels,
-    save_figures,
     set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
@@ -48,26 +49,13 @@ _MOST_HOPS = 255  # the range of a TTL
 Values = npt.NDArray[np.float64]
 
 
-def plot_run(folder: Path) -> list[Path]:
-    """Draws the figures of a run into its folder and returns the files.
+def draw_run(folder: Path) -> dict[str, Figure]:
+    """Returns the figures of a run by their names; of replications, behind the names of their folders.
 
     `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
     distribution), of TCP flows `slowdown` (over their sizes) instead; `links` (their loads on the fabric's
     drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of several
     replications, the figures of each, and `replications` (means with their intervals).
-
-    Args:
-        folder: folder of the run.
-
-    Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_run(folder), folder)
-
-
-def draw_run(folder: Path) -> dict[str, Figure]:
-    """Returns the figures of a run by their names; of replications, behind the names of their folders.
 
     Args:
         folder: folder of the run.
@@ -86,19 +74,6 @@ def draw_run(folder: Path) -> dict[str, Figure]:
         for name, figure in draw_single(run).items()
     }
     return figures | draw_replications(Run(folder))
-
-
-def plot_single(run: Run) -> list[Path]:
-    """Draws the figures of one run, which is not one of several replications in one, into its folder.
-
-    Args:
-        run: the run.
-
-    Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_single(run), run.folder)
 
 
 def draw_single(run: Run) -> dict[str, Figure]:
@@ -127,8 +102,8 @@ def draw_single(run: Run) -> dict[str, Figure]:
 
 def _draw(run: Run) -> Figure:
     events = run.summary.faults.events if run.summary.faults else []
-    figure = new_figure((11, 4.4 + list_inches(events, 11)))
-    over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
+    below = list_inches(events, 11)
+    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
     _throughput(over_time, run)
     _hops(by_hops, run)
     mark_events(over_time, events)
@@ -207,7 +182,7 @@ def _hops(axes: Axes, run: Run) -> None:
 
 def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str) -> None:
     bars = axes.bar(places, heights, 0.38, label=label, color=color, edgecolor=DARK)
-    axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=8)
+    axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=scaled(8))
 
 
 _QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))

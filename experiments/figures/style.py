@@ -1,4 +1,4 @@
-"""Style of all figures: formats, colours, markers of routings, headings."""
+"""Style of all figures: sizes, colours, markers of routings, legends, headings, files."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ import io
 import math
 import textwrap
 import warnings
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
+from experiments.figures.look import FORMATS, PLAIN, current, scaled
 from experiments.results.model import Summary
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.text import parameters
@@ -29,48 +32,121 @@ from experiments.spec.programs import OWN_PROGRAMS, SESSION
 from topology.errors import UsageError
 from topology.files.writing import check_new, open_folder, write_new
 
-FORMATS = ("png", "svg")
-DPI = 130
-# A dark and a light colour that stay apart in grey.
+_DPI, _PRINT_DPI = 130, 300
+# TrueType fonts, as publishers ask for; no date, so that equal figures are equal files.
+_FILE_SETTINGS: Any = {"pdf.fonttype": 42, "svg.hashsalt": "polarlab"}
+_NO_DATE = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+# The colours of all figures: no two of them are equally dark, so that they stay apart in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
-# Marker and colour of the curves of some routings, which figures have always had, or whose name gives those
-# of another one. Curves differ in their
-# markers, so that they can be told apart in grey. Every other routing, and a routing with parameters, has a
-# marker and a colour by its name.
-_CURVES = {
+ORANGE, PURPLE, GREEN, BROWN, BLUE, RED = "#dd8122", "#7647a2", "#86bf6f", "#6b4410", "#2f9ab3", "#c8405c"
+PALETTE = (DARK, ORANGE, PURPLE, GREEN, BROWN, BLUE, RED, LIGHT)
+MARKERS = "osD^vP*X<>"
+INTERVAL = "95 % confidence interval"
+# Markers and colours that curves of some routings have in every figure.
+_ROUTINGS = {
     "min": ("o", DARK),
-    "valiant": ("D", "#7b5ea7"),
-    "compact-valiant": ("v", "#8c6d1f"),
-    "ugal": ("^", "#5b8c5a"),
-    "ugal-pf": ("s", "#c2571a"),
-    "four-color-valiant": ("P", "#2f7f93"),
+    "valiant": ("D", PURPLE),
+    "compact-valiant": ("v", BROWN),
+    "ugal": ("^", GREEN),
+    "ugal-pf": ("s", ORANGE),
+    "four-color-valiant": ("P", BLUE),
 }
-_FURTHER_MARKERS, _HUES = "PX<>*dphH8", 24
+_DARKEST, _LIGHTEST = 0.2, 0.75  # shades of curves of one routing
 # Up to so many decades an axis has labels between those of powers of ten as well: some, or all.
 _LABELLED_DECADES = (2.5, 0.4)
 _NARROW = 5000.0  # ratio of the ends of a horizontal axis up to which it has labels between them
+# Inches of a narrow figure: least width of a panel, bounds of its height, and room for a title.
+_LEAST_PANEL, _LEAST_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
 
 
-def curve_style(routing: str) -> tuple[str, str]:
-    """Returns the marker and the colour of a routing's curve, the same in every figure.
+def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Returns the marker and the colour of each curve of a figure; no two have the same marker.
+
+    A known routing looks the same in every figure. Several curves of one routing are shades of one colour.
 
     Args:
-        routing: name of any routing, with its parameters, as `ugal-pf:threshold=0.5`.
+        curves: names of the curves, which begin with the routing's, as `ugal-pf:threshold=0.5, queue 8`.
     """
-    if routing in _CURVES:
-        return _CURVES[routing]
-    hue, place = divmod(zlib.crc32(routing.encode()), len(_FURTHER_MARKERS))
-    return _FURTHER_MARKERS[place], to_hex(colorsys.hsv_to_rgb(hue % _HUES / _HUES, 0.65, 0.62))
+    by_routing: dict[str, list[str]] = {}
+    for curve in dict.fromkeys(curves):
+        by_routing.setdefault(first_name(curve), []).append(curve)
+    known = {routing: _ROUTINGS[routing] for routing in by_routing if routing in _ROUTINGS}
+    taken = {marker for marker, _ in known.values()}, {color for _, color in known.values()}
+    free_markers = cycle([one for one in MARKERS if one not in taken[0]] or MARKERS)
+    free_colors = cycle([one for one in PALETTE if one not in taken[1]] or PALETTE)
+    styles: dict[str, tuple[str, str]] = {}
+    for routing, own in by_routing.items():
+        marker, color = known.get(routing) or (next(free_markers), next(free_colors))
+        for place, curve in enumerate(own):
+            styles[curve] = (
+                next(free_markers) if place else marker,
+                color if len(own) == 1 else _shade(color, place / (len(own) - 1)),
+            )
+    return styles
+
+
+def first_name(curve: str) -> str:
+    """Returns the routing of a curve's name, without parameters and options."""
+    return curve.partition(":")[0].partition(",")[0]
+
+
+def _shade(color: str, share: float) -> str:
+    """Returns a shade of a colour, from dark at 0 to light at 1."""
+    hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
+    return to_hex(colorsys.hls_to_rgb(hue, _DARKEST + share * (_LIGHTEST - _DARKEST), saturation))
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:
     """Returns an empty figure of that width and height, laid out automatically.
 
     It has a canvas of its own: pyplot, and so the backend of a user's own figures, is left alone.
+
+    Args:
+        inches: width and height; a chosen width (`Look.width`) replaces it.
     """
-    figure = Figure(figsize=inches, dpi=DPI, layout="constrained")
+    width, height = inches
+    look = current().look
+    if look.width is not None:
+        title = _TITLE if look.title else 0.0
+        width, height = look.width, max(_FLATNESS, height / width) * look.width + title
+    dpi = _DPI if look.width is None else _PRINT_DPI
+    figure = Figure(figsize=(width, height), dpi=dpi, layout="constrained")
     FigureCanvasAgg(figure)
+    current().figures.append(figure)
     return figure
+
+
+def new_panels(
+    inches: tuple[float, float],
+    ratios: Sequence[float] = (1, 1),
+    *,
+    below: float = 0.0,
+    least: float = _LEAST_PANEL,
+    sharey: bool = False,
+) -> tuple[Figure, list[Axes]]:
+    """Returns a figure with panels side by side, or in several rows where its width has no room for them.
+
+    Args:
+        inches: width and height without what is below the panels.
+        ratios: widths of the panels side by side, relative to each other.
+        below: height in inches that a list below the panels needs.
+        least: least width of a panel in inches.
+        sharey: whether the panels have one vertical axis.
+    """
+    count, look = len(ratios), current().look
+    columns = count if look.width is None else max(1, min(count, int(look.width / least)))
+    figure = new_figure((inches[0], inches[1] + below))
+    if look.width is not None:
+        height = min(inches[1], max(_LEAST_HEIGHT, _FLATNESS * look.width / columns))
+        figure.set_figheight(height * -(-count // columns) + below + _TITLE * look.title)
+    if columns == count:
+        grid = figure.subplots(1, count, width_ratios=ratios, sharey=sharey, squeeze=False)
+    else:
+        grid = figure.subplots(-(-count // columns), columns, sharey=sharey, squeeze=False)
+    axes: list[Axes] = list(np.ravel(grid))
+    for unused in axes[count:]:
+        unused.remove()
+    return figure, axes[:count]
 
 
 # The part of a figure's width that titles and legends may take.
@@ -78,7 +154,9 @@ _USABLE = 0.97
 
 
 def set_title(figure: Figure, text: str) -> None:
-    """Sets the title of a figure, in as many lines as its width needs."""
+    """Sets the title of a figure, in as many lines as its width needs, unless figures are to have none."""
+    if not current().look.title:
+        return
     title = figure.suptitle(printable(text), parse_math=False)
     lines = text.count("\n") + 1
     while title.get_window_extent().width > _USABLE * figure.bbox.width and lines < len(text):
@@ -104,7 +182,7 @@ def legend_below(
             handles=handles,
             loc="outside lower center",
             ncols=columns,
-            fontsize=8 if small else None,
+            fontsize=scaled(8) if small else None,
             markerscale=0.6 if small else 1,
             frameon=False,
         )
@@ -129,9 +207,9 @@ def legend_above(axes: Axes, columns: int = 1, handles: Sequence[Artist] | None 
         handles=chosen,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=columns,
+        ncols=columns if current().look.width is None else 1,
         borderaxespad=0.3,
-        fontsize=8,
+        fontsize=scaled(8),
         frameon=False,
     )
     for text in legend.get_texts():
@@ -140,7 +218,7 @@ def legend_above(axes: Axes, columns: int = 1, handles: Sequence[Artist] | None 
 
 
 INVALID = "result not valid"
-_CROSS: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", "markersize": 8, "zorder": 6}
+_CROSS: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", "zorder": 6}
 
 
 def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, color: str) -> None:
@@ -157,11 +235,11 @@ def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, co
         hollow: dict[str, Any] = {
             "markerfacecolor": "white",
             "linestyle": "none",
-            "markersize": 5,
+            "markersize": scaled(5),
             "zorder": 5,
         }
         axes.plot(x, y, marker=marker, color=color, **hollow)
-        axes.plot(x, y, **_CROSS)
+        axes.plot(x, y, **_CROSS, markersize=scaled(8))
 
 
 def invalid_handle() -> Line2D:
@@ -175,22 +253,28 @@ def crossed_handle(reason: str) -> Line2D:
     Args:
         reason: the reason, as `result not valid`.
     """
-    return Line2D([], [], **_CROSS, label=f"crossed out: {reason}")
+    return Line2D([], [], **_CROSS, markersize=scaled(8), label=f"crossed out: {reason}")
+
+
+def interval_handle() -> Line2D:
+    """Returns the entry of a legend for error bars over seeds or batches."""
+    style: dict[str, Any] = {"marker": "|", "markersize": scaled(11), "linestyle": "none"}
+    return Line2D([], [], color="0.3", **style, label=INTERVAL)
 
 
 class _PlainLogFormatter(LogFormatter):
-    """Labels with 480, not with 4.8 x 10^2; beside each other there is room for few of them."""
+    """Labels with 480, not with 4.8 x 10^2; beside each other or in small figures there is room for few."""
 
-    def __init__(self, *, horizontal: bool) -> None:
+    def __init__(self, *, few: bool) -> None:
         super().__init__(minor_thresholds=_LABELLED_DECADES)
-        self._horizontal = horizontal
+        self._few = few
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        shown = self._has_room(x) if self._horizontal else bool(super().__call__(x, pos))
+        shown = self._has_room(x) if self._few else bool(super().__call__(x, pos))
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether a label is shown of a horizontal axis: those of 1, 2 and 5, or only of 1."""
+        """Returns whether one of few labels is shown: those of 1, 2 and 5, or only of 1."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         digits = "125" if 0 < low < high <= low * _NARROW else "1"
         return f"{x:.0e}"[0] in digits
@@ -198,30 +282,31 @@ class _PlainLogFormatter(LogFormatter):
 
 def plain_log_labels(axis: Axis) -> None:
     """Labels a logarithmic axis with 480, not with 4.8 x 10^2."""
-    horizontal = isinstance(axis, XAxis)
-    axis.set_major_formatter(_PlainLogFormatter(horizontal=horizontal))
-    axis.set_minor_formatter(_PlainLogFormatter(horizontal=horizontal))
+    few = isinstance(axis, XAxis) or current().look.width is not None
+    axis.set_major_formatter(_PlainLogFormatter(few=few))
+    axis.set_minor_formatter(_PlainLogFormatter(few=few))
 
 
-def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Writes a figure in every format and returns the files."""
-    opened = open_folder(folder)
-    for format_ in FORMATS:
-        opened.write(f"{name}.{format_}", _content(figure, format_))
-    return [folder / f"{name}.{format_}" for format_ in FORMATS]
-
-
-def save_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
+def save_figures(
+    figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = PLAIN.formats
+) -> list[Path]:
     """Writes figures in every format and returns the files.
 
     Args:
         figures: figures by their names, paths within the folder without an ending.
         folder: the folder.
+        formats: some of FORMATS.
 
     Raises:
         OSError: a figure cannot be written.
     """
-    return [path for name, figure in figures.items() for path in save_figure(figure, folder, name)]
+    opened, files = open_folder(folder), []
+    for name, figure in figures.items():
+        for format_ in formats:
+            opened.write(f"{name}.{format_}", image(figure, format_))
+            figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
+            files.append(folder / f"{name}.{format_}")
+    return files
 
 
 def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
@@ -236,19 +321,25 @@ def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
         UsageError: the file exists, or its folder does not.
         OSError: it cannot be written.
     """
-    write_new(path, _content(figure, format_))
+    write_new(path, image(figure, format_))
 
 
-def _content(figure: Figure, format_: str) -> bytes:
+def image(figure: Figure, format_: str) -> bytes:
+    """Returns a figure in one of FORMATS.
+
+    Args:
+        figure: the figure.
+        format_: the format.
+    """
     content = io.BytesIO()
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), rc_context(_FILE_SETTINGS):
         # Names of a foreign file may be longer than a figure.
         warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
         if engine := figure.get_layout_engine():
             # Once and for good: with an engine, even one without effect, each file is drawn twice.
             engine.execute(figure)
             figure.set_layout_engine(None)
-        figure.savefig(content, format=format_)
+        figure.savefig(content, format=format_, metadata=_NO_DATE[format_])
     return content.getvalue()
 
 
@@ -260,7 +351,7 @@ def check_figure(path: Path) -> str:
     """
     format_ = path.suffix.removeprefix(".").lower()
     if format_ not in FORMATS:
-        endings = " or ".join(f".{name}" for name in FORMATS)
+        endings = " or ".join([", ".join(f".{name}" for name in FORMATS[:-1]), f".{FORMATS[-1]}"])
         raise UsageError(f"a figure's name must end with {endings}, got {path}")
     check_new(path)
     return format_

@@ -8,14 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from experiments.figures.style import invalid_handle, save_figures
-from experiments.figures.sweeps.axes import Axis, axis_of
-from experiments.figures.sweeps.curves import Quantity, draw_line
-from experiments.figures.sweeps.panels import curve_handles, draw_points, new_panels, predicted_handle
+from experiments.figures.look import current
+from experiments.figures.sweeps.axes import Axis
+from experiments.figures.sweeps.panels import SweepPanels, curve_handles, new_sweep_panels
 from experiments.results.manifest import SweepSettings
 from experiments.results.open import Sweep
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
@@ -24,7 +22,6 @@ from experiments.results.tables import damage_named, read_csv_text
 from experiments.results.text import hosts_text, parameters
 from experiments.spec.sweep import Point
 
-_LATENCY = Quantity("latency_mean_ms", "latency_mean_ci95_ms")
 # The simulator's links pass a flit per cycle.
 _FLITS_PER_PACKET = 4
 _MOST_FAULTS = 6  # that a title names
@@ -35,6 +32,7 @@ _CROSSCHECKED: dict[str, Any] = {
     "markersize": 4,
     "alpha": 0.6,
 }
+_HOLLOW: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none"}
 
 
 class SimulatedPoint(NamedTuple):
@@ -43,19 +41,6 @@ class SimulatedPoint(NamedTuple):
     offered: float
     accepted: float
     latency_packets: float
-
-
-def plot_sweep(folder: Path) -> list[Path]:
-    """Draws `sweep` of the points in a folder and returns the files.
-
-    Args:
-        folder: folder of the sweep.
-
-    Raises:
-        ParameterError: the folder does not hold a sweep, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_sweep(folder), folder)
 
 
 def draw_sweep(folder: Path) -> dict[str, Figure]:
@@ -78,24 +63,54 @@ def _draw(
     settings: SweepSettings,
     crosschecked: Mapping[Point, Compared] = MappingProxyType({}),
 ) -> Figure:
-    panels = new_panels(rows, axis_of)
-    axis, is_simulated = panels.axis, False
-    for pattern, own, accepted, latency in panels.each("ms"):
-        for curve, style in panels.styles.items():
-            chosen = [row for row in own if axis.curve(row) == curve]
-            _crosschecked(accepted, latency, chosen, crosschecked, axis, style[1])
-            invalid = [row for row in chosen if not row.valid]
-            draw_points((accepted, latency), chosen, _LATENCY, axis, style, invalid)
-        if not axis.key:
-            for curve, style in panels.styles.items():
-                is_simulated |= _simulated(accepted, latency, settings, curve, pattern, style)
-    handles = _legend(panels.styles, is_simulated)
-    if any(row.point in crosschecked for row in rows):
-        handles.append(
-            Line2D([], [], color="0.3", **_CROSSCHECKED, label="light: the same packets, simulated")
-        )
-    crossed = [] if all(row.valid for row in rows) else [invalid_handle()]
-    return panels.finish(handles, crossed, _title(settings, rows, axis))
+    panels = new_sweep_panels(rows, "ms")
+    panels.draw(rows)
+    handles = curve_handles(panels.styles, "measured")
+    if current().look.booksim and _draw_booksim(panels, settings):
+        style: dict[str, Any] = {"color": "0.3", "linestyle": "none", **_HOLLOW}
+        handles.append(Line2D([], [], marker="o", label="hollow: the authors' simulator", **style))
+    if _draw_crosschecked(panels, rows, crosschecked):
+        label = "light: the same packets, simulated"
+        handles.append(Line2D([], [], color="0.3", **_CROSSCHECKED, label=label))
+    return panels.finish(handles, _title(settings, rows, panels.axis))
+
+
+def _draw_crosschecked(
+    panels: SweepPanels, rows: Sequence[PointRow], simulated: Mapping[Point, Compared]
+) -> bool:
+    """Draws the same packets on simulated switches as light lines; returns whether there are any."""
+    for pattern, (accepted, latency) in panels.pairs.items():
+        for curve, (_, color) in panels.styles.items():
+            curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
+            for row in rows:
+                place, one = panels.axis.place(row, row.offered), simulated.get(row.point)
+                if (panels.axis.panel(row), panels.axis.curve(row)) != (pattern, curve):
+                    continue
+                if place is not None and one is not None:
+                    curves[0].append((place, one.accepted_simulated))
+                    curves[1].append((place, one.latency_ms_simulated))
+            if curves[0]:
+                accepted.plot(*zip(*sorted(curves[0]), strict=True), color=color, **_CROSSCHECKED)
+                # Without the time of programs, latencies on idle links are so short as to fill the axis.
+                latency.plot(
+                    *zip(*sorted(curves[1]), strict=True), color=color, scaley=False, **_CROSSCHECKED
+                )
+    return any(row.point in simulated for row in rows)
+
+
+def _draw_booksim(panels: SweepPanels, settings: SweepSettings) -> bool:
+    """Draws the points of the authors' simulator; returns whether there are any."""
+    found = False
+    packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
+    for pattern, (accepted, latency) in panels.pairs.items() if not settings.varied else ():
+        for curve, (marker, color) in panels.styles.items():
+            stable = simulated_curve(settings, curve, pattern)
+            style: dict[str, Any] = {"marker": marker, "linestyle": "none", "color": color, **_HOLLOW}
+            offered = [point.offered for point in stable]
+            accepted.plot(offered, [point.accepted for point in stable], **style)
+            latency.plot(offered, [point.latency_packets * packet_ms for point in stable], **style)
+            found |= bool(stable)
+    return found
 
 
 def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str:
@@ -106,7 +121,7 @@ def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str
     }
     words = [f"{settings.name} ({parameters(settings.params)})", hosts_text(settings.name, settings.hosts)]
     words += [text for name, text in fixed.items() if not settings.varies(name)]
-    load = f" at a load of {rows[0].load:g}" if axis.key else ""
+    load = f" at a load of {rows[0].load:g}" if axis.key and not axis.loads else ""
     return f"{', '.join(words)}{load}; fractions of the hosts' injection capacity{_faults_text(settings)}"
 
 
@@ -120,59 +135,6 @@ def _faults_text(settings: SweepSettings) -> str:
         return ""
     named, more = settings.faults[:_MOST_FAULTS], len(settings.faults) - _MOST_FAULTS
     return "; at each point " + ", ".join(named) + (f" and {more} more" if more > 0 else "")
-
-
-def _crosschecked(
-    accepted: Axes,
-    latency: Axes,
-    rows: Sequence[PointRow],
-    simulated: Mapping[Point, Compared],
-    axis: Axis,
-    color: str,
-) -> None:
-    """Draws the same packets on simulated switches: lighter lines beside the measured ones."""
-    curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
-    for row in rows:
-        place, one = axis.place(row, row.offered), simulated.get(row.point)
-        if place is not None and one is not None:
-            curves[0].append((place, one.accepted_simulated))
-            curves[1].append((place, one.latency_ms_simulated))
-    draw_line(accepted, sorted(curves[0]), {**_CROSSCHECKED, "color": color})
-    # Without the time that programs take, latencies on idle links are so short that they would fill the axis.
-    draw_line(latency, sorted(curves[1]), {**_CROSSCHECKED, "color": color, "scaley": False})
-
-
-def _simulated(
-    accepted: Axes,
-    latency: Axes,
-    settings: SweepSettings,
-    routing: str,
-    pattern: str,
-    look: tuple[str, str],
-) -> bool:
-    """Draws the points of the authors' simulator; returns whether there are any."""
-    marker, color = look
-    simulated = [] if settings.varied else simulated_curve(settings, routing, pattern)
-    hollow = {
-        "marker": marker,
-        "linestyle": "none",
-        "color": color,
-        "markersize": 9,
-        "markerfacecolor": "none",
-    }
-    packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
-    draw_line(accepted, [(point.offered, point.accepted) for point in simulated], hollow)
-    draw_line(latency, [(point.offered, point.latency_packets * packet_ms) for point in simulated], hollow)
-    return bool(simulated)
-
-
-def _legend(styles: Mapping[str, tuple[str, str]], is_simulated: bool) -> list[Line2D]:
-    simulated = Line2D(
-        [], [], color="0.3", marker="o", markersize=9, markerfacecolor="none", linestyle="none"
-    )
-    simulated.set_label("hollow: the authors' simulator")
-    handles = curve_handles(styles, "measured")
-    return [*handles, *([simulated] if is_simulated else []), predicted_handle()]
 
 
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:

@@ -6,22 +6,30 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, cycle
+from itertools import cycle
+from operator import itemgetter
 from typing import Any
 
 import experiments.figures  # noqa: F401  # isort: skip  # loads matplotlib
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from experiments.figures.style import DARK, legend_below, new_figure, plain_log_labels, set_title
+from experiments.figures.look import ordered, scaled
+from experiments.figures.style import (
+    DARK,
+    MARKERS,
+    PALETTE,
+    legend_below,
+    new_figure,
+    new_panels,
+    plain_log_labels,
+    set_title,
+)
 from experiments.papers.model import Plot, Row, Sheet
 
 _LARGE = 999.5  # numbers from here on have all of their digits
 _MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
-_MARKERS = "osD^vP*X<>"
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
 _FEW = 8  # curves, up to which each has a colour of its own
@@ -50,18 +58,18 @@ def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
 def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
     """Returns a figure of curves or bars, a panel for each name."""
     panels = _panels(plot, rows)
-    styles = _styles(dict.fromkeys(row[plot.by] if plot.by else "" for _, _, own in panels for row in own))
+    names = dict.fromkeys(str(row[plot.by]) if plot.by else "" for _, _, own in panels for row in own)
+    styles = _styles(ordered(names) if plot.by else names)
     width, height = _INCHES
-    figure = new_figure((min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height))
-    shared = plot.top is not None
-    row_of_axes = figure.subplots(1, len(panels), squeeze=False, sharey=shared)[0]
+    inches = (min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height)
+    figure, row_of_axes = new_panels(inches, [1.0] * len(panels), sharey=plot.top is not None)
     for axes, (panel, own_plot, own) in zip(row_of_axes, panels, strict=True):
         draw = _draw_bars if plot.bars else _draw_curves
         draw(axes, own_plot, own, styles)
         axes.set_xlabel(plot.x_label)
         axes.set_title(panel, fontsize="medium")
         axes.grid(alpha=0.3, which="both" if plot.log == "y" else "major")
-        if plot.also or axes is row_of_axes[0]:
+        if plot.also or axes.get_position().x0 == row_of_axes[0].get_position().x0:
             axes.set_ylabel(own_plot.y_label)
     if plot.top is not None:  # when all panels have told how far down the axis that they share goes
         row_of_axes[0].set_ylim(top=plot.top)
@@ -69,7 +77,7 @@ def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
         handles = {
             one.get_label(): one for axes in figure.axes for one in axes.get_legend_handles_labels()[0]
         }
-        legend_below(figure, list(handles.values()))
+        legend_below(figure, [handles[name] for name in styles if name in handles])
     return figure
 
 
@@ -80,7 +88,7 @@ def _panels(plot: Plot, rows: Sequence[Row]) -> list[tuple[str, Plot, list[Row]]
     if not plot.panels:
         return [("", one, drawn) for one, drawn in of_plots]
     [(_, drawn)] = of_plots
-    names = dict.fromkeys(row[plot.panels] for row in drawn)
+    names = ordered(row[plot.panels] for row in drawn)
     return [(name, plot, [row for row in drawn if row[plot.panels] == name]) for name in names]
 
 
@@ -125,10 +133,12 @@ def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
     known = low not in (None, "") and high not in (None, "")
     axes.barh(place, value, color=DARK, alpha=0.6)
     if known:
-        axes.errorbar(value, place, xerr=_reach(value, low, high), fmt="none", ecolor="black", capsize=2)
+        axes.errorbar(
+            value, place, xerr=_reach(value, low, high), fmt="none", ecolor="black", capsize=scaled(2)
+        )
     text = f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.3g}"
     end = max(value, high) if known else value
-    axes.annotate(text, (end, place), (3, 0), textcoords="offset points", va="center", fontsize=6)
+    axes.annotate(text, (end, place), (3, 0), textcoords="offset points", va="center", fontsize=scaled(6))
 
 
 def _reach(value: float, low: float, high: float) -> list[list[float]]:
@@ -156,35 +166,35 @@ def _styles(names: Iterable[str]) -> Styles:
 
 
 def _markers() -> Iterator[tuple[str, str]]:
-    """Yields markers with colours, without end; the first twenty differ."""
-    palette = colormaps["tab20"]
-    # Dark colours first, and then the light ones between them.
-    ordered = [palette(place) for place in (*range(0, palette.N, 2), *range(1, palette.N, 2))]
-    for number in count():
-        yield _MARKERS[number % len(_MARKERS)], to_hex(ordered[number % len(ordered)])
+    """Yields markers with colours, without end; the first forty differ."""
+    yield from zip(cycle(MARKERS), cycle(PALETTE), strict=False)
+
+
+def _draw_curve(
+    axes: Axes, plot: Plot, rows: Sequence[Row], name: str, style: tuple[str, str, str], zorder: float
+) -> None:
+    """Draws a curve with its intervals; points that are not full are hollow."""
+    marker, colour, line = style
+    x, y = ([row[column] for row in rows] for column in (plot.x, plot.y))
+    axes.plot(x, y, line, marker=marker, color=colour, markersize=scaled(4), label=name, zorder=zorder)
+    bars: dict[str, Any] = {"fmt": "none", "ecolor": colour, "capsize": scaled(2)}
+    if plot.error:
+        axes.errorbar(x, y, [row[plot.error] or 0.0 for row in rows], **bars)
+    for row in rows:
+        if plot.low and row[plot.low] not in (None, ""):
+            reach = _reach(row[plot.y], row[plot.low], row[plot.high])
+            axes.errorbar(row[plot.x], row[plot.y], reach, **bars)
+        if plot.full and not row[plot.full]:
+            axes.plot(row[plot.x], row[plot.y], marker, color=colour, **_HOLLOW)
 
 
 def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) -> None:
     """Draws a curve for each name, with its style."""
-    for number, name in enumerate(dict.fromkeys(row[plot.by] if plot.by else "" for row in rows)):
-        own = sorted(
-            (row for row in rows if not plot.by or row[plot.by] == name), key=lambda row: row[plot.x]
-        )
-        marker, colour, line = styles[name]
-        x, y = ([row[column] for row in own] for column in (plot.x, plot.y))
-        # The first curve, that of the paper's own network, is above the others.
-        [drawn] = axes.plot(x, y, line, marker=marker, color=colour, markersize=4, label=name)
-        drawn.set_zorder(2 + 0.5 / (1 + number))
-        if plot.error:
-            half = [row[plot.error] or 0.0 for row in own]
-            axes.errorbar(x, y, half, fmt="none", ecolor=colour, capsize=2)
-        for row in own if plot.low else []:
-            if row[plot.low] not in (None, ""):
-                reach = _reach(row[plot.y], row[plot.low], row[plot.high])
-                axes.errorbar(row[plot.x], row[plot.y], reach, fmt="none", ecolor=colour, capsize=2)
-        for row in own if plot.full else []:
-            if not row[plot.full]:
-                axes.plot(row[plot.x], row[plot.y], marker, color=colour, **_HOLLOW)
+    for number, (name, style) in enumerate(styles.items()):
+        own = [row for row in rows if not plot.by or str(row[plot.by]) == name]
+        if own:
+            # The first curve, that of the paper's own network, is above the others.
+            _draw_curve(axes, plot, sorted(own, key=itemgetter(plot.x)), name, style, 2 + 0.5 / (1 + number))
     logarithmic: str = plot.log if any(row[plot.y] > 0 for row in rows) else ""
     if "x" not in logarithmic and _is_wide(plot, rows):
         logarithmic += "x"

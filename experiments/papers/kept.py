@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.codec import read_record
+from experiments.figures.look import PLAIN, Look, drawn_as
 from experiments.papers.figure import draw_item
 from experiments.papers.model import Row
 from experiments.papers.registry import item_of
@@ -19,18 +20,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def kept_figures(folder: Path) -> dict[str, Figure]:
+def kept_figures(folder: Path, look: Look = PLAIN) -> dict[str, Figure]:
     """Returns the figures of a folder's items by the names of their files, drawn from the data there.
 
     Tables and sections, which have no figure, are left out.
 
     Args:
         folder: folder of `polarlab paper`, or that of the gallery in the docs.
+        look: how they are drawn.
 
     Raises:
         UsageError: an item is of a later version of PolarLab.
         ParameterError: a record or the data are damaged.
     """
+    with drawn_as(look):
+        return _drawn(folder)
+
+
+def _drawn(folder: Path) -> dict[str, Figure]:
     figures = {}
     for file in sorted(folder.glob(f"*{CLAIMS}")):
         name = file.name.removesuffix(CLAIMS)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import read_record
-from experiments.figures.style import save_figure
+from experiments.figures.style import save_figures
 from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import NOT_COMPUTED, finding_on
@@ -360,6 +360,6 @@ def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirect
     directory.keep()
     directory.write_csv(f"{name}.csv", columns, [[row[column] for column in columns] for row in found.rows])
     if item.plot is not None:
-        save_figure(draw_item(item.title, item.plot, found.rows), directory.path, name)
+        save_figures({name: draw_item(item.title, item.plot, found.rows)}, directory.path)
     data = _digest_of_data(directory.path / f"{name}.csv", done.values)
     directory.write_record(f"{name}.json", replace(done, data=data))

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.failover import plot_failover
-from experiments.figures.failovers import plot_failovers
+from experiments.figures.failover import draw_failover
+from experiments.figures.failovers import draw_series
 from experiments.report.events import event_section
 from experiments.report.model import Page, Section, fabric_name, figures_of, manifest_sections, table_of
 from experiments.results.open import Failover, Failovers
@@ -37,10 +37,11 @@ def failover_page(results: Failover) -> Page:
         {"phase": name, **{key: readable(value) for key, value in counts.items()}}
         for name, counts in plain(summary.phases).items()
     ]
+    figures = figures_of(results.folder, draw_failover(results.folder))
     return Page(
         f"{fabric_name(results.manifest)}: failover of {failed} under {summary.routing}",
         (
-            Section(note=_outcome(results), figures=figures_of(plot_failover(results.folder))),
+            Section(note=_outcome(results), figures=figures),
             Section("Phases", table=table_of(phases, ("phase",))),
             *event_section(results.events),
             Section("Result", values=values),
@@ -76,7 +77,7 @@ def failovers_page(results: Failovers) -> Page:
     ]
     rows = plain(series.failovers)
     failovers = [{key: readable(row[key]) for key in _columns(rows)} for row in rows]
-    figures = figures_of(plot_failovers(results.folder)) if seeds else ()
+    figures = figures_of(results.folder, draw_series(results.folder)) if seeds else ()
     return Page(
         f"{fabric_name(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
         f"under {series.routing}",

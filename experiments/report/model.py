@@ -6,14 +6,18 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.codec import plain
+from experiments.figures.style import image
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.simulation.model import SimulationManifest
 from experiments.results.simulation.sweep import SimulatedSweepManifest
 from experiments.results.text import hosts_text, parameters
 from topology.files.reading import RESULT_BYTES, read_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawn
 
 
 @dataclass(frozen=True)
@@ -89,13 +93,23 @@ class Page:
     sections: tuple[Section, ...]
 
 
-def figures_of(paths: Sequence[Path]) -> tuple[Figure, ...]:
-    """Returns the figures of some files; of each figure the SVG is taken."""
-    return tuple(
-        Figure(f"{path.parent.name} {path.stem}", base64.b64encode(read_bytes(path, RESULT_BYTES)).decode())
-        for path in paths
-        if path.suffix == ".svg"
-    )
+def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[Figure, ...]:
+    """Returns figures of results for a page.
+
+    Args:
+        folder: folder of the results.
+        figures: the figures by their names, paths within the folder without an ending.
+    """
+    return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
+
+
+def kept_figure(path: Path) -> Figure:
+    """Returns the figure of an SVG file."""
+    return _figure(path.with_suffix(""), read_bytes(path, RESULT_BYTES))
+
+
+def _figure(place: Path, content: bytes) -> Figure:
+    return Figure(f"{place.parent.name} {place.name}", base64.b64encode(content).decode())
 
 
 def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table | None:

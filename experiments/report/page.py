@@ -11,6 +11,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader
 
+from experiments.figures.look import PLAIN, Look, drawn_as
 from experiments.report.failover import failover_page, failovers_page
 from experiments.report.model import Page
 from experiments.report.run import run_page
@@ -34,12 +35,13 @@ _PAGES: Mapping[type, Callable[[Any], Page]] = {
 }
 
 
-def write_report(folder: Path, path: Path | None = None) -> Path:
+def write_report(folder: Path, path: Path | None = None, look: Look = PLAIN) -> Path:
     """Writes the report of a run, a simulation, a sweep or failovers with new figures, and returns the file.
 
     Args:
         folder: folder of the results.
         path: new file; by default `report.html` in the folder, which may be replaced.
+        look: how the figures are drawn.
 
     Raises:
         UsageError: the folder holds none of these, or damaged results; the file exists.
@@ -49,7 +51,7 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
     if path is not None:
         check_new(path)
     results = open_results(folder)
-    with damage_named(folder):
+    with damage_named(folder), drawn_as(look):
         text = rendered(_PAGES[type(results)](results))
     if path is None:
         path = folder / REPORT

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.papers.model import Effort
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, papers_version
-from experiments.report.model import Page, Row, Section, Table, figures_of
+from experiments.report.model import Page, Row, Section, Table, kept_figure
 from experiments.results.text import readable
 from topology.files.reading import RESULT_BYTES, read_lines
 
@@ -66,14 +66,14 @@ def _contents(items: Sequence[ReproducedItem]) -> Table:
 
 def _item(item: ReproducedItem, folder: Path) -> Section:
     """Returns the section of an item; one without a figure has its data."""
-    figures = figures_of([file for file in [folder / f"{item.item}.svg"] if file.exists()])
+    figures = [kept_figure(file) for file in [folder / f"{item.item}.svg"] if file.exists()]
     heading = f"{item.item}: {item.title}"
     note = f"Not simulated to their end: {'; '.join(item.missing)}." if item.missing else ""
     return Section(
         heading,
         note,
         table=_claims(item.claims) or (None if figures else _data(folder / f"{item.item}.csv")),
-        figures=figures,
+        figures=tuple(figures),
     )
 
 

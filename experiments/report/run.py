@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.codec import plain
-from experiments.figures.replications import plot_replications
-from experiments.figures.run import plot_single
+from experiments.figures.replications import draw_replications
+from experiments.figures.run import draw_single
 from experiments.report.events import event_section
 from experiments.report.intervals import means_section
 from experiments.report.links import worst_links
@@ -78,13 +78,13 @@ def _flows(summary: Summary) -> tuple[Section, ...]:
 
 def _replications(results: Run, repeat: Replications) -> tuple[Section, ...]:
     """Returns the means over seeds with their figure, and a section for each seed."""
-    means = means_section(repeat, figures_of(plot_replications(results)))
+    means = means_section(repeat, figures_of(results.folder, draw_replications(results)))
     return means, *(_figures(run, f"Seed {run.summary.seed}") for run in results.replications)
 
 
 def _figures(run: Run, heading: str = "") -> Section:
     """Returns the figures of one run."""
-    return Section(heading, _doubts(run.summary), figures=figures_of(plot_single(run)))
+    return Section(heading, _doubts(run.summary), figures=figures_of(run.folder, draw_single(run)))
 
 
 def _programs(summary: Summary) -> tuple[Section, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from experiments.codec import plain
-from experiments.figures.replications import plot_replications
-from experiments.figures.simulation.single import plot_single as plot_simulation
+from experiments.figures.replications import draw_replications
+from experiments.figures.simulation.single import draw_single
 from experiments.report.events import event_section
 from experiments.report.intervals import batch_section, means_section
 from experiments.report.links import worst_links
@@ -51,12 +51,14 @@ def _figures(results: Simulation) -> tuple[Section, ...]:
     """Returns the figures of a simulation; of replications the means, and the figures of each seed."""
     note, repeat = _note(results.summary), results.summary.repeat
     if repeat is None:
-        return (Section("", note, figures=figures_of(plot_simulation(results))),)
-    seeds = (
-        Section(f"Seed {one.summary.seed}", _note(one.summary), figures=figures_of(plot_simulation(one)))
-        for one in results.replications
-    )
-    return Section("", note), means_section(repeat, figures_of(plot_replications(results))), *seeds
+        return (Section("", note, figures=figures_of(results.folder, draw_single(results))),)
+    means = means_section(repeat, figures_of(results.folder, draw_replications(results)))
+    return Section("", note), means, *map(_seed, results.replications)
+
+
+def _seed(one: Simulation) -> Section:
+    figures = figures_of(one.folder, draw_single(one))
+    return Section(f"Seed {one.summary.seed}", _note(one.summary), figures=figures)
 
 
 def _note(summary: SimulationSummary) -> str:

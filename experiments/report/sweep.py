@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.plot import plot_results
+from experiments.figures.plot import draw_results
 from experiments.report.links import worst_links
 from experiments.report.model import (
     Detail,
@@ -40,7 +40,7 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
         (
             Section(
                 note=_note(rows, engine.value, results.remedy if isinstance(results, Sweep) else None),
-                figures=figures_of(plot_results(results.folder)),
+                figures=figures_of(results.folder, draw_results(results.folder)),
             ),
             Section("Points", table=_points_table(results, rows, engine)),
             Section("Each point", details=tuple(_detail(results, row) for row in rows)),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from routing.plan.model import RoutePlan
 from routing.verification.traffic_split import TrafficSplit, traffic_split
+from routing.verification.verifier import Prover
 from topology.addressing import host_routers
 from topology.errors import PolarLabError
 from traffic.workload.patterns import Pattern
@@ -48,13 +49,16 @@ class Prediction:
     carried_loads: Loads
 
 
-def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Prediction:
+def predict_pattern(
+    plan: RoutePlan, pattern: Pattern, load: float, prover: Prover | None = None
+) -> Prediction:
     """Returns the steady state of a pattern at a load under an oblivious routing's plan.
 
     Args:
         plan: plan of the switches.
         pattern: destinations of every host.
         load: offered load, 0 to 1 of the injection capacity.
+        prover: one that has proven the plan, which then takes less time.
 
     Raises:
         PredictionError: the losses do not settle.
@@ -62,7 +66,7 @@ def predict_pattern(plan: RoutePlan, pattern: Pattern, load: float) -> Predictio
     routers = host_routers(plan.topology, plan.concentration)
     to_hosts = np.zeros((plan.topology.routers, len(routers)))
     np.add.at(to_hosts, routers, pattern.shares())
-    return predict(traffic_split(plan), 2 * plan.topology.links, to_hosts, routers, load)
+    return predict(traffic_split(plan, prover), 2 * plan.topology.links, to_hosts, routers, load)
 
 
 def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: int) -> Loads:

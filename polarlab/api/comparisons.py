@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Unpack
 
 from experiments.comparison.compare import compare as compare_folders
 from experiments.comparison.model import Comparison as _Comparison
 from experiments.results.text import readable, with_half
-from polarlab.api.figures import Figures
+from polarlab.api.figures import Figures, LookOptions
 from polarlab.api.frames import Row, Table, text_table
 from polarlab.api.results import Results, folder_of
 
@@ -56,29 +57,37 @@ class Comparison(Table, _Comparison):
         cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}
         return {**row, **cells}
 
-    def plot(self) -> Figures:
+    def plot(self, *, format: str | Sequence[str] | None = None, **look: Unpack[LookOptions]) -> Figures:
         """Returns the figure of all results, drawn in memory; a notebook shows it.
+
+        Args:
+            format: as of `polarlab.plot`.
+            look: as of `polarlab.plot`.
 
         Raises:
             ParameterError: the results cannot be drawn side by side.
         """
         from experiments.figures.comparison import comparison_figure
+        from experiments.figures.look import Look
 
-        return Figures({"comparison": comparison_figure(self)})
+        chosen = Look.of(format, **look)
+        return Figures({"comparison": comparison_figure(self, chosen)}, formats=chosen.formats)
 
-    def draw(self, path: _Folder) -> None:
+    def draw(self, path: _Folder, **look: Unpack[LookOptions]) -> None:
         """Writes the figure of all results to a new file.
 
         Args:
-            path: the file, .png or .svg.
+            path: the file, .png, .svg or .pdf.
+            look: as of `polarlab.plot`.
 
         Raises:
             UsageError: the file has another ending, or exists.
             OSError: it cannot be written.
         """
         from experiments.figures.comparison import draw_comparison
+        from experiments.figures.look import Look
 
-        draw_comparison(self, Path(path))
+        draw_comparison(self, Path(path), Look.of(**look))
 
 
 def compare(*results: Results | _Folder) -> Comparison:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+class LookOptions(TypedDict, total=False):
+    """How figures are drawn; `polarlab.plot` says what each option means."""
+
+    width: str | float | None
+    title: bool
+    order: str | Sequence[str]
+    x: str
+    booksim: bool
+
 
 _SHOWN_DPI, _SHOWN_COLOURS = 80, 64  # in notebooks, which are to stay small
 
@@ -19,16 +30,23 @@ class Figures(Mapping[str, "Figure"]):
 
     Attributes:
         folder: folder that `save` writes to by default; None if there is none.
+        formats: formats that `save` writes.
     """
 
-    def __init__(self, figures: Mapping[str, Figure], folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        figures: Mapping[str, Figure],
+        folder: Path | None = None,
+        formats: Sequence[str] = ("png", "svg"),
+    ) -> None:
         """Takes figures.
 
         Args:
             figures: the figures by their names.
             folder: folder that `save` writes to by default.
+            formats: formats that `save` writes, of png, svg and pdf.
         """
-        self._figures, self.folder = dict(figures), folder
+        self._figures, self.folder, self.formats = dict(figures), folder, tuple(formats)
 
     def __getitem__(self, name: str) -> Figure:
         return self._figures[name]
@@ -40,7 +58,7 @@ class Figures(Mapping[str, "Figure"]):
         return len(self._figures)
 
     def save(self, folder: Path | str | None = None) -> list[Path]:
-        """Writes every figure as PNG and SVG, and returns the files.
+        """Writes every figure in each of `formats`, and returns the files.
 
         Args:
             folder: the folder; by default that of the results.
@@ -54,7 +72,7 @@ class Figures(Mapping[str, "Figure"]):
         chosen = self.folder if folder is None else Path(folder)
         if chosen is None:
             raise ValueError("folder must be given for these figures, got none")
-        return save_figures(self._figures, chosen)
+        return save_figures(self._figures, chosen, self.formats)
 
     def __repr__(self) -> str:
         return f"<figures: {', '.join(self)}>"
@@ -66,6 +84,11 @@ class Figures(Mapping[str, "Figure"]):
             return {"text/plain": repr(self), "image/png": next(iter(images.values()))}
         parts = [f'<img alt="{name}" src="data:image/png;base64,{data}">' for name, data in images.items()]
         return {"text/plain": repr(self), "text/html": "\n".join(parts)}
+
+
+def load() -> None:
+    """Loads matplotlib and what draws results with it, which takes a while."""
+    from experiments.figures import plot  # noqa: F401
 
 
 def png(figure: Figure) -> bytes:

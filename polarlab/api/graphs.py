@@ -372,7 +372,7 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
 
     Args:
         topology: the graph.
-        path: the file, .png or .svg; None for none.
+        path: the file, .png, .svg or .pdf; None for none.
 
     Raises:
         UsageError: the file has another ending, or exists.

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation import requirements
-from emulation.cleanup import MarkedProcess
+from emulation.cleanup import MarkedProcess, described, left_behind
 from emulation.cleanup import clean as clean_fabric
 from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
 from experiments.doctor.features import Feature, examine_features
 from experiments.doctor.findings import Finding, examine
 from polarlab.api.frames import Row, Table
 from polarlab.error_log import remove_old_logs
+
+__all__ = ["Cleaned", "Examination", "MarkedProcess", "clean", "described", "doctor", "left_behind"]
 
 _FABRICS = ((3, 2), (5, 3), (7, 1), (11, 1))  # order of the field, and hosts of each router
 _LOAD, _FRAME_BYTES = 0.5, 1000

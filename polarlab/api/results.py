@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Unpack, get_args
 
 from experiments.codec import plain
 from experiments.results import open as opened
@@ -19,7 +19,7 @@ from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.sweep import point_folder
 from experiments.results.text import hosts_text, parameters
 from experiments.spec.sweep import Point
-from polarlab.api.figures import Figures
+from polarlab.api.figures import Figures, LookOptions
 from polarlab.api.frames import Row, flat, frame, pandas, read_frame
 from topology.errors import ParameterError
 from topology.networkx_graphs import NetworkxTopology
@@ -52,22 +52,28 @@ class _Shown:
         """The names of the CSV tables in the folder, for `to_frame`."""
         return tuple(sorted(path.stem for path in self.folder.glob("*.csv")))
 
-    def plot(self, *names: str) -> Figures:
+    def plot(
+        self, *names: str, format: str | Sequence[str] | None = None, **look: Unpack[LookOptions]
+    ) -> Figures:
         """Returns the figures of `polarlab plot`, drawn in memory; a notebook shows them.
 
         Args:
             names: names of figures, as `throughput`; none for all.
+            format: as of `polarlab.plot`.
+            look: as of `polarlab.plot`.
 
         Raises:
             ParameterError: the results are damaged, or have no figure of a name.
         """
+        from experiments.figures.look import Look
         from experiments.figures.plot import draw_results
 
-        drawn = draw_results(self.folder)
+        chosen = Look.of(format, **look)
+        drawn = draw_results(self.folder, chosen)
         for name in names:
             if name not in drawn:
                 raise ParameterError(f"figure must be one of {', '.join(drawn)}, got {name!r}")
-        return Figures({name: drawn[name] for name in names or drawn}, self.folder)
+        return Figures({name: drawn[name] for name in names or drawn}, self.folder, chosen.formats)
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
         """Returns a table as a frame of pandas.
@@ -87,17 +93,18 @@ class _Shown:
             raise ParameterError(f"table must be one of {', '.join(self.tables)}, got {table!r}")
         return read_frame(self.folder / f"{table}.csv")
 
-    def report(self, path: _Folder | None = None) -> Path:
+    def report(self, path: _Folder | None = None, **look: Unpack[LookOptions]) -> Path:
         """Writes one page of HTML with figures and tables, and returns the file.
 
         Args:
             path: new file; by default `report.html` in the folder, which may be replaced.
+            look: as of `polarlab.plot`.
 
         Raises:
             UsageError: the results are damaged, or the file exists.
             OSError: the file cannot be written.
         """
-        return report(self.folder, path)
+        return report(self.folder, path, **look)
 
     def _rows(self) -> Sequence[Row]:
         raise NotImplementedError
@@ -304,38 +311,62 @@ def open_results(folder: _Folder) -> Results:
     return results
 
 
-def plot(results: Results | _Folder) -> Figures:
+def plot(
+    results: Results | _Folder,
+    *,
+    format: str | Sequence[str] | None = None,
+    width: str | float | None = None,
+    title: bool = True,
+    order: str | Sequence[str] = (),
+    x: str = "",
+    booksim: bool = False,
+) -> Figures:
     """Returns the figures of results; `save()` writes them into their folder.
 
     Args:
         results: results, or their folder; or a folder of items of a paper, whose figures are drawn from the
             data there.
+        format: formats that `save` writes, of png, svg and pdf, as text with commas or as a list; None for
+            png and svg.
+        width: width in inches, or as text with a unit, as `3.3in` or `84mm`, to which texts, lines and panels
+            are fitted; None for the width of each kind of figure.
+        title: whether figures have titles.
+        order: panels and curves that come first, by their names, as `uniform,ugal-pf`.
+        x: key of `--vary` on the horizontal axis of a sweep, or `load`; empty for the load if it varies, and
+            else the first key with numbers.
+        booksim: whether the figure of a sweep has the points of the PolarFly authors' simulator, which there
+            are of ER_5 with 3 hosts a router.
 
     Raises:
-        ParameterError: the folder holds no results, or damaged ones.
+        ParameterError: the folder holds no results, or damaged ones; or an option does not fit to them.
     """
     folder = folder_of(results)
+    look: LookOptions = {"width": width, "title": title, "order": order, "x": x, "booksim": booksim}
     if opened.keeps_items(folder):
+        from experiments.figures.look import Look
         from experiments.papers.kept import kept_figures
 
-        return Figures(kept_figures(folder), folder)
-    return open_results(folder).plot()
+        chosen = Look.of(format, **look)
+        return Figures(kept_figures(folder, chosen), folder, chosen.formats)
+    return open_results(folder).plot(format=format, **look)
 
 
-def report(results: Results | _Folder, path: _Folder | None = None) -> Path:
+def report(results: Results | _Folder, path: _Folder | None = None, **look: Unpack[LookOptions]) -> Path:
     """Writes one page of HTML with the figures and tables of results, and returns the file.
 
     Args:
         results: results, or their folder.
         path: new file; by default `report.html` in the folder, which may be replaced.
+        look: as of `polarlab.plot`.
 
     Raises:
         UsageError: the folder holds no results, or damaged ones; the file exists.
         OSError: the file cannot be written.
     """
+    from experiments.figures.look import Look
     from experiments.report.page import write_report
 
-    return write_report(folder_of(results), None if path is None else Path(path))
+    return write_report(folder_of(results), None if path is None else Path(path), Look.of(**look))
 
 
 def folder_of(results: Results | _Folder) -> Path:

@@ -48,6 +48,7 @@ _WITH_JSON = (
 _OF_FILES = (*KINDS, UP, SATURATION, "topology", "verify", "predict", "rules", "explain")
 _WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")  # commands with a live page
 _FILE, _AGAIN = ".toml", "--again"
+_DRAWN = ("plot", "report", "compare")  # commands whose figures have a look of their own
 _RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
 Base = Experiment | UsageError | None
 
@@ -86,7 +87,8 @@ OWN: tuple[Option, ...] = (
          "paths, where every pair has one", type=bool),
     _own("certificate", ("verify",), "new file of the order of channels by which --deadlock proves that "
          "there is no circle, .csv", file=True),
-    _own("figure", ("verify",), "new figure of the circle that --deadlock finds, .png or .svg", file=True),
+    _own("figure", ("verify",), "new figure of the circle that --deadlock finds, .png, .svg or .pdf",
+         file=True),
     _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
     _own("list", ("topology",), "list of families, with parameters and example", type=bool),
     _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
@@ -105,8 +107,18 @@ OWN: tuple[Option, ...] = (
          default_text="those of the Slim Fly paper", file=True),
     _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
          known=at("experiments.theory.export:FORMATS")),
-    _own("figure", ("topology",), "new figure of the graph, .png or .svg", file=True),
-    _own("figure", ("compare",), "new figure of all, .png or .svg", file=True),
+    _own("figure", ("topology",), "new figure of the graph, .png, .svg or .pdf", file=True),
+    _own("figure", ("compare",), "new figure of all, .png, .svg or .pdf", file=True),
+    _own("format", ("plot",), "formats of the files: png, svg, pdf", listed=True, default_text="png,svg"),
+    _own("width", _DRAWN, "width of figures, as 3.3in or 84mm, to which texts and panels are fitted",
+         default_text="that of each kind"),
+    _own("no-title", _DRAWN, "figures without titles", type=bool),
+    _own("order", _DRAWN, "panels and curves of figures that come first, by their names, as uniform,ugal-pf",
+         listed=True, default_text="by name"),
+    _own("x", _DRAWN, "key of --vary on the horizontal axis of sweeps, or `load`", metavar="KEY",
+         default_text="load if it varies, else the first key with numbers"),
+    _own("booksim", _DRAWN, "points of the PolarFly authors' simulator in figures of sweeps; it was run for "
+         "ER_5 with 3 hosts a router", type=bool),
     _own("exec", (UP,), "line for the prompt, several in their order until one fails (exit status 1), unless "
          "it ends in `|| true`", default_text="an open prompt, or the lines of standard input", metavar="CMD",
          repeatable=True),

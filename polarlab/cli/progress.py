@@ -13,11 +13,14 @@ from polarlab.api.command_line.events import ONGOING_EVERY_S, Event, Ongoing, Pa
 from polarlab.cli.error_stream import print_line
 
 if TYPE_CHECKING:
+    import argparse
     from pathlib import Path
 
     from rich.progress import Progress
 
+    from polarlab.api.figures import LookOptions
     from polarlab.api.results import Results
+    from polarlab.cli.drawing import Draughtsman
 
 _LONG_S = 2.0  # an activity that takes longer is shown as a bar
 _LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
@@ -34,12 +37,25 @@ def shown_if_long(activity: str) -> Iterator[None]:
         yield
 
 
-def draw_figures(results: Results, progress: ConsoleProgress) -> list[Path]:
+def look_of(arguments: argparse.Namespace) -> LookOptions:
+    """Returns how a command is to draw its figures, as arguments of `polarlab.plot`."""
+    return {
+        "width": arguments.width,
+        "title": not arguments.no_title,
+        "order": arguments.order or (),
+        "x": arguments.x or "",
+        "booksim": arguments.booksim,
+    }
+
+
+def draw_figures(
+    results: Results, progress: ConsoleProgress, draughtsman: Draughtsman | None = None
+) -> list[Path]:
     """Draws the figures of results into their folder, tells of them, and returns the files."""
     from polarlab.api.command_line.events import Notice
 
     progress.begin(DRAWING)
-    files = results.plot().save()
+    files = draughtsman.draw(results) if draughtsman else results.plot().save()
     progress(Notice("figures-drawn", paths=tuple(files)))
     return files
 

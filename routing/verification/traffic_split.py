@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
 from routing.verification.forwarding_states import State, StateSpace, Steps
+from routing.verification.verifier import Prover
 from topology.addressing import Host
 from topology.failures import NO_FAILURE, Failure
 
@@ -45,11 +47,13 @@ class TrafficSplit:
     delivered: npt.NDArray[np.float64]
 
 
-def traffic_split(plan: RoutePlan) -> TrafficSplit:
+@without_garbage_collection()
+def traffic_split(plan: RoutePlan, prover: Prover | None = None) -> TrafficSplit:
     """Returns the split of a plan's traffic while nothing has failed.
 
     Args:
         plan: the plan; of adaptive groups, the buckets that they begin with count.
+        prover: one that has proven the plan, whose steps are then known.
 
     Returns:
         The states and steps of all pairs of routers that have hosts.
@@ -57,7 +61,7 @@ def traffic_split(plan: RoutePlan) -> TrafficSplit:
     Raises:
         PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
     """
-    collector = _Collector(plan)
+    collector = _Collector(plan, (prover or Prover()).space(plan))
     first_hosts = tuple(host for host in collector.space.hosts if host.index == 0)
     for destination in first_hosts:
         collector.add_destination(first_hosts, destination)
@@ -67,8 +71,8 @@ def traffic_split(plan: RoutePlan) -> TrafficSplit:
 class _Collector:
     """Collects the states that packets with a share reach, destination by destination."""
 
-    def __init__(self, plan: RoutePlan) -> None:
-        self.space = StateSpace(plan)
+    def __init__(self, plan: RoutePlan, space: StateSpace) -> None:
+        self.space = space
         routers = plan.topology.routers
         self._link_starts = plan.topology.adjacency.starts.tolist()
         self._starts = np.full((routers, routers), -1, np.int64)

@@ -57,6 +57,21 @@ class Prover:
         """Knows no switch yet."""
         self._space: StateSpace | None = None
 
+    def space(self, plan: RoutePlan) -> StateSpace:
+        """Returns the states and steps of a plan, with all that is known of them from its proof.
+
+        Args:
+            plan: the plan.
+
+        Raises:
+            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        """
+        space, self._space = self._space, None
+        if space is None or not space.take(plan):
+            space = StateSpace(plan)
+        self._space = space
+        return space
+
     @without_garbage_collection()
     def prove(
         self,
@@ -80,9 +95,8 @@ class Prover:
         Raises:
             PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
         """
-        space, self._space = self._space, None  # of a plan that raises an error nothing is known
-        if space is None or not space.take(plan):
-            space = StateSpace(plan)
+        space = self.space(plan)
+        self._space = None  # of a plan that raises an error nothing is known
         work = _Work(plan, space, every_host)
         scenarios = [Scenario.of(plan, failure) for failure in failures]
         proof = Proof(scenarios=len(scenarios))

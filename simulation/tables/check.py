@@ -21,7 +21,7 @@ from topology.addressing import INITIAL_TTL, Host, hosts_of, switch_name
 from topology.failures import NO_FAILURE, Failure
 
 MAX_SWITCHES = 8  # that are compared
-_DESTINATIONS = 48  # other routers' hosts that packets to each of these are sent to
+_DESTINATIONS = 48  # hosts, besides those of these routers, that packets are sent to
 _TOLERANCE = 1e-9
 
 # The directed link by which packets leave (-1 if they are lost), and their tag and mark from then on.
@@ -175,12 +175,17 @@ def check_against_walk(
     routers = generator.permutation(tables.routers)[:MAX_SWITCHES].tolist()
     hosts = hosts_of(plan.topology, plan.concentration)
     tags = used_tags(tables)
+    # All switches share one book, which reads the rules once.
+    some = np.union1d(
+        generator.permutation(tables.hosts)[:_DESTINATIONS],
+        np.flatnonzero(np.isin(tables.host_routers, routers)),
+    )
+    destinations = tuple(hosts[host] for host in some.tolist())
+    book = RuleBook(
+        {"eth_dst": [host.mac for host in destinations], "ipv4_dst": [host.ip for host in destinations]}
+    )
     for router in routers:
-        others = np.flatnonzero(tables.host_routers != router)
-        own = np.flatnonzero(tables.host_routers == router)
-        some = np.concatenate([generator.permutation(others)[:_DESTINATIONS], own])
-        destinations = tuple(hosts[host] for host in some.tolist())
-        check = _SwitchCheck(plan, tables, router, destinations, tags, failure)
+        check = _SwitchCheck(plan, tables, router, destinations, book, tags, failure)
         kinds = check.kinds()
         count = max(1, states // (len(routers) * max(1, len(some))))
         # Packets without a tag, of hosts, too, and with the router's own are always compared.
@@ -228,6 +233,7 @@ class _SwitchCheck:
         tables: ForwardingTables,
         router: int,
         hosts: tuple[Host, ...],
+        book: RuleBook,
         used_tags: npt.NDArray[np.bool_],
         failure: Failure,
     ) -> None:
@@ -241,8 +247,7 @@ class _SwitchCheck:
         all_hosts = hosts_of(plan.topology, plan.concentration)
         self._own = [host for host in all_hosts if host.router == router]
         self._numbers = {host: number for number, host in enumerate(all_hosts)}
-        values = {"eth_dst": [host.mac for host in hosts], "ipv4_dst": [host.ip for host in hosts]}
-        self._model = SwitchModel(plan.switches[router], RuleBook(values))
+        self._model = SwitchModel(plan.switches[router], book)
 
     def kinds(self) -> list[PacketKind]:
         """Returns the kinds of packets that may come to the router, those without a tag first."""

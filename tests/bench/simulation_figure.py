@@ -17,7 +17,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.style import curve_style, legend_above, new_figure, save_new_figure
+from experiments.figures.style import curve_styles, legend_above, new_figure, save_new_figure
 from routing.registry import make_plan
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
@@ -62,7 +62,7 @@ def _draw_latencies(axes: Axes) -> None:
     topology = PolarFly(5)
     reference = [row for row in _rows("booksim_er5_p3.csv") if row["stable"] == "yes"]
     for pattern, routing in _CURVES:
-        marker, color = curve_style(routing)
+        marker, color = curve_styles([routing])[routing]
         rows = [row for row in reference if (row["pattern"], row["routing"]) == (pattern, routing)]
         loads = [float(row["offered"]) for row in rows]
         tables = compile_tables(make_plan(topology, _HOSTS, routing))
@@ -87,7 +87,7 @@ def _draw_accepted(axes: Axes) -> None:
     with open("docs/crosscheck.json", encoding="utf-8") as file:
         points: list[dict[str, Any]] = json.load(file)["points"]
     for routing in dict.fromkeys(point["routing"] for point in points):
-        marker, color = curve_style(routing)
+        marker, color = curve_styles([routing])[routing]
         own = [point for point in points if point["routing"] == routing and point["valid"]]
         measured = [point["accepted"] for point in own]
         simulated = [point["accepted_simulated"] for point in own]

@@ -12,7 +12,6 @@ from foreign_folders import give_all, public_folder
 
 import polarlab
 from experiments.comparison.compare import compare
-from experiments.figures.plot import plot_results
 from experiments.observation.recording import read_recording
 from experiments.report.page import write_report
 from experiments.results.parts.crosscheck import kept_crosscheck
@@ -48,6 +47,10 @@ def _resume(folder: Path) -> None:
 
 def _again(folder: Path) -> None:
     results_again(folder).resolve()
+
+
+def _plot(folder: Path) -> None:
+    polarlab.plot(folder).save()
 
 
 _LOOKS: tuple[Callable[[Path], object], ...] = (_glance, read_recording, _again, _resume)
@@ -104,7 +107,7 @@ def attack(count: int, rng: random.Random) -> Iterator[str]:
             give_all(folder)
             looks = [rng.choice(_LOOKS), lambda one, other=original: compare([other, one])]
             if rng.random() < _DRAWN:
-                looks.append(rng.choice([plot_results, write_report]))
+                looks.append(rng.choice([_plot, write_report]))
             for look in looks:
                 with watch.over(f"{getattr(look, '__name__', '')} of {original.name}: {done}"):
                     look(folder)

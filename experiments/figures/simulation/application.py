@@ -7,12 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.collective import size_axis
+from experiments.figures.look import scaled
 from experiments.figures.style import (
     DARK,
     LIGHT,
     heading,
     legend_above,
-    new_figure,
+    new_panels,
     plain_log_labels,
     set_title,
 )
@@ -45,8 +46,7 @@ def _collective(results: Simulation) -> Figure:
     assert collective is not None
     sizes = sorted(collective.sizes, key=lambda size: size.message_bytes)
     places = [size.message_bytes for size in sizes]
-    figure = new_figure((11, 4.4))
-    left, right = figure.subplots(1, 2)
+    figure, [left, right] = new_panels((11, 4.4))
     table = results.table(ITERATIONS, ITERATION_COLUMNS)
     left.plot(
         np.array(table["message_bytes"], float),
@@ -79,13 +79,13 @@ def _trace(results: Simulation) -> Figure:
     arrived = [place for place, text in enumerate(table["slowdown"]) if text]
     sizes = np.array(table["bytes"], float)[arrived]
     slowdowns = np.array([table["slowdown"][place] for place in arrived], float)
-    figure = new_figure((11, 4.4))
-    left, right = figure.subplots(1, 2)
-    left.plot(sizes, slowdowns, linestyle="none", marker=".", markersize=3, color=DARK)
+    figure, [left, right] = new_panels((11, 4.4))
+    left.plot(sizes, slowdowns, linestyle="none", marker=".", markersize=scaled(3), color=DARK)
     left.set(xlabel="size of the message in bytes", ylabel="slowdown (times the ideal)")
     _distribution(right, slowdowns)
     if arrived:
         left.set(xscale="log", yscale="log")
+        plain_log_labels(left.xaxis)
         plain_log_labels(left.yaxis)
     set_title(figure, heading(results.summary))
     return figure

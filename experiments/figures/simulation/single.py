@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark_events
 from experiments.figures.links import draw_links
+from experiments.figures.look import scaled
 from experiments.figures.replications import draw_replications
 from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
@@ -18,9 +17,9 @@ from experiments.figures.style import (
     heading,
     legend_above,
     new_figure,
+    new_panels,
     number_text,
     plain_log_labels,
-    save_figures,
     set_title,
 )
 from experiments.results.open import Simulation
@@ -34,19 +33,6 @@ from experiments.results.tables import HOP_COLUMNS, HOPS, damage_named
 
 _QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
 _STYLES = ("-", "--", ":")
-
-
-def plot_single(results: Simulation) -> list[Path]:
-    """Draws the figures of a simulation with one seed into its folder and returns the files.
-
-    Args:
-        results: the simulation.
-
-    Raises:
-        ParameterError: the folder does not hold a complete simulation, or a damaged one.
-        OSError: the figures cannot be written.
-    """
-    return save_figures(draw_single(results), results.folder)
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
@@ -89,8 +75,8 @@ def draw_single(results: Simulation) -> dict[str, Figure]:
 
 def _throughput(results: Simulation) -> Figure:
     events = results.summary.faults.events if results.summary.faults else []
-    figure = new_figure((11, 4.4 + list_inches(events, 11, IN_CYCLES)))
-    over_time, by_hops = figure.subplots(1, 2, width_ratios=(2, 1))
+    below = list_inches(events, 11, IN_CYCLES)
+    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
     _periods(over_time, results)
     _hops(by_hops, results)
     mark_events(over_time, events)
@@ -119,7 +105,7 @@ def _hops(axes: Axes, results: Simulation) -> None:
     table = results.table(HOPS, HOP_COLUMNS)
     taken, packets = np.array(table["hops"], int), np.array(table["packets"], float)
     bars = axes.bar(taken, packets, 0.6, color=DARK, edgecolor=DARK)
-    axes.bar_label(bars, [f"{int(count)}" for count in packets], padding=2, fontsize=8)
+    axes.bar_label(bars, [f"{int(count)}" for count in packets], padding=2, fontsize=scaled(8))
     axes.set(xlabel="links between routers", ylabel="packets of the window")
     axes.set_xticks(taken)
     axes.set_ylim(0, 1.15 * max(packets.max(initial=0), 1))

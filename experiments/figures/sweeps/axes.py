@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import colorsys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from matplotlib.colors import to_hex, to_rgb
-
-from experiments.figures.style import curve_style
+from experiments.figures.look import current
 from experiments.spec.options import SWEEP
 from experiments.spec.variations.keys import declaration, parameters_of
 from experiments.spec.variations.values import number
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
+from topology.files.shown import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 
 OFFERED = "offered"
-_MARKERS = "osD^vPX<>*"
+_LOAD = "load"  # the word for the offered load among keys
 
 
 class SweptPoint(Protocol):
@@ -44,11 +42,13 @@ class Axis:
         key: key of `--vary`; empty for the offered load.
         label: its label.
         span: least and greatest place of all points on it, for points that do not depend on the key.
+        loads: whether the loads of the points differ; if a key is on the axis, each has a curve of its own.
     """
 
     key: str = ""
     label: str = OFFERED
     span: tuple[float, float] = (0.0, 1.0)
+    loads: bool = False
 
     def panel(self, point: SweptPoint) -> str:
         """Returns the panel of a point: its pattern, without a parameter that is on the axis."""
@@ -61,6 +61,7 @@ class Axis:
             for key, value in (point.varied or {}).items()
             if "." not in key and key != self.key
         ]
+        options += [f"{_LOAD} {point.load:g}"] if self.key and self.loads else []
         return ", ".join([_without(point.routing, self.key), *options])
 
     def place(self, point: SweptPoint, offered: float | None) -> float | None:
@@ -74,20 +75,28 @@ class Axis:
 
 
 def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
-    """Returns the x axis of some points: the first number that varies if they have one load, else the load.
+    """Returns the horizontal axis of points: the look's, else the load, else the first number that varies.
 
     Args:
         points: the points.
         kind: SWEEP or SIMULATED_SWEEP, whose options vary.
+
+    Raises:
+        ParameterError: the look's is not a key with numbers that vary.
     """
-    if len({point.load for point in points}) > 1:
-        return Axis()
+    loads = len({point.load for point in points}) > 1
+    spans: dict[str, tuple[float, float]] = {}
     for key in dict.fromkeys(key for point in points for key in point.varied or {}):
         numbers = (number(key, (point.varied or {}).get(key)) for point in points)
         places = {place for place in numbers if place is not None}
         if len(places) > 1:
-            return Axis(key, _label(key, kind), (min(places), max(places)))
-    return Axis()
+            spans[key] = (min(places), max(places))
+    drawing = current()
+    chosen, drawing.keys = drawing.look.x, [_LOAD, *spans]
+    if chosen and chosen not in drawing.keys:
+        raise ParameterError(f"x must be one of {', '.join(drawing.keys)}, got {quoted(chosen)}")
+    key = chosen or _LOAD if chosen or loads else next(iter(spans), _LOAD)
+    return Axis() if key == _LOAD else Axis(key, _label(key, kind), spans[key], loads)
 
 
 def _label(key: str, kind: str) -> str:
@@ -113,33 +122,3 @@ def _without(text: str, key: str) -> str:
         return text
     others = [parameter for parameter in declared if parameter.name != name]
     return join_parameters(owner, given, others)
-
-
-def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Returns marker and colour of each curve: the first of a routing has the routing's own.
-
-    Its further ones are lighter and have other markers, so that all can be told apart in grey.
-
-    Args:
-        curves: names of the curves, which begin with the routing's.
-    """
-    by_routing: dict[str, list[str]] = {}
-    for curve in dict.fromkeys(curves):
-        by_routing.setdefault(curve.partition(":")[0].partition(",")[0], []).append(curve)
-    used = {curve_style(routing)[0] for routing in by_routing}
-    free = [marker for marker in _MARKERS if marker not in used] or list(_MARKERS)
-    styles: dict[str, tuple[str, str]] = {}
-    for routing, own in by_routing.items():
-        marker, color = curve_style(routing)
-        for place, curve in enumerate(own):
-            if place:
-                marker = free[0]
-                free.append(free.pop(0))
-            styles[curve] = (marker, _lighter(color, place / len(own)))
-    return styles
-
-
-def _lighter(color: str, share: float) -> str:
-    """Returns a colour with a share of 0 to 1 of the way to a light one of the same hue."""
-    hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(color))
-    return to_hex(colorsys.hls_to_rgb(hue, lightness + share * max(0.0, 0.72 - lightness), saturation))

@@ -1,147 +1,247 @@
-"""Panels of the figures of sweeps: accepted above latency, a column for each pattern."""
+"""Figures of sweeps: accepted load above latency over an axis, side by side for each pattern."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from experiments.figures.look import current, ordered, scaled
 from experiments.figures.style import (
+    INVALID,
+    UNSTABLE,
     cross_out,
+    crossed_handle,
+    curve_styles,
+    interval_handle,
     legend_below,
     new_figure,
     plain_log_labels,
     printable,
     set_title,
 )
-from experiments.figures.sweeps.axes import Axis, curve_styles
-from experiments.figures.sweeps.curves import (
-    CURVE_INCHES,
-    FEW_CURVES,
-    LEVEL,
-    PANEL_INCHES,
-    PREDICTED,
-    DrawnPoint,
-    Quantity,
-    draw_curve,
-    draw_line,
-    is_level,
-    places,
-)
+from experiments.figures.sweeps.axes import Axis, SweptPoint, axis_of
+from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 
-_ACCEPTED = Quantity("accepted", "accepted_ci95")
-AnyPoint = TypeVar("AnyPoint", bound=DrawnPoint)
+LINES = ("-", "--", ":", "-.")  # of several sweeps in one figure
+_PREDICTED: dict[str, Any] = {"linestyle": ":"}
+_LEVEL: dict[str, Any] = {"linestyle": "--"}
+_PANEL, _LEAST_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
+_FEW_CURVES, _CURVE = 6, 0.12  # each further curve makes the legend, and the figure, longer
+_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # of a panel, and of an entry of the legend, in a narrow figure
+_DOUBTS = {"valid": INVALID, "stable": UNSTABLE}
+
+Curve = list[tuple[float, float]]
 
 
-@dataclass(frozen=True)
-class Panels(Generic[AnyPoint]):
-    """The panels of a figure, empty at first.
+class _Quantity(NamedTuple):
+    """Quantity of a point: its column, and that of half the width of its interval."""
+
+    column: str
+    half: str
+
+
+@dataclass
+class SweepPanels:
+    """The panels of a figure of sweeps.
 
     Attributes:
-        rows: the points.
-        axis: what the horizontal axis shows.
+        axis: the horizontal axis.
         styles: marker and colour of each curve.
         figure: the figure.
+        pairs: pattern -> its panels of accepted load and latency.
+        unit: unit of the latencies: `ms`, or `cycles` of simulations.
+        latencies: all latencies that were drawn.
+        shown: what was drawn, for the legend.
     """
 
-    rows: Sequence[AnyPoint]
     axis: Axis
     styles: Mapping[str, tuple[str, str]]
     figure: Figure
+    pairs: Mapping[str, tuple[Axes, Axes]]
+    unit: str
+    latencies: list[float] = field(default_factory=list)
+    shown: set[str] = field(default_factory=set)
 
-    def each(self, unit: str) -> Iterator[tuple[str, list[AnyPoint], Axes, Axes]]:
-        """Yields pattern, points, and the panels of accepted load and latency, which are labelled afterwards.
+    def draw(self, rows: Sequence[SweptPoint], number: int = 0, *, predicted: bool = True) -> None:
+        """Draws a sweep: curves with their intervals, crosses on doubtful points, and the fluid model.
 
         Args:
-            unit: unit of the latencies.
+            rows: its points, with the columns of `points.csv`.
+            number: its number in a figure of several sweeps, which have lines and fillings of their own.
+            predicted: whether to draw the fluid model.
         """
-        panels: dict[str, list[AnyPoint]] = {}
-        for row in self.rows:
-            panels.setdefault(self.axis.panel(row), []).append(row)
-        self.figure.set_size_inches(max(7.5, 1.2 + PANEL_INCHES * len(panels)), self.figure.get_figheight())
-        axes = self.figure.subplots(2, len(panels), sharex=True, sharey="row", squeeze=False)
-        for (pattern, own), accepted, latency in zip(panels.items(), axes[0], axes[1], strict=True):
-            latency.set(xlabel=self.axis.label, yscale="log")
-            yield pattern, own, accepted, latency
-            if not self.axis.key:
-                accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
-                accepted.set(xlim=(0, 1.03))
-            accepted.set_title(printable(pattern), parse_math=False)
-            accepted.set(ylim=(0, 1.03))
-            plain_log_labels(latency.yaxis)
-        axes[0][0].set_ylabel("accepted")
-        axes[1][0].set_ylabel(f"mean latency in {unit}")
+        sound = "valid" if self.unit == "ms" else "stable"
+        quantities = (
+            _Quantity("accepted", "accepted_ci95"),
+            _Quantity(f"latency_mean_{self.unit}", f"latency_mean_ci95_{self.unit}"),
+        )
+        for pattern, pair in self.pairs.items():
+            for curve, (marker, color) in self.styles.items():
+                chosen = [
+                    row for row in rows if (self.axis.panel(row), self.axis.curve(row)) == (pattern, curve)
+                ]
+                doubtful = [row for row in chosen if not getattr(row, sound)]
+                for axes, quantity in zip(pair, quantities, strict=True):
+                    self._draw_curve(axes, chosen, quantity, (marker, color), number)
+                    crossed = self.places(doubtful, quantity.column)
+                    cross_out(axes, crossed, marker, color)
+                    self.shown |= {_DOUBTS[sound]} if crossed else set()
+                self.latencies += [y for _, y in self.places(chosen, quantities[1].column) if y > 0]
+                if predicted:
+                    self._draw_predicted(pair[0], self.places(chosen, "predicted_accepted"), color)
 
-    def finish(self, handles: Sequence[Line2D], crossed: Sequence[Line2D], title: str) -> Figure:
-        """Returns the figure with its legend and its title.
+    def places(self, rows: Sequence[SweptPoint], column: str) -> Curve:
+        """Returns (place on the axis, value) of the points that have both, in the order of their places.
 
         Args:
-            handles: entries of the legend.
-            crossed: entries behind that of points without a place on the axis.
+            rows: the points.
+            column: column of the value.
+        """
+        found = [(self._place(row), getattr(row, column)) for row in rows]
+        return sorted((x, y) for x, y in found if x is not None and y is not None)
+
+    def _place(self, row: SweptPoint) -> float | None:
+        return self.axis.place(row, getattr(row, "offered"))  # noqa: B009  (points of all kinds have it)
+
+    def _draw_curve(
+        self,
+        axes: Axes,
+        rows: Sequence[SweptPoint],
+        quantity: _Quantity,
+        look: tuple[str, str],
+        number: int,
+    ) -> None:
+        marker, color = look
+        curve, halves = self.places(rows, quantity.column), dict(self.places(rows, quantity.half))
+        style = self.sweep_style(number)
+        if curve:
+            axes.plot(*zip(*curve, strict=True), marker=marker, color=color, markersize=scaled(5), **style)
+        if halves:
+            x, y = zip(*((x, y) for x, y in curve if x in halves), strict=True)
+            reach = [halves[place] for place in x]
+            axes.errorbar(x, y, reach, fmt="none", ecolor=color, capsize=scaled(3), elinewidth=scaled(1.2))
+            self.shown.add("interval")
+        for row in rows:  # those that do not depend on what is on the axis
+            level = getattr(row, quantity.column)
+            if level is not None and self.axis.key and self._place(row) is None:
+                line = _LEVEL if number == 0 else {"linestyle": style["linestyle"]}
+                axes.plot(self.axis.span, (level, level), color=color, linewidth=scaled(1.2), **line)
+                self.shown.add("level")
+
+    def _draw_predicted(self, axes: Axes, curve: Curve, color: str) -> None:
+        """Draws the fluid model's values: a dotted line, or a diamond where there is one alone."""
+        if curve:
+            alone: dict[str, Any] = {"marker": "d", "markerfacecolor": "none", "markersize": scaled(7)}
+            style = alone if len(curve) == 1 else {}
+            axes.plot(*zip(*curve, strict=True), color=color, linewidth=scaled(1.2), **_PREDICTED, **style)
+            self.shown.add("predicted")
+
+    @staticmethod
+    def sweep_style(number: int) -> dict[str, Any]:
+        """Returns line and filling of the curves of a sweep in a figure of several sweeps."""
+        return {"linestyle": LINES[number % len(LINES)], **({"markerfacecolor": "white"} if number else {})}
+
+    def finish(self, handles: Sequence[Artist], title: str, model: str = "fluid model") -> Figure:
+        """Returns the figure with a legend of what was drawn, and its title.
+
+        Args:
+            handles: entries of the curves, and of what else was drawn.
             title: the title.
+            model: the fluid model in words.
         """
-        levels = [Line2D([], [], color="0.3", **LEVEL, label=f"dashed: without {self.axis.key}")]
-        shown = levels if any(is_level(row, self.axis) for row in self.rows) else []
-        legend_below(self.figure, [*handles, *shown, *crossed], small=len(self.styles) > FEW_CURVES)
+        [_, latency], *_ = self.pairs.values()
+        if self.latencies and latency.get_ylim()[0] < min(self.latencies) / 2:
+            latency.set_ylim(bottom=min(self.latencies) / 2)  # whatever is below it of an interval
+        more: list[Artist] = []
+        if "interval" in self.shown:
+            more.append(interval_handle())
+        if "predicted" in self.shown:
+            more.append(Line2D([], [], color="0.3", **_PREDICTED, label=f"dotted: {model}"))
+        if "level" in self.shown:
+            more.append(Line2D([], [], color="0.3", **_LEVEL, label=f"dashed: without {self.axis.key}"))
+        more += [crossed_handle(doubt) for doubt in _DOUBTS.values() if doubt in self.shown]
+        if current().look.width is not None:
+            self.figure.set_figheight(self.figure.get_figheight() + _ENTRY * len([*handles, *more]) / 2)
+        legend_below(self.figure, [*handles, *more], small=len(self.styles) > _FEW_CURVES)
         set_title(self.figure, title)
         return self.figure
 
 
-def new_panels(rows: Sequence[AnyPoint], axis_of: Callable[[Sequence[AnyPoint]], Axis]) -> Panels[AnyPoint]:
-    """Returns empty panels for points.
+def new_sweep_panels(rows: Sequence[SweptPoint], unit: str) -> SweepPanels:
+    """Returns empty panels for the points of sweeps.
 
     Args:
         rows: the points.
-        axis_of: returns the axis of points.
+        unit: unit of the latencies: `ms`, or `cycles` of simulations.
+
+    Raises:
+        ParameterError: the look has another horizontal axis than these points can have.
     """
-    axis = axis_of(rows)
-    styles = curve_styles(axis.curve(row) for row in rows)
-    height = 6.8 + CURVE_INCHES * max(0, len(styles) - FEW_CURVES)
-    return Panels(rows, axis, styles, new_figure((7.5, height)))
+    axis = axis_of(rows, SWEEP if unit == "ms" else SIMULATED_SWEEP)
+    styles = curve_styles(ordered(axis.curve(row) for row in rows))
+    patterns = ordered(axis.panel(row) for row in rows)
+    width = current().look.width
+    columns = len(patterns) if width is None else max(1, min(len(patterns), int(width / _LEAST_PANEL)))
+    blocks = -(-len(patterns) // columns)
+    longer = _CURVE * max(0, len(styles) - _FEW_CURVES)
+    figure = new_figure((max(7.5, 1.2 + _PANEL * columns), 2 * _HEIGHT * blocks + longer))
+    if width is not None:
+        figure.set_figheight(2 * _NARROW_HEIGHT * blocks + 0.5)
+    grid = figure.add_gridspec(2 * blocks, columns)
+    rows_of_panels: list[list[Axes]] = []
+    for rank in range(2):  # all panels of accepted load, and then those of latency
+        own: list[Axes] = []
+        for number in range(len(patterns)):
+            block, column = divmod(number, columns)
+            first = (rows_of_panels or [own])[0][:1]
+            sharing = {"sharex": first[0] if first else None, "sharey": own[0] if own else None}
+            axes = figure.add_subplot(grid[2 * block + rank, column], **sharing)
+            last = rank == 1 and number + columns >= len(patterns)
+            axes.tick_params(which="both", labelleft=column == 0, labelbottom=last)
+            axes.set_ylabel(("accepted", f"mean latency in {unit}")[rank] if column == 0 else "")
+            axes.set_xlabel(axis.label if last else "")
+            own.append(axes)
+        rows_of_panels.append(own)
+    pairs = dict(zip(patterns, zip(*rows_of_panels, strict=True), strict=True))
+    for pattern, pair in pairs.items():
+        _label(pair, pattern, axis)
+    return SweepPanels(axis, styles, figure, pairs, unit)
 
 
-def draw_points(
-    panels: tuple[Axes, Axes],
-    rows: Sequence[DrawnPoint],
-    latency: Quantity,
-    axis: Axis,
-    look: tuple[str, str],
-    crossed: Sequence[DrawnPoint],
-) -> None:
-    """Draws a curve of accepted load and latency with their intervals, and the fluid model's.
-
-    Args:
-        panels: panels of accepted load and latency.
-        rows: the points.
-        latency: their latency.
-        axis: what the horizontal axis shows.
-        look: marker and colour.
-        crossed: those of the points that are crossed out.
-    """
-    marker, color = look
-    for panel, quantity in zip(panels, (_ACCEPTED, latency), strict=True):
-        draw_curve(panel, rows, quantity, axis, look)
-        cross_out(panel, places(crossed, quantity.column, axis), marker, color)
-    draw_line(panels[0], places(rows, "predicted_accepted", axis), {**PREDICTED, "color": color})
+def _label(pair: tuple[Axes, Axes], pattern: str, axis: Axis) -> None:
+    """Sets limits, scales and the title of two panels."""
+    accepted, latency = pair
+    if not axis.key:
+        accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
+        accepted.set(xlim=(0, 1.03))
+    accepted.set(ylim=(0, 1.03))
+    accepted.set_title(printable(pattern), parse_math=False)
+    latency.set(yscale="log")
+    plain_log_labels(latency.yaxis)
 
 
-def curve_handles(styles: Mapping[str, tuple[str, str]], kind: str) -> list[Line2D]:
+def curve_handles(styles: Mapping[str, tuple[str, str]], kind: str = "") -> list[Line2D]:
     """Returns entries of the legend for curves.
 
     Args:
         styles: marker and colour of each curve.
-        kind: `measured` or `simulated`.
+        kind: `measured` or `simulated`; empty where their lines are those of several sweeps.
     """
+    style: dict[str, Any] = {"markersize": scaled(6), "linestyle": "-" if kind else "none"}
     return [
-        Line2D([], [], marker=marker, color=color, label=printable(f"{curve}, {kind}"))
+        Line2D(
+            [],
+            [],
+            marker=marker,
+            color=color,
+            label=printable(f"{curve}, {kind}" if kind else curve),
+            **style,
+        )
         for curve, (marker, color) in styles.items()
     ]
-
-
-def predicted_handle() -> Line2D:
-    """Returns the entry of the legend for the fluid model."""
-    return Line2D([], [], color="0.3", **PREDICTED, label="dotted, bars: fluid model")

@@ -237,7 +237,7 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
         return None
     if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MOST_PREDICTED_HOSTS:
         return None
-    prediction = predict_pattern(fabric.plan, record.pattern, record.traffic.load)
+    prediction = predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover)
     return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
 
 

@@ -160,7 +160,7 @@ def draw_circle(topology: Topology, proof: DeadlockProof, path: Path | None = No
     Args:
         topology: the graph.
         proof: a proof with a circle.
-        path: the file, .png or .svg; None for none.
+        path: the file, .png, .svg or .pdf; None for none.
 
     Raises:
         UsageError: the file has another ending, or exists.

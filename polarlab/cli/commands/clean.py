@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import polarlab
-from polarlab.process import MarkedProcess, Status, described, left_behind
+from polarlab.process import Status
+
+if TYPE_CHECKING:
+    from polarlab.api.machine import MarkedProcess
 
 SUMMARY = "removal of a crashed fabric's processes and files, and of old error logs (root)"
 EXAMPLES = ("sudo polarlab clean",)
@@ -31,6 +35,8 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def _lines(removed: polarlab.Cleaned) -> list[str]:
     """Returns the lines on what was removed, processes by their numbers and commands."""
+    from polarlab.api.machine import described, left_behind
+
     lines = []
     processes, logs = removed.processes, removed.error_logs
     if processes:

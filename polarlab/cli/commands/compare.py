@@ -7,8 +7,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import polarlab
+from polarlab import UsageError
 from polarlab.cli.console import print_result, print_table, print_text
-from polarlab.cli.progress import DRAWING, shown_if_long
+from polarlab.cli.progress import DRAWING, look_of, shown_if_long
 from polarlab.process import Status
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ def run(arguments: argparse.Namespace) -> Status:
     """Prints the settings in which results differ, and the results, and draws them if asked for."""
     from polarlab.api.command_line.records import compared_columns, readable
 
+    if not arguments.figure and any(look_of(arguments)[name] for name in ("width", "order", "x", "booksim")):
+        raise UsageError("--width, --order, --x and --booksim are of a figure; name it by --figure FILE")
     comparison = polarlab.compare(*arguments.runs)
     if arguments.figure:
         with shown_if_long(DRAWING):
-            comparison.draw(arguments.figure)
+            comparison.draw(arguments.figure, **look_of(arguments))
     if arguments.json:
         print_result(arguments, asdict(comparison))
         return Status.DONE

@@ -6,16 +6,20 @@ import argparse
 
 import polarlab
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import DRAWING, shown_if_long
+from polarlab.cli.progress import DRAWING, look_of, shown_if_long
 from polarlab.process import Status
 
 SUMMARY = "figures of a run, a simulation, a sweep, a failover or a paper"
-EXAMPLES = ("polarlab plot results/RUN", "polarlab plot results/papers/polarfly")
+EXAMPLES = (
+    "polarlab plot results/RUN",
+    "polarlab plot results/SWEEP --format pdf --width 3.3in --no-title --order uniform,tornado",
+    "polarlab plot results/papers/polarfly",
+)
 
 
 def run(arguments: argparse.Namespace) -> Status:
     """Draws the figures of results into their directory and prints their names."""
     with shown_if_long(DRAWING):
-        paths = polarlab.plot(arguments.results).save()
+        paths = polarlab.plot(arguments.results, format=arguments.format, **look_of(arguments)).save()
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE

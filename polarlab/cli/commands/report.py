@@ -6,7 +6,7 @@ import argparse
 
 import polarlab
 from polarlab.cli.console import print_result
-from polarlab.cli.progress import DRAWING, shown_if_long
+from polarlab.cli.progress import DRAWING, look_of, shown_if_long
 from polarlab.process import Status
 
 SUMMARY = "HTML page of a run, a simulation, a sweep or a failover"
@@ -19,6 +19,6 @@ EXAMPLES = (
 def run(arguments: argparse.Namespace) -> Status:
     """Writes the page and prints its name."""
     with shown_if_long(DRAWING):
-        page = polarlab.report(arguments.results, arguments.out)
+        page = polarlab.report(arguments.results, arguments.out, **look_of(arguments))
     print_result(arguments, {"report": str(page)})
     return Status.DONE

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import records
 
+import polarlab
 from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
-from experiments.figures.failover import _draw, plot_failover
+from experiments.figures.failover import _draw
 from experiments.report.failover import failover_page
 from experiments.results.failover import ControllerRestart, FailoverSummary, Phase, Phases
 from experiments.results.open import Failover
@@ -171,7 +172,7 @@ def test_a_damaged_folder_is_told(tmp_path):
     directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.01, "watched", 1, 0, 2, 2)])
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
     with pytest.raises(ParameterError, match="damaged"):
-        plot_failover(tmp_path / "demo")
+        polarlab.plot(tmp_path / "demo").save()
 
 
 def test_an_interrupted_failover_says_so_in_its_figure_and_first_in_its_report(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 import records
 from test_failover import SUMMARY
 
+import polarlab
 from experiments.comparison.compare import compare
 from experiments.failover.series import (
     combine_failovers,
@@ -18,7 +19,6 @@ from experiments.failover.series import (
 )
 from experiments.figures.comparison import _OF_FAILOVERS, _bars
 from experiments.figures.failovers import draw_failovers, steps_of
-from experiments.figures.plot import plot_results
 from experiments.report.failover import failovers_page
 from experiments.report.page import write_report
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
@@ -227,7 +227,7 @@ def test_a_row_has_what_the_failover_has():
 
 
 def test_a_series_is_drawn_by_its_folder(tmp_path):
-    paths = plot_results(written(tmp_path / "series", series()))
+    paths = polarlab.plot(written(tmp_path / "series", series())).save()
     assert [path.name for path in paths] == ["failovers.png", "failovers.svg"]
 
 

@@ -9,11 +9,11 @@ import records
 import result_folders
 from matplotlib.figure import Figure
 
+import polarlab
 from experiments.comparison.compare import compare
 from experiments.figures.comparison import draw_comparison
 from experiments.figures.fabric import draw_topology
-from experiments.figures.plot import plot_results
-from experiments.figures.replications import plot_replications
+from experiments.figures.replications import draw_replications
 from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.model import Fidelity
 from experiments.results.open import Run, open_results
@@ -195,7 +195,7 @@ KINDS = [
 @pytest.mark.parametrize("write", KINDS, ids=lambda write: write.__name__)
 def test_titles_and_legends_are_whole_and_cover_nothing(write, tmp_path, figures):
     (folder,) = write(tmp_path / "results")
-    assert plot_results(folder)
+    assert polarlab.plot(folder).save()
     assert figures
     for figure in figures.values():
         check(figure)
@@ -288,7 +288,7 @@ def crosses(figure):
 
 def test_points_that_are_not_valid_are_crossed_out(tmp_path, figures):
     folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), invalid=(0.6,))
-    plot_results(folder)
+    polarlab.plot(folder).save()
     (figure,) = figures.values()
     assert crosses(figure) == [(0.6, 0.3), (0.6, 10.0)]
     (legend,) = figure.legends
@@ -296,7 +296,7 @@ def test_points_that_are_not_valid_are_crossed_out(tmp_path, figures):
 
 
 def test_faults_are_numbered_lines_over_time_with_a_list(tmp_path, figures):
-    plot_results(run(tmp_path / "run")[0])
+    polarlab.plot(run(tmp_path / "run")[0]).save()
     throughput = next(figure for path, figure in figures.items() if "throughput" in path)
     numbers = [text for text in texts_of(throughput.axes[0]) if text.isdecimal()]
     assert numbers == ["1", "2", "3", "4", "5", "6"]
@@ -311,7 +311,7 @@ def test_faults_are_numbered_lines_over_time_with_a_list(tmp_path, figures):
 
 def test_all_pairs_of_a_failover_are_averaged_over_whole_rounds(tmp_path, figures):
     """Within a round the hops of all pairs rise from 1.6 to 2.05: no network did that."""
-    plot_results(result_folders.write_failover(tmp_path / "demo"))
+    polarlab.plot(result_folders.write_failover(tmp_path / "demo")).save()
     (figure,) = figures.values()
     dashed = next(line for line in figure.axes[2].lines if line.get_linestyle() == "--")
     assert len(dashed.get_xdata()) == 90
@@ -328,7 +328,7 @@ def throughput_of(figures):
 
 
 def test_all_of_many_faults_are_listed_and_plans_are_left_out(tmp_path, figures):
-    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30))))
+    polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30)))).save()
     text = throughput_of(figures)._supxlabel.get_text()
     assert text.count("fail link:s1-s10") == text.count("restore link:s1-s10") == 15
     assert "the controller's plan without" not in text
@@ -338,7 +338,7 @@ def test_all_of_many_faults_are_listed_and_plans_are_left_out(tmp_path, figures)
 
 
 def test_numbers_of_faults_do_not_lie_on_each_other(tmp_path, figures):
-    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30))))
+    polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30)))).save()
     figure = throughput_of(figures)
     figure.draw_without_rendering()
     numbers = [text.get_window_extent() for text in figure.axes[0].texts if text.get_text().isdecimal()]
@@ -351,7 +351,7 @@ def test_numbers_of_the_enlarged_failure_do_not_lie_on_each_other(tmp_path, figu
     events = [(2.0, "fail switch:s4"), (2.0116, "all watched pairs heard again"), (5.0, "restore switch:s4")]
     (folder / EVENTS).unlink()
     RunDirectory(folder, go_on=True).write_csv(EVENTS, EVENT_COLUMNS, events)
-    plot_results(folder)
+    polarlab.plot(folder).save()
     (figure,) = figures.values()
     figure.draw_without_rendering()
     one, two = (text.get_bbox_patch().get_window_extent() for text in figure.axes[1].texts)
@@ -360,13 +360,13 @@ def test_numbers_of_the_enlarged_failure_do_not_lie_on_each_other(tmp_path, figu
 
 def test_one_failure_is_one_fault(tmp_path, figures):
     faults = replace(result_folders.FAULTS, done=result_folders.FAULTS.done[::3], replanned=())
-    plot_results(result_folders.write_run(tmp_path / "run", records.summary(faults=faults)))
+    polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(faults=faults))).save()
     assert throughput_of(figures)._suptitle.get_text().endswith(", 1 fault")
 
 
 def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
     hops = dict.fromkeys(range(1, 8), 1_234_567)
-    plot_results(result_folders.write_run(tmp_path / "run", records.summary(hops=hops)))
+    polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(hops=hops))).save()
     figure = throughput_of(figures)
     figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in figure.axes[1].texts if text.get_text() == "1234567"]
@@ -383,15 +383,15 @@ def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
     ],
 )
 def test_a_sweep_names_its_faults_in_the_title(settings, words, tmp_path, figures):
-    plot_results(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), **settings))
+    polarlab.plot(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), **settings)).save()
     (figure,) = figures.values()
     assert words in figure._suptitle.get_text().replace("\n", " ")
     check(figure)
 
 
-def test_replications_have_losses_from_zero_and_few_names_of_seeds(tmp_path, figures):
-    plot_replications(Run(result_folders.write_replications(tmp_path / "run", seeds=range(1, 20))))
-    (figure,) = figures.values()
+def test_replications_have_losses_from_zero_and_few_names_of_seeds(tmp_path):
+    run = Run(result_folders.write_replications(tmp_path / "run", seeds=range(1, 20)))
+    figure = draw_replications(run)["replications"]
     figure.draw_without_rendering()
     loss = next(axes for axes in figure.axes if axes.get_ylabel().startswith("loss"))
     assert loss.get_ylim()[0] == 0
@@ -404,7 +404,7 @@ def test_replayed_flows_are_named_without_their_folder(tmp_path, figures):
     summary = open_results(folder).summary
     flows = replace(summary.flows, flow_sizes=None, flow_file="/home/somebody/flows.csv")
     RunDirectory(folder, go_on=True).write_record("summary.json", replace(summary, flows=flows))
-    plot_results(folder)
+    polarlab.plot(folder).save()
     figure = next(figure for path, figure in figures.items() if "slowdown" in path)
     assert "\nflows.csv flows" in figure._suptitle.get_text()
     assert "somebody" not in figure._suptitle.get_text()

@@ -10,8 +10,8 @@ import pytest
 import records
 from documents import ROOT
 
+import polarlab
 from experiments.codec import plain
-from experiments.figures.run import plot_run
 from experiments.figures.style import curve_style
 from experiments.results.link_loads import directed_links
 from experiments.results.model import Latencies, Summary
@@ -79,7 +79,7 @@ def results(tmp_path) -> Path:
 
 
 def test_figures_are_drawn(results):
-    paths = plot_run(results)
+    paths = polarlab.plot(results).save()
     assert [path.stem for path in paths] == [name for name in FIGURES for _ in ("png", "svg")]
     for png, svg in zip(paths[::2], paths[1::2], strict=True):
         assert png.read_bytes().startswith(b"\x89PNG")
@@ -88,7 +88,7 @@ def test_figures_are_drawn(results):
 
 
 def test_the_fabric_is_drawn_with_its_links_loads(results):
-    plot_run(results)
+    polarlab.plot(results).save()
     drawn = (results / "links.svg").read_text()
     assert "max 2.0" in drawn or "max 0.85" in drawn
     assert "Jain" in drawn
@@ -97,7 +97,7 @@ def test_the_fabric_is_drawn_with_its_links_loads(results):
 
 def test_without_its_graph_the_loads_are_drawn_as_bars(results):
     records.write(results, "summary.json", replace(SUMMARY, params={"q": 3}))
-    plot_run(results)
+    polarlab.plot(results).save()
     drawn = (results / "links.svg").read_text()
     assert "Jain" in drawn
     assert "load of the busier direction" not in drawn
@@ -105,19 +105,19 @@ def test_without_its_graph_the_loads_are_drawn_as_bars(results):
 
 def test_a_run_before_links_were_logged_is_drawn(results):
     (results / "link_loads.csv").unlink()
-    assert [path.name for path in plot_run(results)][-1] == "latency.svg"
+    assert [path.name for path in polarlab.plot(results).save()][-1] == "latency.svg"
 
 
 def test_a_collectives_bandwidth_is_drawn(results):
     records.write(results, "summary.json", replace(SUMMARY, collective=COLLECTIVE, placement="linear"))
     (results / "collective.csv").write_text(ITERATIONS)
-    plot_run(results)
+    polarlab.plot(results).save()
     drawn = (results / "collective.svg").read_text()
     assert "4 KiB" in drawn
     assert "64 KiB" not in drawn
     (results / "collective.csv").write_text("nothing")
     with pytest.raises(ParameterError, match="damaged"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 def test_a_repeated_run_has_the_figures_of_each_seed(results, tmp_path):
@@ -126,17 +126,17 @@ def test_a_repeated_run_has_the_figures_of_each_seed(results, tmp_path):
         for name in ("summary.json", "throughput.csv", "pairs.csv", "hops.csv", "latency.csv"):
             (results / f"seed-{seed}" / name).write_text((results / name).read_text())
     records.write(results, "summary.json", replace(SUMMARY, repeat=Replications(asked=2, seeds=(1, 2))))
-    paths = plot_run(results)
+    paths = polarlab.plot(results).save()
     assert {path.parent.name for path in paths} == {"seed-1", "seed-2"}
 
 
 def test_figures_can_be_drawn_again(results):
-    assert plot_run(results) == plot_run(results)
+    assert polarlab.plot(results).save() == polarlab.plot(results).save()
 
 
 def test_a_run_with_longer_paths_than_the_graphs_is_drawn(results):
     (results / "hops.csv").write_text(HOPS + "5,1\n")
-    assert plot_run(results)[0].stat().st_size > 0
+    assert polarlab.plot(results).save()[0].stat().st_size > 0
 
 
 def test_a_run_in_which_nothing_was_sent_is_drawn(results):
@@ -145,29 +145,29 @@ def test_a_run_in_which_nothing_was_sent_is_drawn(results):
     (results / "pairs.csv").write_text(PAIRS.splitlines()[0] + "\n")
     (results / "hops.csv").write_text("hops,packets\n")
     (results / "latency.csv").write_text("latency_ms,packets\n")
-    assert plot_run(results)[0].stat().st_size > 0
+    assert polarlab.plot(results).save()[0].stat().st_size > 0
 
 
 def test_a_missing_folder_is_told(tmp_path):
     with pytest.raises(ParameterError, match="nowhere"):
-        plot_run(tmp_path / "nowhere")
+        polarlab.plot(tmp_path / "nowhere").save()
 
 
 def test_a_file_is_no_folder_of_results(results):
     with pytest.raises(ParameterError, match=r"summary\.json is not a directory"):
-        plot_run(results / "summary.json")
+        polarlab.plot(results / "summary.json").save()
 
 
 def test_an_empty_folder_holds_no_run(tmp_path):
     with pytest.raises(ParameterError, match=r"summary\.json is missing"):
-        plot_run(tmp_path)
+        polarlab.plot(tmp_path).save()
 
 
 @pytest.mark.parametrize("name", ["throughput.csv", "pairs.csv", "hops.csv", "latency.csv"])
 def test_a_missing_series_is_told(results, name):
     (results / name).unlink()
     with pytest.raises(ParameterError, match=f"{name} is missing"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 @pytest.mark.parametrize("name", ["throughput.csv", "pairs.csv", "hops.csv", "latency.csv", "link_loads.csv"])
@@ -177,14 +177,14 @@ def test_a_missing_series_is_told(results, name):
 def test_a_damaged_series_is_told(results, name, content):
     (results / name).write_text(content)
     with pytest.raises(ParameterError, match="damaged"):
-        plot_run(results)
+        polarlab.plot(results).save()
     assert not (results / "throughput.png").exists()
 
 
 def test_a_throughput_without_rows_is_told(results):
     (results / "throughput.csv").write_text(THROUGHPUT.splitlines()[0] + "\n")
     with pytest.raises(ParameterError, match="damaged"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_values_of_a_wrong_kind_are_told(results, name, old, new):
     assert old in text
     (results / name).write_text(text.replace(old, new, 1))
     with pytest.raises(ParameterError, match="damaged"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 @pytest.mark.parametrize("key", REQUIRED)
@@ -213,7 +213,7 @@ def test_a_summary_of_another_program_is_told(results, key):
     rest = {name: value for name, value in plain(SUMMARY).items() if name != key}
     records.write(results, "summary.json", rest)
     with pytest.raises(ParameterError, match=f"damaged.*{key}"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_a_summary_of_another_program_is_told(results, key):
 def test_a_summary_with_values_of_another_kind_is_told(results, change):
     records.write(results, "summary.json", {**plain(SUMMARY), **change})
     with pytest.raises(ParameterError, match="damaged"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 def test_a_summary_of_a_later_version_is_read(results):
@@ -233,7 +233,7 @@ def test_a_summary_of_a_later_version_is_read(results):
 def test_a_summary_of_a_newer_format_is_refused(results):
     records.write(results, "summary.json", {**plain(SUMMARY), "format": 99})
     with pytest.raises(ParameterError, match="format 1 or older, got 99"):
-        plot_run(results)
+        polarlab.plot(results).save()
 
 
 def test_a_damaged_replication_is_told_before_anything_is_drawn(results):
@@ -244,7 +244,7 @@ def test_a_damaged_replication_is_told_before_anything_is_drawn(results):
     records.write(results, "summary.json", replace(SUMMARY, repeat=Replications(asked=2, seeds=(1, 2))))
     (results / "seed-2" / "summary.json").write_text("{")
     with pytest.raises(ParameterError, match="seed-2"):
-        plot_run(results)
+        polarlab.plot(results).save()
     assert not list(results.rglob("*.png"))
 
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import polarlab
 from controller.occupancy.queues import QueueState
 from experiments.comparison.compare import compare
 from experiments.figures.comparison import draw_comparison
 from experiments.figures.flows import NONE_COMPLETED
-from experiments.figures.plot import plot_results
+from experiments.figures.replications import draw_replications
 from experiments.flows.runs import stable_minimum
 from experiments.report.page import write_report
 from experiments.results.link_loads import LinkLog, directed_links
@@ -218,7 +219,7 @@ def test_a_run_of_flows_is_written_read_and_drawn(tmp_path, record):
     assert (rows[-1]["fct_ms"], rows[-1]["slowdown"]) == ("", "")  # kept, though not complete
     assert Run(folder).summary == summarise(record)
     assert Run(folder).manifest.traffic.tcp == "cubic"
-    drawn = {path.name for path in plot_results(folder)}
+    drawn = {path.name for path in polarlab.plot(folder).save()}
     assert "slowdown.png" in drawn
     assert "latency.png" not in drawn
 
@@ -244,7 +245,7 @@ def test_a_run_whose_flows_were_not_completed_is_drawn_reported_and_compared(
 ):
     """So is one that was interrupted at its begin."""
     folder = written(tmp_path / "run", of_flows(record, change))
-    plot_results(folder)
+    polarlab.plot(folder).save()
     (axes,) = figures["slowdown.png"].axes
     assert [text.get_text() for text in axes.texts] == [NONE_COMPLETED]
     assert "table" in write_report(folder).read_text()
@@ -262,7 +263,7 @@ def test_flows_of_one_size_are_in_the_middle_of_a_figure_with_sensible_limits(
         flows["bytes"] = 20_000
         flows["finished_ns"] = flows["started_ns"] + round(slowdown * ideal_ms(20_000) * 1e6)
 
-    plot_results(written(tmp_path / "run", of_flows(record, change)))
+    polarlab.plot(written(tmp_path / "run", of_flows(record, change))).save()
     (axes,) = figures["slowdown.png"].axes
     low, high = axes.get_xlim()
     assert low <= 10_001
@@ -307,7 +308,7 @@ def test_routings_stand_side_by_side(tmp_path, record):
     assert not {*results} & {*comparison.same, *comparison.differing}  # a name is that of one row
 
 
-def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record, figures):
+def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record):
     options = replace(record.fabric.options, routing="ugal")
     other = replace(record, fabric=replace(record.fabric, options=options))
     folders = [written(tmp_path / "one", record), written(tmp_path / "two", other)]
@@ -331,7 +332,7 @@ def test_the_figure_of_throughput_tells_which_frames_it_counts_and_what_is_estim
     sent[4:16, 0] = 125_000 // 4  # 1 Mbit/s in the window of 3 s
     flows = replace(measured, bytes_sent=sent)
     result = replace(record.result, flows=flows, sent=flows.sent(), received=flows.received())
-    plot_results(written(tmp_path / "run", replace(record, result=result)))
+    polarlab.plot(written(tmp_path / "run", replace(record, result=result))).save()
     left, right = figures["throughput.png"].axes
     labels = [text.get_text() for axes in (left, right) for text in axes.get_legend().get_texts()]
     assert "all frames sent, TCP's own too: 0.143 of the injection capacity" in labels  # of 7 hosts' 1 Mbit/s
@@ -339,7 +340,7 @@ def test_the_figure_of_throughput_tells_which_frames_it_counts_and_what_is_estim
     assert right.get_ylabel() == "frames of the whole run, TCP's own too"
 
 
-def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, figures):
+def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record):
     folder = tmp_path / "run"
     for seed in (1, 2):
         written(folder / f"seed-{seed}", replace(record, traffic=replace(record.traffic, seed=seed)))
@@ -347,13 +348,11 @@ def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record, 
     directory = RunDirectory(folder, go_on=True)
     directory.write_record(MANIFEST, run_manifest(record.fabric, record.traffic.settings(), 1))
     directory.write_record(SUMMARY, both)
-    plot_results(folder)
-    labels = [axes.get_ylabel() for axes in figures["replications.png"].axes]
+    figure = draw_replications(Run(folder))["replications"]
+    labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels[-2:] == ["slowdown, median", "slowdown, 99th percentile"]
     assert not any("latency" in label for label in labels)
-    drawn = [
-        line.get_ydata() for line in figures["replications.png"].axes[-1].lines if line.get_marker() == "o"
-    ]
+    drawn = [line.get_ydata() for line in figure.axes[-1].lines if line.get_marker() == "o"]
     assert drawn[0] == pytest.approx([4.0, 4.0], abs=1e-3)
     assert "means over all seeds" in write_report(folder).read_text()
 

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 from records import run_manifest, summary, write
 
+import polarlab
 from experiments.comparison.compare import compare
 from experiments.events.progress import ProgramsProgress
-from experiments.figures.plot import plot_results
 from experiments.programs.failures import failure_text
 from experiments.programs.running import ProgramPlan, RunningPrograms
 from experiments.report.page import write_report
@@ -147,7 +147,7 @@ def run(tmp_path):
 
 
 def test_a_run_without_generated_packets_is_drawn_and_reported(run):
-    assert {path.stem for path in plot_results(run)} == {"throughput"}
+    assert {path.stem for path in polarlab.plot(run).save()} == {"throughput"}
     assert "iperf3 -c h5_1" in write_report(run).read_text()
 
 
@@ -163,7 +163,7 @@ def test_runs_with_and_without_generated_packets_are_compared(run, tmp_path_fact
 def test_a_session_is_drawn_with_its_lines(run):
     lines = (PromptLine("h1_1 ping -c 1 h5_1", 0, 1.0, 2.0),)
     write(run, SUMMARY, summary(pattern="session", **NOTHING, lines=lines))
-    assert {path.stem for path in plot_results(run)} == {"throughput"}
+    assert {path.stem for path in polarlab.plot(run).save()} == {"throughput"}
 
 
 def test_a_file_of_the_caller_is_named_by_its_place_on_hosts(tmp_path, monkeypatch):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import polarlab
 from controller.occupancy.queues import QueueState
 from controller.openflow.frameworks import choose
-from experiments.figures.plot import plot_results
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
@@ -165,7 +165,7 @@ def test_a_run_of_any_backend_is_stored_opened_and_drawn(record, tmp_path):
     assert run.summary == summarise(record)
     assert run.manifest == manifest
     assert run.replications == (run,)
-    assert {path.stem for path in plot_results(tmp_path / "run")} == {"throughput", "latency"}
+    assert {path.stem for path in polarlab.plot(tmp_path / "run").save()} == {"throughput", "latency"}
 
 
 def test_a_run_of_programs_alone_has_no_figures_of_packets(record, tmp_path):
@@ -227,7 +227,11 @@ def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):
     directory = RunDirectory(tmp_path / "run")
     directory.write_record(SUMMARY, summarise(observed))
     write_series(directory, observed)
-    assert {path.stem for path in plot_results(tmp_path / "run")} == {"throughput", "latency", "links"}
+    assert {path.stem for path in polarlab.plot(tmp_path / "run").save()} == {
+        "throughput",
+        "latency",
+        "links",
+    }
 
 
 def test_a_folder_is_opened_as_what_it_holds(tmp_path):

@@ -9,8 +9,9 @@ import records
 import result_folders
 from foreign_folders import AS_ROOT
 
+import polarlab
 from experiments.codec import plain
-from experiments.figures.sweep import plot_sweep, simulated_curve
+from experiments.figures.sweep import simulated_curve
 from experiments.results.model import Adaptation, Predicted
 from experiments.results.open import Sweep, open_results
 from experiments.results.run_directory import RunDirectory
@@ -100,7 +101,7 @@ def test_what_somebody_else_put_into_a_folder_stays_theirs(tmp_path, monkeypatch
 
 def test_the_figure_of_a_sweep(sweep):
     assert isinstance(open_results(sweep.path), Sweep)
-    png, svg = plot_sweep(sweep.path)
+    png, svg = polarlab.plot(sweep.path).save()
     assert png.read_bytes().startswith(b"\x89PNG")
     text = svg.read_text()
     assert "<svg" in text
@@ -112,7 +113,7 @@ def test_a_damaged_table_is_told(sweep, damage):
     path = sweep.path / POINTS
     path.write_text(path.read_text().replace("0.29", "nan") if damage == "nan" else path.read_text() + damage)
     with pytest.raises(ParameterError, match="damaged"):
-        plot_sweep(sweep.path)
+        polarlab.plot(sweep.path).save()
 
 
 def test_the_simulator_is_drawn_only_for_the_fabric_that_it_was_run_for():
@@ -132,7 +133,7 @@ def test_a_sweep_of_an_older_version_is_read_drawn_and_gone_on_with(sweep):
     later = [COLUMNS.index(name) for name in ("accepted_ci95", "latency_mean_ci95_ms")]
     older = [[cell for place, cell in enumerate(row) if place not in later] for row in rows]
     path.write_text("".join(",".join(row) + "\n" for row in older))
-    assert plot_sweep(sweep.path)
+    assert polarlab.plot(sweep.path).save()
     count = len(measured_points(sweep.path))
     new = Point("min", "uniform", 0.7)
     sweep.append_row(POINTS, COLUMNS, row_of(new, records.summary(accepted=0.6)).cells())

@@ -8,6 +8,7 @@ import polarlab
 from polarlab import NegativeResult
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
+from polarlab.cli.drawing import Draughtsman
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status, Terminated
 
@@ -27,10 +28,10 @@ def run(arguments: argparse.Namespace) -> Status:
     """Simulates one experiment and prints its summary."""
     out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
-        with ConsoleProgress() as progress:
+        with Draughtsman() as draughtsman, ConsoleProgress() as progress:
             progress.begin("planning")
             results = polarlab.simulate(arguments.experiment, progress=EveryEvent(progress), out=out)
-            draw_figures(results, progress)
+            draw_figures(results, progress, draughtsman)
     except (KeyboardInterrupt, Terminated, NegativeResult):
         kept = polarlab.Simulation(out)
         if kept.measured:

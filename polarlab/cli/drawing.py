@@ -1,0 +1,97 @@
+"""Figures drawn by processes beside the command, which load matplotlib while it computes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polarlab
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.figure import Figure
+
+    from polarlab.api.results import Results
+
+_LIBRARY = "matplotlib"
+
+
+class Draughtsman:
+    """A process that is ready to draw the results of this one; it ends with its block at the latest.
+
+    On a machine with one core, and where matplotlib is loaded already, this process draws.
+    """
+
+    def __enter__(self) -> Self:
+        self._pipe: Connection | None = None
+        if len(os.sched_getaffinity(0)) > 1 and _LIBRARY not in sys.modules:
+            context = get_context("fork")
+            self._pipe, other = context.Pipe()
+            self._process = context.Process(target=_serve, args=(other, self._pipe), daemon=True)
+            self._process.start()
+            other.close()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._pipe:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+
+    def draw(self, results: Results) -> list[Path]:
+        """Draws the figures of results into their folder and returns the files.
+
+        Args:
+            results: the results.
+
+        Raises:
+            ParameterError: the results are damaged.
+            OSError: a figure cannot be written.
+        """
+        if self._pipe:
+            try:
+                self._pipe.send(results.folder)
+                files: list[Path] = self._pipe.recv()
+                return files
+            except (EOFError, OSError):
+                pass  # the other process could not; this one says why
+        return results.plot().save()
+
+
+def _serve(pipe: Connection, other: Connection) -> None:
+    """Draws the results of the folder that comes through a pipe, and answers with the files."""
+    other.close()  # so that the pipe ends with the command
+    os.setsid()  # Ctrl-C is the command's
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    from polarlab.api.figures import load
+
+    load()
+    figures = polarlab.plot(pipe.recv())
+    assert figures.folder is not None
+    _save(figures, figures.folder)
+    pipe.send([figures.folder / f"{name}.{ending}" for name in figures for ending in figures.formats])
+
+
+def _save(figures: polarlab.Figures, folder: Path) -> None:
+    """Writes figures by two processes, of which each has about half of what is drawn."""
+    halves: list[dict[str, Figure]] = [{}, {}]
+    sizes = [0, 0]
+    for size, name in sorted(((len(figures[name].findobj()), name) for name in figures), reverse=True):
+        half = sizes.index(min(sizes))
+        sizes[half] += size
+        halves[half][name] = figures[name]
+    child = os.fork()
+    if not child:
+        try:
+            polarlab.Figures(halves[1]).save(folder)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    polarlab.Figures(halves[0]).save(folder)
+    if os.waitpid(child, 0)[1]:
+        raise OSError(f"figures cannot be written into {folder}")
