@@ -50,7 +50,7 @@ def script(monkeypatch):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
         code = f"import sys, time; sys.stdout.write({times} * {lines!r}); sys.stdout.flush(); {end}"
-        monkeypatch.setattr(controller_process, "_SERVICE", ("-c", code))
+        monkeypatch.setattr(controller_process, "SERVICE", ("-c", code))
 
     return set_script
 

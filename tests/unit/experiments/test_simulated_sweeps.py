@@ -270,7 +270,7 @@ def test_a_cluster_cannot_run_code_as_root(monkeypatch, tmp_path, scheduler):
     with pytest.raises(UsageError, match="without sudo"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     with pytest.raises(PolarLabError) as raised:
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
     assert "root" not in str(raised.value)
@@ -284,7 +284,7 @@ def test_a_missing_library_is_told_with_its_remedy(monkeypatch, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     with pytest.raises(MachineError, match="no scheduler answers at tcp://127"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
 
@@ -336,7 +336,7 @@ def test_a_worker_of_another_version_is_refused(workers, monkeypatch, tmp_path):
 
 def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
     with pytest.raises(MachineError) as caught:
-        cluster._done(None, None, "polarlab 9")
+        cluster.done_on_worker(None, None, "polarlab 9")
     assert code_version() in str(caught.value)
     assert "polarlab 9" in str(caught.value)
 

@@ -30,6 +30,7 @@ from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.results.run_directory import kept_directory
+from experiments.results.simulation.record import SimulationRecord
 from experiments.simulation import code_version
 from experiments.simulation.code_version import logic_of, module_digest
 from experiments.spec.simulation.model import SimulatedTraffic
@@ -116,22 +117,21 @@ def test_minimal_paths_of_a_tornado_saturate_where_theory_has_it(tmp_path):
 
 def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path, monkeypatch):
     told = []
-    done = simulated._stored
 
     def interrupt(*arguments):
         if len(told) == 2:
             raise KeyboardInterrupt
-        return done(*arguments)
+        return SimulationRecord(*arguments)
 
     def simulate(effort):
         with kept_directory(tmp_path, go_on=True) as directory:
             return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=told.append))
 
-    monkeypatch.setattr(simulated, "_stored", interrupt)
+    monkeypatch.setattr(simulated, "SimulationRecord", interrupt)
     with pytest.raises(KeyboardInterrupt):
         simulate(QUICK)
     assert len(told) == 2
-    monkeypatch.setattr(simulated, "_stored", done)
+    monkeypatch.undo()
     with (tmp_path / "points.csv").open("a") as file:
         file.write("a row that was cut")
     whole = simulate(QUICK)
@@ -356,7 +356,7 @@ def small_fig9(monkeypatch):
     """Puts a small PolarFly and coarse loads in place of those of Fig 9, in full."""
     item = ITEMS["polarfly"]["fig9"]
     curves = item.curves(QUICK)
-    monkeypatch.setattr(simulated, "_FULL", simulated._QUICK)
+    monkeypatch.setattr(simulated, "FULL", simulated.QUICK)
     return replace(item, curves=lambda _effort: curves)
 
 

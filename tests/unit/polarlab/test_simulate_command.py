@@ -120,7 +120,7 @@ def test_a_search_that_is_interrupted_before_its_first_load_says_so(capsys, monk
     def interrupt(*_given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(saturation, "_tried", interrupt)
+    monkeypatch.setattr(saturation, "simulate_traffic", interrupt)
     assert entry.main(f"saturation {SHORT} {words}".split()) == Status.INTERRUPTED
     out = capsys.readouterr().out
     if words:

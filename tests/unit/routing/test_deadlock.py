@@ -104,7 +104,7 @@ def test_the_circle_is_a_shortest_one_of_packets_that_there_are(name):
     hosts = {host: host for host in walker.hosts}
     for one, after in zip(circle, [*circle[1:], circle[0]], strict=True):
         own = set()
-        walker._follow(hosts[one.source], hosts[one.destination], 1, own)
+        walker.follow(hosts[one.source], hosts[one.destination], 1, own)
         assert (tuple(one.channel), tuple(after.channel)) in own
 
 
