@@ -5,7 +5,7 @@ POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys messages benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -97,6 +97,9 @@ docs: ## the documentation as a site, in site/
 
 benchmarks: ## docs/benchmarks.md, from the results that `make bench` left
 	@$(VENV)/python docs/generate/benchmarks_page.py results/bench.json
+
+messages: ## tests/data/messages.txt, what is said of wrong use; read the difference
+	@$(VENV)/python tests/messages.py
 
 keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md

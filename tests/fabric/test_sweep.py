@@ -68,7 +68,7 @@ def test_a_sweep_that_was_killed_goes_on_where_it_was(tmp_path):
 
     other = polarlab(*words, "--seed", "7")
     assert other.returncode == 2
-    assert "holds a sweep with seed 1, not 7" in one_line(other.stderr)
+    assert "with seed 1, not 7" in one_line(other.stderr)
     assert len(rows(out)) == 2
 
 

@@ -1,4 +1,4 @@
-"""Habits of the house: modules are introduced by a noun, and tests leave private names alone."""
+"""Habits of the house: nouns introduce modules, and tests know neither private names nor sentences."""
 
 import ast
 import contextlib
@@ -14,6 +14,7 @@ HEADLESS = ("What", "Which", "Where", "How", "Who", "Whose", "From")
 PRIVATE = re.compile(r"_(?!_)\w*[^\W_]")  # `_name`, but neither `_`, `__name__` nor `_repr_html_`
 # Public in spite of their names, of `os` and of named tuples; and pytest's only way to run a test once more.
 PUBLIC = {"_exit", "_asdict", "_replace", "_fields", "_pytest"}
+SENTENCE = re.compile(r"([A-Za-z]{2,}\b,? ){3}[A-Za-z]{2,}")
 PATCHES = {"setattr", "delattr", "getattr", "patch", "object"}
 
 
@@ -49,3 +50,17 @@ def foreign_private_names(source):
 @pytest.mark.parametrize("module", TESTS, ids=name_of)
 def test_a_test_knows_no_private_name_of_the_product_or_of_a_library(module):
     assert not list(foreign_private_names(module.read_text()))
+
+
+def pinned_sentences(source):
+    """Yields the patterns of errors' texts that have four words in a row."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.keyword) and node.arg == "match":
+            texts = [one.value for one in ast.walk(node.value) if isinstance(one, ast.Constant)]
+            yield from (text for text in texts if isinstance(text, str) and SENTENCE.search(text))
+
+
+@pytest.mark.parametrize("module", TESTS, ids=name_of)
+def test_a_test_pins_the_value_that_an_error_names_and_not_its_words(module):
+    """Whole messages stand in tests/data/messages.txt."""
+    assert not list(pinned_sentences(module.read_text()))

@@ -70,14 +70,14 @@ def test_a_missing_framework_is_refused_with_the_command_that_installs_it(withou
 def test_without_any_framework_the_one_that_pip_installs_is_named(without):
     for name in FRAMEWORKS:
         without(name)
-    with pytest.raises(MachineError, match="pip install 'os-ken"):
+    with pytest.raises(MachineError, match="'os-ken"):
         choose()
 
 
 @pytest.mark.parametrize("asked", ["osken", "Ryu", "pox"])
 def test_an_unknown_framework_is_refused_with_those_that_there_are(asked, monkeypatch):
     for ask in (lambda: choose(asked), lambda: monkeypatch.setenv(VARIABLE, asked) or choose()):
-        with pytest.raises(ParameterError, match=f"one of auto, ryu, os-ken, got '{asked}'"):
+        with pytest.raises(ParameterError, match=f"auto, ryu, os-ken, .*'{asked}'"):
             ask()
 
 

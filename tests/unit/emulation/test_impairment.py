@@ -28,7 +28,7 @@ def test_the_delay_and_the_loss_that_were_set_pass_the_check():
 
 @pytest.mark.parametrize("reported", [report(0.005), report(loss=0.02), report(interface="s1-eth2"), {}])
 def test_anything_else_fails_the_check(reported):
-    with pytest.raises(CommandError, match=r"s1-eth1 .* delay of 5.5 ms and a loss of 0.01.* kernel"):
+    with pytest.raises(CommandError, match=r"s1-eth1 .* 5\.5 ms .* 0\.01"):
         check_impairment(["s1-eth1"], BOTH, reported)
 
 

@@ -101,11 +101,11 @@ def test_more_loads_add_points_and_other_settings_are_refused(tmp_path):
         polarlab.sweep("polarfly", out=folder, workers=1, **{**few, "cycles": 700})
     with pytest.raises(ParameterError, match="virtual_channels 4, not 6"):
         polarlab.sweep("polarfly", out=folder, workers=1, virtual_channels=6, **few)
-    with pytest.raises(ParameterError, match="varies nothing else, not speedup"):
+    with pytest.raises(ParameterError, match="not speedup"):
         polarlab.sweep("polarfly", out=folder, workers=1, vary="speedup=1,2", **few)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text('{"name": "polarfly"}')
-    with pytest.raises(ParameterError, match="does not hold a sweep of simulations"):
+    with pytest.raises(ParameterError, match="sweep of simulations"):
         polarlab.sweep("polarfly", out=tmp_path / "other", workers=1, **few)
 
 
@@ -278,14 +278,14 @@ def test_a_cluster_cannot_run_code_as_root(monkeypatch, tmp_path, scheduler):
 
 def test_a_missing_library_is_told_with_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MachineError, match=r"pip install 'polarlab\[cluster\]'"):
+    with pytest.raises(MachineError, match=r"'polarlab\[cluster\]'"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
     assert not (tmp_path / "swept").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
-    with pytest.raises(MachineError, match="no scheduler answers at tcp://127"):
+    with pytest.raises(MachineError, match=r"scheduler .* tcp://127"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
 
 

@@ -93,7 +93,7 @@ class TestOneDeclaration:
         assert [variation.values for variation in chosen.sweep.vary] == [(1.0, 2.0, 3.0)]
         assert {dict(one.point.options)["link-jitter"] for one in chosen.points} == {1.0, 2.0, 3.0}
         words = "sweep polarfly --q 2 --vary link-jiter=1"
-        assert "did you mean 'link-jitter'" in fails(capsys, words, Status.USAGE)
+        assert "'link-jitter'" in fails(capsys, words, Status.USAGE)
 
     def test_is_a_key_of_files(self, tmp_path):
         path = tmp_path / "experiment.toml"

@@ -229,7 +229,7 @@ def timeline_of(ask, entries):
 
 @pytest.mark.parametrize("text", ["x", "70000", "a:b", "localhost:", "1:2:3", "[::1]"])
 def test_what_is_not_an_address_is_told(text):
-    with pytest.raises(ParameterError, match=r"--web must be \[HOST:\]PORT"):
+    with pytest.raises(ParameterError, match=r"^--web .*\[HOST:\]PORT"):
         parse_address(text)
 
 
@@ -245,7 +245,7 @@ def test_addresses_are_read():
 def test_tls_needs_both_files(tmp_path):
     with pytest.raises(ParameterError, match="together"):
         parse_address("80", certificate=tmp_path / "x")
-    with pytest.raises(ParameterError, match="--web-certificate must be a file"):
+    with pytest.raises(ParameterError, match=r"^--web-certificate"):
         parse_address("80", tmp_path / "x", tmp_path / "y")
 
 
