@@ -252,7 +252,7 @@ def test_choices_of_groups_in_several_tables_multiply():
 
 @pytest.mark.parametrize("goto", [Table.SOURCE, Table.TRANSIT])
 def test_a_jump_backwards_or_to_itself_is_refused(goto):
-    with pytest.raises(PlanError, match=rf"^goto .* got {goto}"):
+    with pytest.raises(PlanError, match=rf"goto .* got {goto}"):
         switch(rule(table=Table.TRANSIT, goto=goto))
 
 

@@ -77,7 +77,7 @@ def test_delays_and_losses_out_of_range_are_refused(values, message):
 
 @pytest.mark.parametrize("mtu", [575, 9217])
 def test_other_mtus_are_refused(mtu):
-    with pytest.raises(ParameterError, match=f"^MTU .* 576 to 9216 bytes, got {mtu}"):
+    with pytest.raises(ParameterError, match=f"MTU .* 576 to 9216 bytes, got {mtu}"):
         LinkSpec(2_000_000, 32, mtu)
 
 
