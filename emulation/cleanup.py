@@ -34,7 +34,7 @@ from topology.files.writing import remove_tree
 
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
-_LOCK_FILE = STATE_DIR / "lock"
+LOCK_FILE = STATE_DIR / "lock"
 MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabric has changed
 # In all, and since the last time that a killed process has ended: one can outlive SIGKILL for good.
 _END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
@@ -138,7 +138,7 @@ def clean() -> Removed:
 def _locked() -> Iterator[None]:
     try:
         STATE_DIR.mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(_LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         reason = error.strerror
         raise MachineError(f"{STATE_DIR} cannot be written ({reason}); root is needed") from error

@@ -23,7 +23,7 @@ OUTPUT_BYTES = 4 << 20
 # Time in which a server has to wait for packets; then the others start without it.
 LISTEN_TIMEOUT_S = 5.0
 _LOOK_EVERY_S = 0.02
-_END_GRACE_S = 2.0
+END_GRACE_S = 2.0
 _READ_BYTES = 1 << 16
 _DISCARD_BYTES = 1 << 20
 # Between two readings of all pipes: a program that writes without end takes no more of the machine than this.
@@ -257,7 +257,7 @@ class ProgramSupervisor:
         for end in (partial(NodeProgram.send_signal, number=signal.SIGTERM), NodeProgram.kill):
             for program in remaining:
                 end(program)
-            deadline_s = time.monotonic() + _END_GRACE_S
+            deadline_s = time.monotonic() + END_GRACE_S
             while any(program.running for program in remaining) and time.monotonic() < deadline_s:
                 time.sleep(_LOOK_EVERY_S)
             remaining = [program for program in remaining if program.running]

@@ -29,9 +29,9 @@ from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 _TRIALS = 6
 # Before a trial counts, queues have to fill and routes to adapt.
 _WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
-_DURATION_S = 4.0
+DURATION_S = 4.0
 _ACCEPT = 0.65  # the most strain; a longer run has worse seconds than a short one
-_ENOUGH = 0.3  # no further trial when the strain is at least this, and accepted
+ENOUGH = 0.3  # no further trial when the strain is at least this, and accepted
 _MOST_STEP = 4.0
 _LEAST_STRAIN = 0.01
 _LEAST_POWER, _MOST_POWER = 1.0, 8.0  # of the rate, of which strain is a power
@@ -95,7 +95,7 @@ class RateSearch:
         if not self._strains:
             return self._allowed(self._first_bps)
         last = list(self._strains.values())[-1]
-        if len(self._strains) == _TRIALS or _ENOUGH <= last <= _ACCEPT:
+        if len(self._strains) == _TRIALS or ENOUGH <= last <= _ACCEPT:
             return None
         rate_bps = self._allowed(self._suggested_bps())
         return None if rate_bps in self._strains else rate_bps
@@ -123,12 +123,12 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s
     warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
-    options = replace(traffic, warmup_s=warmup_s, duration_s=_DURATION_S, steady=False)
+    options = replace(traffic, warmup_s=warmup_s, duration_s=DURATION_S, steady=False)
     with CpuMonitor() as cpu, HeldMonitor(fabric.network, packet_s) as held:
         held.wait_until_looking()
         result = run_measured_traffic(fabric, options, lambda _live: None)
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
-    span = (begin_s, begin_s + _DURATION_S)
+    span = (begin_s, begin_s + DURATION_S)
     lag_ms = result.sent.lag.quantile_ms(0.99)
     if lag_ms is None:  # the sender has sent nothing in time
         return math.inf

@@ -41,7 +41,7 @@ from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
 _NICENESS = -10  # in a real fabric the controller has a machine of its own
-_SERVICE = ("-m", "controller.service")
+SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: a child that is to end with its parent ends with the very thread that
 # started it.
 _PARENT = ThreadPoolExecutor(1)
@@ -96,7 +96,7 @@ class ControllerProcess(ControllerReports):
         super().__init__(routing, log)
         self.framework = choose(framework).name
         words = [f"{name}={value}" for name, value in params.items()]
-        self._command = [*_SERVICE, topology, *words, "--hosts", str(hosts)]
+        self._command = [*SERVICE, topology, *words, "--hosts", str(hosts)]
         self._command += ["--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
         self._command += ["--ordered-repair"] if ordered_repair else []
@@ -171,7 +171,7 @@ class ControllerProcess(ControllerReports):
         with self._taking:  # or another thread could take the answer before it is awaited
             with contextlib.suppress(OSError):  # the controller has ended, as the wait says
                 request_adaptation(self._channel, request)
-            self._wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
+            self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
 
     def ask_for_drain(self, elements: Sequence[str]) -> None:
         """Asks the controller to drain elements, by name, and no others; its reports tell whether it does."""
@@ -209,7 +209,7 @@ class ControllerProcess(ControllerReports):
             NegativeResult: the plan fails its proof.
             ControllerError: the controller ended or stopped reporting.
         """
-        self._wait_for(Listening, timeout_s=_START_TIMEOUT_S)
+        self.wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
     def check_plan(self, digest: str) -> None:
         """Compares the controller's plan with that of its parent, by which results are judged.
@@ -248,7 +248,7 @@ class ControllerProcess(ControllerReports):
             if self.refusals:
                 raise ControllerError(f"a switch refused a rule: {next(iter(self.refusals))}")
 
-        installed = self._wait_for(Installed, timeout_s=SILENCE_TIMEOUT_S, note=note)
+        installed = self.wait_for(Installed, timeout_s=SILENCE_TIMEOUT_S, note=note)
         return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
@@ -258,7 +258,7 @@ class ControllerProcess(ControllerReports):
             ControllerError: the controller ended or stopped reporting.
         """
         if not self._in_charge:
-            self._wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
+            self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_whole(self, timeout_s: float) -> bool:
         """Returns whether, within the time, all switches hold the plan of a fabric without failures."""

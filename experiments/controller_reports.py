@@ -172,7 +172,7 @@ class ControllerReports:
             raise ControllerError(f"the controller has not reported `{kind.event}`")
         return report
 
-    def _wait_for(
+    def wait_for(
         self,
         *kinds: type[Report],
         timeout_s: float,
@@ -195,7 +195,7 @@ class ControllerReports:
     def _next_of(
         self, kinds: tuple[type[Report], ...], timeout_s: float, note: Callable[[Report], None]
     ) -> Report:
-        """Returns the next report of some kinds; see `_wait_for`."""
+        """Returns the next report of some kinds; see `wait_for`."""
         while True:
             try:
                 report = self._reports.get(timeout=timeout_s)

@@ -18,11 +18,11 @@ from topology.failures import Failure, failure_of
 from topology.faults import Element, ElementKind, parse_drained
 
 ALL = "all"
-_PLAN_TIMEOUT_S = 30.0
-_LOOK_EVERY_S = 0.005
+PLAN_TIMEOUT_S = 30.0
+LOOK_EVERY_S = 0.005
 # From the controller's last rule until Open vSwitch has brought its cached flows into line with it, and has
 # sent the packets that it was working on.
-_SETTLE_S = 0.1
+SETTLE_S = 0.1
 
 Place = tuple[int, int]  # datapath id, port
 
@@ -137,18 +137,18 @@ class Maintenance:
         if not controller.running:
             raise UsageError("the controller must run to lead traffic around; start it first")
         controller.wait_until_in_charge()
-        before, deadline = controller.drained, time.monotonic() + _PLAN_TIMEOUT_S
+        before, deadline = controller.drained, time.monotonic() + PLAN_TIMEOUT_S
         controller.ask_for_drain([element.name for element in drain.elements])
         while controller.planned_drain != drain.name:
             reason = controller.drain_refusal
             if reason is None and controller.running and time.monotonic() < deadline:
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(LOOK_EVERY_S)
                 controller.catch_up()
                 continue
             controller.ask_for_drain(before)
             if reason is not None:
                 raise NegativeResult(reason)
-            late = f"has not installed a plan around {drain.name} within {_PLAN_TIMEOUT_S:g} s"
+            late = f"has not installed a plan around {drain.name} within {PLAN_TIMEOUT_S:g} s"
             raise ControllerError(f"the controller {late if controller.running else 'has ended'}")
         return controller.latest(Replanned)
 
@@ -174,7 +174,7 @@ class Maintenance:
         ends = {(dpid(router), port): router for link in links for router, port in link.ends}
         first = {place for place, router in ends.items() if router not in drain.routers}
         for places in (first, ends.keys() - first):
-            time.sleep(_SETTLE_S + self._fabric.options.links.delay_ms / 1e3)
+            time.sleep(SETTLE_S + self._fabric.options.links.delay_ms / 1e3)
             if places:
                 self._wait_for_queues(places)
 
@@ -196,7 +196,7 @@ class Maintenance:
                 before = before or now
                 waiting = {place for place in waiting if not _has_left(before.get(place), now.get(place))}
                 if waiting:
-                    time.sleep(_LOOK_EVERY_S)
+                    time.sleep(LOOK_EVERY_S)
         finally:
             for reader in readers.values():
                 reader.close()

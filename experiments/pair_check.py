@@ -62,7 +62,7 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
     repeated = 0
     packet_ns = _NS * HEADER_BYTES * 8 // fabric.options.links.rate_bps
     round_ns = max(count * _NS // _CHECK_PROBES_PER_S, 4 * packet_ns)
-    for attempt in range(_attempts(fabric.options.links.loss, int(expected.max()), count * count)):
+    for attempt in range(attempts_needed(fabric.options.links.loss, int(expected.max()), count * count)):
         skip = tuple(np.flatnonzero(arrived).tolist())
         if attempt:
             repeated += count * count - len(skip)
@@ -85,7 +85,7 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
     return PairCheck(pairs, pairs, repeated, 0, int(hops.max()))
 
 
-def _attempts(loss: float, hops: int, pairs: int) -> int:
+def attempts_needed(loss: float, hops: int, pairs: int) -> int:
     """Returns the number of attempts after which random loss on links hardly ever cuts a pair off."""
     missed = 1 - (1 - loss) ** hops
     if not missed:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import os
 import re
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -37,3 +41,18 @@ def prints_json(capsys: pytest.CaptureFixture[str], arguments: str, status: int 
 def unnamed(line: str, words: str) -> list[str]:
     """Returns those of some words (names, values, options) that a line does not have as words."""
     return [word for word in words.split() if not re.search(rf"(?<![\w.]){re.escape(word)}(?!\w)", line)]
+
+
+def options_in_help(command: str) -> dict[str, str]:
+    """Returns the options in the help of a command: as they are written -> what is said of each."""
+    out = io.StringIO()
+    environment = {"COLUMNS": "10000"}  # no text is broken
+    with mock.patch.dict(os.environ, environment), contextlib.redirect_stdout(out), pytest.raises(SystemExit):
+        entry.main([command, "--help"])
+    found = re.findall(r"^  (-.*?)(?:  +|\n {10,})(.*)$", out.getvalue(), re.MULTILINE)
+    return {written: text for written, text in found if "--help" not in written}
+
+
+def flags_of(written: str) -> list[str]:
+    """Returns the names of an option of the help, as `--local-repair` and `--no-local-repair`."""
+    return re.findall(r"--[\w-]+", written)

@@ -97,7 +97,7 @@ class FakeSwitch:
             self._send(BARRIER_REPLY, xid)
         elif kind == MULTIPART_REQUEST:
             (request,) = struct.unpack_from("!H", body)
-            entries = self._described(request)
+            entries = self.described(request)
             for first in range(0, max(1, len(entries)), ENTRIES_AT_ONCE):
                 more = first + ENTRIES_AT_ONCE < len(entries)
                 body = b"".join(entries[first : first + ENTRIES_AT_ONCE])
@@ -136,18 +136,18 @@ class FakeSwitch:
         self._send_port(port, xid)
 
     def _send_port(self, port, xid=0):
-        self._send(PORT_STATUS, xid, struct.pack("!B7x", 2) + self._port(port))  # 2: modified
+        self._send(PORT_STATUS, xid, struct.pack("!B7x", 2) + self.port(port))  # 2: modified
 
-    def _described(self, request):
+    def described(self, request):
         if request == PORT_DESCRIPTION:
-            return [self._port(port) for port in range(1, self.ports + 1)]
+            return [self.port(port) for port in range(1, self.ports + 1)]
         if request == FLOW_STATISTICS:
             return [self._rule(cookie) for cookie in self.rules.values()]
         if request == GROUP_DESCRIPTION:
             return [self._group(number, kind, buckets) for number, (kind, buckets) in self.groups.items()]
         return []
 
-    def _port(self, port):
+    def port(self, port):
         config = PORT_DOWN if port in self.ports_down else 0
         state = int(port in self.links_down)
         address = bytes([2, 0, 0, 0, self.datapath_id, port])

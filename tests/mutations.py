@@ -3,7 +3,7 @@
     python tests/mutations.py                 every mutation that unit tests catch
     python tests/mutations.py --fabric        those that only real switches show as well (root)
     python tests/mutations.py NAME ...        the ones that are named
-    python tests/mutations.py --list          their names, files and tests
+    python tests/mutations.py --list          their names, places and tests
 
 `mutations.toml` beside this module holds the mutations. A mutation is caught when its tests pass on the
 product as it is and fail on the mutated copy. The working tree is never changed. Exit status: 0 all were
@@ -13,6 +13,7 @@ caught; 1 one was not, does not apply any more, or has tests that fail without i
 from __future__ import annotations
 
 import argparse
+import ast
 import os
 import shutil
 import subprocess
@@ -24,6 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -43,17 +46,23 @@ class Mutation:
 
     Attributes:
         name: short name, unique.
-        file: path of the file from the project's root.
-        old: text that occurs exactly once in the file.
+        place: where it is put, written like a node id of pytest: `file.py::function`, `file.py::Class.method`
+            or `file.py::NAME`, the last for what is assigned to that name outside functions.
+        old: text that occurs exactly once at the place.
         new: text that takes its place.
         tests: pytest node ids, from the project's root, at least one of which must fail.
     """
 
     name: str
-    file: str
+    place: str
     old: str
     new: str
     tests: tuple[str, ...]
+
+    @property
+    def file(self) -> str:
+        """Path of the file from the project's root."""
+        return self.place.partition("::")[0]
 
     @property
     def needs_fabric(self) -> bool:
@@ -68,11 +77,58 @@ class Mutation:
         """
         if not (root / self.file).is_file():
             return f"{self.file} does not exist"
-        times = (root / self.file).read_text().count(self.old)
-        if times != 1:
-            return f"its old text occurs {times} times in {self.file}"
+        try:
+            self.mutated((root / self.file).read_text())
+        except ValueError as error:
+            return str(error)
         missing = [test for test in self.tests if not _exists(root, test)]
         return f"{missing[0]} does not exist" if missing else None
+
+    def mutated(self, text: str) -> str:
+        """Returns the text of the file with the fault in it.
+
+        Args:
+            text: the file as it is.
+
+        Raises:
+            ValueError: the place does not exist, or does not have the old text exactly once.
+        """
+        name = self.place.partition("::")[2]
+        spans = _spans(text).get(name, []) if name else [(0, len(text))]
+        if not spans:
+            raise ValueError(f"{self.place} does not exist")
+        if (times := sum(text.count(self.old, *span) for span in spans)) != 1:
+            raise ValueError(f"its old text occurs {times} times in {self.place}")
+        [at] = [at for span in spans if (at := text.find(self.old, *span)) >= 0]
+        return text[:at] + self.new + text[at + len(self.old) :]
+
+
+@cache
+def _spans(text: str) -> dict[str, list[tuple[int, int]]]:
+    """Returns where each qualified name of a module is defined, from which character to which.
+
+    A name has several spans if it is defined again, as a property and its setter are.
+    """
+    starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
+    spans: dict[str, list[tuple[int, int]]] = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                name, first = child.name, min(one.lineno for one in (child, *child.decorator_list))
+                if isinstance(child, ast.ClassDef):
+                    visit(child, f"{prefix}{name}.")
+            elif isinstance(child, ast.Assign | ast.AnnAssign):
+                target = child.targets[0] if isinstance(child, ast.Assign) else child.target
+                name, first = ast.unparse(target), child.lineno
+            else:
+                if isinstance(child, ast.stmt):  # what stands under `if` or `try`
+                    visit(child, prefix)
+                continue
+            spans.setdefault(prefix + name, []).append((starts[first - 1], starts[child.end_lineno or first]))
+
+    visit(ast.parse(text), "")
+    return spans
 
 
 def _exists(root: Path, test: str) -> bool:
@@ -177,7 +233,7 @@ def judge(mutation: Mutation, copies: Copies) -> Verdict:
         path = copy / mutation.file
         # With its old time, so that no byte code of the mutated file is taken for that of the original.
         original, stat = path.read_bytes(), path.stat()
-        path.write_text(path.read_text().replace(mutation.old, mutation.new))
+        path.write_text(mutation.mutated(path.read_text()))
         try:
             status, printed = run_tests(copy, mutation.tests)
         finally:
@@ -229,7 +285,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     if options.list:
         for mutation in chosen:
-            print(f"{mutation.name:<34} {mutation.file:<46} {' '.join(mutation.tests)}")
+            print(f"{mutation.name:<34} {mutation.place:<70} {' '.join(mutation.tests)}")
         return 0
     verdicts = []
     with tempfile.TemporaryDirectory(prefix="polarlab-mutations-") as folder:

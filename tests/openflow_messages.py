@@ -38,7 +38,7 @@ def bodies(version):
         weight = struct.pack("!HHH2x", 0, 8, 5) + struct.pack("!HHI", 1, 8, 2)
         bucket = struct.pack("!HHI", 40, 16, 0) + action + weight
     switch.groups = {5: (1, 2 * bucket), 6: (3, bucket)}
-    port, ethernet = switch._port(2), struct.pack("!HH4xIIIIII", 0, 32, 1, 2, 3, 4, 5, 6)
+    port, ethernet = switch.port(2), struct.pack("!HH4xIIIIII", 0, 32, 1, 2, 3, 4, 5, 6)
     if version == 6:
         port = port[:4] + struct.pack("!H", len(port) + 32) + port[6:] + ethernet
     yield 0, struct.pack("!HHI", 1, 8, 1 << version)
@@ -66,7 +66,7 @@ def bodies(version):
         statistics = struct.pack("!H2xIII8Q", 120, 2, 1, 1, *range(8)) + struct.pack(
             "!HH4x4Q", 0, 40, *range(4)
         )
-    described = {kind: b"".join(switch._described(kind)) for kind in (1, 7, 13)}
+    described = {kind: b"".join(switch.described(kind)) for kind in (1, 7, 13)}
     described |= {4: 3 * statistics, 13: described[13] + port}
     described |= {0: bytes(1056), 2: struct.pack("!QQI4x", 1, 2, 3), 3: struct.pack("!B3xIQQ", 1, 2, 3, 4)}
     described |= {5: struct.pack("!IIQQQII", *range(7)), 6: struct.pack("!H2xIIIQQII", 40, *range(7))}

@@ -38,10 +38,10 @@ class RuleWalker:
         for source in self.hosts:
             for destination in self.hosts:
                 if source != destination:
-                    self._follow(source, destination, virtual, found)
+                    self.follow(source, destination, virtual, found)
         return found
 
-    def _follow(self, source, destination, virtual, found):
+    def follow(self, source, destination, virtual, found):
         packet = {
             "in_port": self.topology.host_port(source.router, 0),
             "eth_type": ETH_TYPE_IPV4,

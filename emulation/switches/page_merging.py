@@ -28,10 +28,10 @@ KSM = Path("/sys/kernel/mm/ksm")
 # Without pauses: seconds of a processor for a thousand switches. Beside their starts, these took half as long
 # again: the search begins after them, or when memory is short.
 SEARCH = {"pages_to_scan": "5000", "sleep_millisecs": "0", "use_zero_pages": "1", "run": "1"}
-_HARDLY_MORE = 1.02  # merged pages after a pass, relative to those before it
+HARDLY_MORE = 1.02  # merged pages after a pass, relative to those before it
 _PR_SET_MEMORY_MERGE, _PR_GET_MEMORY_MERGE = 67, 68
 _LOOK_EVERY_S, _TIMEOUT_S = 0.02, 120.0
-_CLEAN_UP_TIMEOUT_S = 5.0
+CLEAN_UP_TIMEOUT_S = 5.0
 _PASSES = 3  # after which a page that is equal to another one is merged
 _RESERVE = 1 / 6  # share of the memory below which starts wait for merging
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -109,7 +109,7 @@ def clean_up(note: Path) -> None:
     end_search(note)
     if _get("run") == "0":
         begin_search(note)
-        last, deadline = _counter("full_scans") + _PASSES, time.monotonic() + _CLEAN_UP_TIMEOUT_S
+        last, deadline = _counter("full_scans") + _PASSES, time.monotonic() + CLEAN_UP_TIMEOUT_S
         while _counter("full_scans") < last and time.monotonic() < deadline:
             time.sleep(_LOOK_EVERY_S)
         end_search(note)
@@ -166,7 +166,7 @@ class PageMerging:
             if _counter("full_scans") <= passes:
                 continue
             before, merged, passes = merged, _counter("pages_sharing"), _counter("full_scans")
-            if 0 < merged < before * _HARDLY_MORE:
+            if 0 < merged < before * HARDLY_MORE:
                 break
         end_search(self._note)
 

@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _DISTRIBUTION = "polarlab"
-_ROOT = Path(__file__).resolve().parents[2]
-_PROVISION = _ROOT / "vagrant" / "provision.sh"
+ROOT = Path(__file__).resolve().parents[2]
+PROVISION = ROOT / "vagrant" / "provision.sh"
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == [\"']([\w-]+)[\"']")
 
 
 def has_sources() -> bool:
     """Returns whether PolarLab runs from its sources, which have tests and the script of `make setup`."""
-    return _PROVISION.exists()
+    return PROVISION.exists()
 
 
 def is_provisioned() -> bool:
     """Returns whether this interpreter is that of the environment which `make setup` builds."""
-    return has_sources() and Path(sys.prefix).resolve() == (_ROOT / ".venv").resolve()
+    return has_sources() and Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
 
 def provision(kind: str) -> str:
@@ -33,7 +33,7 @@ def provision(kind: str) -> str:
     Args:
         kind: a word of vagrant/provision.sh, or nothing.
     """
-    script = _PROVISION.relative_to(_ROOT) if Path.cwd() == _ROOT else _PROVISION
+    script = PROVISION.relative_to(ROOT) if Path.cwd() == ROOT else PROVISION
     return shlex.join([*_as_root(), str(script), *kind.split()])
 
 
@@ -63,7 +63,7 @@ def missing_requirements(extra: str) -> list[str]:
     except importlib.metadata.PackageNotFoundError:  # its folder was added to Python's path
         known = []
     if extra not in known:
-        return [f"{_ROOT if has_sources() else _DISTRIBUTION}[{extra}]"]
+        return [f"{ROOT if has_sources() else _DISTRIBUTION}[{extra}]"]
     lines = importlib.metadata.requires(_DISTRIBUTION) or []
     split = [line.partition(";") for line in lines]
     wanted = [one.strip() for one, _, marker in split if extra in _EXTRA.findall(marker)]

@@ -158,9 +158,9 @@ class Incident:
             changes["repaired_ms"] = round(max(0.0, heard_s - self.changed_s) * 1e3, 1)
         self._note_that(**changes)
         if self._heard_s is not None and self.state.repaired_by is None:
-            self._decide(self._heard_s, now_s)
+            self.decide(self._heard_s, now_s)
 
-    def _decide(self, heard_s: float, now_s: float) -> None:
+    def decide(self, heard_s: float, now_s: float) -> None:
         """Tells who has repaired the fabric, once the controller has had the time to say that it did."""
         self._look_for_plan()
         controller, broken = self._fabric.controller, self.state.lost > 0

@@ -43,7 +43,89 @@ def fitting_pairs(rate_bps: int) -> int:
     return int(_MOST_SHARE * rate_bps * INTERVAL_S / (HEADER_BYTES * 8))
 
 
-class PairProbes:
+class ProbeArrivals:
+    """Arrivals of the probes of some pairs.
+
+    Attributes:
+        sent_s: the times at which a probe of each pair was sent, on time.monotonic's clock.
+        arrived: of each pair, the probes that came: sequence number and time.
+    """
+
+    def __init__(self, pairs: int, interval_s: float, begun_s: float) -> None:
+        """Begins without arrivals.
+
+        Args:
+            pairs: number of pairs.
+            interval_s: time between two probes of a pair.
+            begun_s: the time since which probes are awaited.
+        """
+        self._interval_s, self._begun_s = interval_s, begun_s
+        self.sent_s: list[float] = []
+        self.arrived: list[list[tuple[int, float]]] = [[] for _ in range(pairs)]
+
+    @property
+    def sent(self) -> int:
+        """Number of probes sent."""
+        return len(self.sent_s) * len(self.arrived)
+
+    def lost(self, now_s: float) -> int:
+        """Returns the number of probes that were overtaken, or are overdue."""
+        overdue = sum(sent_s < now_s - _PATIENCE_S for sent_s in self.sent_s)
+        lost = 0
+        for arrivals in self.arrived:
+            due = max(overdue, max((sequence for sequence, _ in arrivals), default=-1) + 1)
+            lost += due - len(arrivals)
+        return max(0, lost)
+
+    def silent(self, now_s: float) -> bool:
+        """Returns whether any pair was not heard for three intervals."""
+        return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self.arrived)
+
+    def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
+        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
+
+        Time in which this machine did not send when it should have is not the fabric's silence.
+        """
+        begin_s = (changed_s or now_s) - BEFORE_S
+        late_s = self._lateness_s()
+        longest = 0.0
+        for arrivals in self.arrived:
+            # The silence in which the change falls may have begun before that.
+            before = [(number, time_s) for number, time_s in arrivals if time_s < begin_s]
+            heard = [before[-1] if before else (0, self._begun_s)]
+            heard += [(number, time_s) for number, time_s in arrivals if time_s >= begin_s]
+            heard += [(len(late_s) - 1, now_s - max(0.0, now_s - self.sent_s[-1] - self._interval_s))]
+            for (one, from_s), (other, until_s) in itertools.pairwise(heard):
+                longest = max(longest, until_s - from_s - max(0.0, late_s[other] - late_s[one]))
+        return longest
+
+    def _lateness_s(self) -> list[float]:
+        """Returns by how much all probes up to each were sent too late, together."""
+        gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
+        late = [max(0.0, gap - self._interval_s) for gap in gaps]
+        return [0.0, *itertools.accumulate(late)]
+
+    def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
+        """Returns the time at which the last pair was heard again after a change; None if one is silent."""
+        latest_s = changed_s
+        for arrivals in self.arrived:
+            after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]
+            if not after or self._since_s(arrivals, now_s) > 3 * self._interval_s:
+                return None
+            for (before, _), (sequence, time_s) in itertools.pairwise(after):
+                if sequence > before + 1:
+                    latest_s = max(latest_s, time_s)
+            first, time_s = after[0]
+            if self.sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
+                latest_s = max(latest_s, time_s)
+        # What fails late must have had the time to.
+        return latest_s if now_s > latest_s + 5 * self._interval_s else None
+
+    def _since_s(self, arrivals: list[tuple[int, float]], now_s: float) -> float:
+        return now_s - (arrivals[-1][1] if arrivals else self._begun_s)
+
+
+class PairProbes(ProbeArrivals):
     """Senders and receivers of some pairs of hosts, and the arrivals of each pair."""
 
     def __init__(
@@ -57,7 +139,6 @@ class PairProbes:
             run: the id of the probes.
             interval_s: time between two probes of a pair.
         """
-        self._interval_s = interval_s
         count = len(pairs)
         pids = fabric.network.namespace_pids()
         senders, receivers = (
@@ -70,15 +151,8 @@ class PairProbes:
         self._senders = open_all(senders, open_sender)
         self._pair_of = {(source.ip, target.ip): place for place, (source, target) in enumerate(pairs)}
         self._sequence = 0
-        self._sent_s: list[float] = []
-        self._arrived: list[list[tuple[int, float]]] = [[] for _ in pairs]
         self._seen: set[tuple[int, int]] = set()
-        self._begun_s = time.monotonic()
-
-    @property
-    def sent(self) -> int:
-        """Number of probes sent."""
-        return len(self._sent_s) * len(self._arrived)
+        super().__init__(count, interval_s, time.monotonic())
 
     def send(self, now_s: float) -> None:
         """Sends a probe of each pair."""
@@ -90,7 +164,7 @@ class PairProbes:
             with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
                 sender.send(frame)
         self._sequence += 1
-        self._sent_s.append(now_s)
+        self.sent_s.append(now_s)
 
     def receive(self) -> None:
         """Takes the probes that have arrived."""
@@ -108,64 +182,8 @@ class PairProbes:
             pair = self._pair_of.get((source, destination))
             if pair is not None and (pair, sequence) not in self._seen:
                 self._seen.add((pair, sequence))
-                self._arrived[pair].append((sequence, now_s))
+                self.arrived[pair].append((sequence, now_s))
         self._receivers.buffer.reset(count)
-
-    def lost(self, now_s: float) -> int:
-        """Returns the number of probes that were overtaken, or are overdue."""
-        overdue = sum(sent_s < now_s - _PATIENCE_S for sent_s in self._sent_s)
-        lost = 0
-        for arrivals in self._arrived:
-            due = max(overdue, max((sequence for sequence, _ in arrivals), default=-1) + 1)
-            lost += due - len(arrivals)
-        return max(0, lost)
-
-    def silent(self, now_s: float) -> bool:
-        """Returns whether any pair was not heard for three intervals."""
-        return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self._arrived)
-
-    def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
-        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
-
-        Time in which this machine did not send when it should have is not the fabric's silence.
-        """
-        begin_s = (changed_s or now_s) - BEFORE_S
-        late_s = self._lateness_s()
-        longest = 0.0
-        for arrivals in self._arrived:
-            # The silence in which the change falls may have begun before that.
-            before = [(number, time_s) for number, time_s in arrivals if time_s < begin_s]
-            heard = [before[-1] if before else (0, self._begun_s)]
-            heard += [(number, time_s) for number, time_s in arrivals if time_s >= begin_s]
-            heard += [(len(late_s) - 1, now_s - max(0.0, now_s - self._sent_s[-1] - self._interval_s))]
-            for (one, from_s), (other, until_s) in itertools.pairwise(heard):
-                longest = max(longest, until_s - from_s - max(0.0, late_s[other] - late_s[one]))
-        return longest
-
-    def _lateness_s(self) -> list[float]:
-        """Returns by how much all probes up to each were sent too late, together."""
-        gaps = [after - before for before, after in itertools.pairwise(self._sent_s)]
-        late = [max(0.0, gap - self._interval_s) for gap in gaps]
-        return [0.0, *itertools.accumulate(late)]
-
-    def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
-        """Returns the time at which the last pair was heard again after a change; None if one is silent."""
-        latest_s = changed_s
-        for arrivals in self._arrived:
-            after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]
-            if not after or self._since_s(arrivals, now_s) > 3 * self._interval_s:
-                return None
-            for (before, _), (sequence, time_s) in itertools.pairwise(after):
-                if sequence > before + 1:
-                    latest_s = max(latest_s, time_s)
-            first, time_s = after[0]
-            if self._sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
-                latest_s = max(latest_s, time_s)
-        # What fails late must have had the time to.
-        return latest_s if now_s > latest_s + 5 * self._interval_s else None
-
-    def _since_s(self, arrivals: list[tuple[int, float]], now_s: float) -> float:
-        return now_s - (arrivals[-1][1] if arrivals else self._begun_s)
 
     def close(self) -> None:
         """Closes all sockets."""

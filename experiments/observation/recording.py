@@ -178,8 +178,8 @@ def _states(
     zeros = np.zeros((len(edges), directions))
     load, waiting, dropped = links.at(edges) if links else (zeros, zeros, zeros)
     validity = _validity(summary)
-    failures = [_failed_at(happened, time_s) for time_s in edges.tolist()]
-    down = {failed: _down(topology, failed) for failed in dict.fromkeys(failures)}
+    failures = [failed_at(happened, time_s) for time_s in edges.tolist()]
+    down = {failed: directions_down(topology, failed) for failed in dict.fromkeys(failures)}
     states = []
     for number, time_s in enumerate(edges.tolist()):
         failed = failures[number]
@@ -221,7 +221,7 @@ def _validity(summary: Summary | FailoverSummary) -> Validity:
     return Validity(fidelity.valid, reasons, None if held is None or math.isnan(held) else held)
 
 
-def _failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ...]:
+def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ...]:
     """Returns the names of the elements that have failed by some time, from events like `fail link:s1-s7`."""
     failed: dict[str, None] = {}
     for when, text in happened:
@@ -233,7 +233,7 @@ def _failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, .
     return tuple(failed)
 
 
-def _down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
+def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
     """Returns the directions of the links that failed, by themselves or with a switch."""
     names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
     if not names:

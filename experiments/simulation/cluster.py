@@ -19,7 +19,7 @@ from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
 from topology.errors import MachineError, UsageError
 from topology.exit_status import Terminated
 
-_CONNECT_S, _WORKERS_S = 5, 10
+CONNECT_S, _WORKERS_S = 5, 10
 
 
 class WorkerVersionError(MachineError):
@@ -61,7 +61,9 @@ class Cluster:
             warnings.simplefilter("ignore")  # about the size of the tables
             shared = self._tables(planned)
             futures = {
-                self._client.submit(_done, shared, task, version, key=f"simulation-{own}-{number}"): number
+                self._client.submit(
+                    done_on_worker, shared, task, version, key=f"simulation-{own}-{number}"
+                ): number
                 for number, task in enumerate(tasks)
             }
         left = dict(futures)
@@ -133,7 +135,7 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are raised as well
     try:
         security = _security(scheduler)
-        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False, security=security)
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
     except (OSError, TimeoutError, ValueError):
         raise MachineError(
             f"no scheduler answers at {address}; `dask scheduler` starts one, `dask worker` its workers"
@@ -147,7 +149,7 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
             cluster.forget()
     finally:
         with contextlib.suppress(Exception):  # the scheduler may be gone
-            client.close(timeout=_CONNECT_S)
+            client.close(timeout=CONNECT_S)
 
 
 def _security(scheduler: Scheduler) -> Any:
@@ -205,7 +207,7 @@ def _teller() -> Callable[[], str]:
     return tell
 
 
-def _done(planned: PlannedFabric, task: Task, version: str) -> Outcome:
+def done_on_worker(planned: PlannedFabric, task: Task, version: str) -> Outcome:
     """Returns the outcome of a task, on a worker.
 
     Args:

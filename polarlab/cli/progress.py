@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from polarlab.api.results import Results
     from polarlab.cli.drawing import Draughtsman
 
-_LONG_S = 2.0  # an activity that takes longer is shown as a bar
-_LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
+LONG_S = 2.0  # an activity that takes longer is shown as a bar
+LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
 
 
 DRAWING = "drawing figures"
@@ -121,7 +121,7 @@ class ConsoleProgress:
                 self._bar.update(self._bar.task_ids[0], description=text, **_extent(fraction))
             elif self._timer is None:
                 terminal = sys.stderr.isatty()
-                delay_s, shown = (_LONG_S, self._show) if terminal else (_LINE_AFTER_S, self._say)
+                delay_s, shown = (LONG_S, self._show) if terminal else (LINE_AFTER_S, self._say)
                 self._timer = threading.Timer(delay_s, shown)
                 self._timer.daemon = True
                 self._timer.start()

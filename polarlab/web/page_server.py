@@ -48,6 +48,7 @@ class PageServer:
     Attributes:
         url: the page's address for a browser, with the token where there is one.
         port: the port that is listened on.
+        watchers: number of clients that are sent states.
     """
 
     def __init__(self, address: WebAddress, notify: Notify = ignore) -> None:
@@ -70,7 +71,7 @@ class PageServer:
         self._changes: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
         self._looks: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
         self._ending, self._logs = False, 0
-        self._watchers = 0
+        self.watchers = 0
         self._starting = threading.Lock()
         self._recording: Recording | None = None
         self._about: dict[str, Any] | None = None
@@ -134,7 +135,7 @@ class PageServer:
             if self._web.running:
                 return self.url
             self._web.end()
-            self._watchers = 0
+            self.watchers = 0
             if not self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 # Taken over, on a kernel without filters of calls, the process has shut it down.
                 with self._listener:
@@ -174,7 +175,7 @@ class PageServer:
         from experiments.observation.observer import Observer, proof_of
 
         with Observer(fabric, session, self.timeline, self._tell_state) as observer:
-            self._observer, observer.watched = observer, self._watchers > 0
+            self._observer, observer.watched = observer, self.watchers > 0
             verbs = PageVerbs(session, observer, recorder, measure) if session else None
             self._verbs, allowed = verbs, verbs.allowed if verbs else ()
             if session:
@@ -233,7 +234,7 @@ class PageServer:
 
     def _take(self, message: ToFabric) -> None:
         if isinstance(message, Watchers):
-            self._watchers = message.count
+            self.watchers = message.count
             if self._observer:
                 self._observer.watched = message.count > 0
             return

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,6 +33,61 @@ _MOST_SAID_BYTES, _SAID_S = (
     3600.0,
 )  # on its standard error, and the time after which it may say more
 _END_S = 2.0
+
+
+class Outbox:
+    """Messages that the web process has not taken; a state among them gives way to a newer one."""
+
+    def __init__(self, most: int = _MOST_WAITING) -> None:
+        """Begins empty.
+
+        Args:
+            most: number of messages that can wait.
+        """
+        self._lines: queue.Queue[Now | bytes | None] = queue.Queue(most)
+        self._bytes, self._bytes_lock = 0, threading.Lock()
+        self._latest: list[FabricState] = []  # at most one
+        self._latest_lock = threading.Lock()
+
+    def put(self, message: ToWeb) -> bool:
+        """Has a message wait, and returns whether there was room for it."""
+        # A state is filled in when it is sent, so it has no length yet.
+        line = message if isinstance(message, Now) else line_of(message)
+        length = len(line) if isinstance(line, bytes) else 0
+        with self._bytes_lock:
+            if self._bytes and self._bytes + length > _MOST_WAITING_BYTES:
+                return False
+            try:
+                self._lines.put_nowait(line)
+            except queue.Full:  # the process hangs, or has ended: it will miss some
+                return False
+            self._bytes += length
+        return True
+
+    def put_state(self, state: FabricState) -> None:
+        """Has a state wait, in place of one that waits still."""
+        with self._latest_lock:
+            waiting = bool(self._latest)
+            self._latest[:] = [state]
+            if not waiting and not self.put(Now(None)):
+                self._latest.clear()  # else no state would be told any more
+
+    def end(self) -> None:
+        """Lets `lines` end."""
+        with contextlib.suppress(queue.Full):
+            self._lines.put_nowait(None)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yields the messages as lines, each once its turn has come, until the end."""
+        while (line := self._lines.get()) is not None:
+            if isinstance(line, bytes):
+                yield line
+                with self._bytes_lock:
+                    self._bytes -= len(line)
+            else:
+                with self._latest_lock:
+                    latest = self._latest.pop() if self._latest else None
+                yield line_of(Now(msgspec.to_builtins(latest)))
 
 
 class WebProcess:
@@ -63,10 +118,7 @@ class WebProcess:
             MachineError: it does not start.
         """
         self._heard, self._ended, self._said = heard, ended, said
-        self._outbox: queue.Queue[ToWeb | bytes | None] = queue.Queue(_MOST_WAITING)
-        self._waiting_bytes, self._waiting_lock = 0, threading.Lock()
-        self._latest: list[FabricState] = []  # at most one
-        self._latest_lock = threading.Lock()
+        self._outbox = Outbox()
         self._ending = self._over = False
         self._channel, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
@@ -109,8 +161,7 @@ class WebProcess:
     def end(self) -> None:
         """Ends the process."""
         self._ending = True
-        with contextlib.suppress(queue.Full):
-            self._outbox.put_nowait(None)
+        self._outbox.end()
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself when the channel does
@@ -134,38 +185,16 @@ class WebProcess:
 
     def tell(self, message: ToWeb) -> bool:
         """Has a message told, and returns whether there was room for it."""
-        # A state is filled in when it is sent, so it has no length yet.
-        line = message if isinstance(message, Now) else line_of(message)
-        length = len(line) if isinstance(line, bytes) else 0
-        with self._waiting_lock:
-            if self._waiting_bytes and self._waiting_bytes + length > _MOST_WAITING_BYTES:
-                return False
-            try:
-                self._outbox.put_nowait(line)
-            except queue.Full:  # the process hangs, or has ended: it will miss some
-                return False
-            self._waiting_bytes += length
-        return True
+        return self._outbox.put(message)
 
     def tell_state(self, state: FabricState) -> None:
         """Has a state told, in place of one that waits still."""
-        with self._latest_lock:
-            waiting = bool(self._latest)
-            self._latest[:] = [state]
-            if not waiting and not self.tell(Now(None)):
-                self._latest.clear()  # else no state would be told any more
+        self._outbox.put_state(state)
 
     def _send(self) -> None:
         with contextlib.suppress(OSError):  # the process has ended
-            while (line := self._outbox.get()) is not None:
-                if isinstance(line, bytes):
-                    self._channel.sendall(line)
-                    with self._waiting_lock:
-                        self._waiting_bytes -= len(line)
-                    continue
-                with self._latest_lock:
-                    latest = self._latest.pop() if self._latest else None
-                self._channel.sendall(line_of(Now(msgspec.to_builtins(latest))))
+            for line in self._outbox.lines():
+                self._channel.sendall(line)
 
     def _receive(self) -> None:
         """Takes the messages of the process until it ends; kills it at the first invalid line."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
-from itertools import chain
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +224,14 @@ def _shared_name(item: pytest.Item) -> str | None:
 
 def _group(item: pytest.Item) -> str | None:
     """Returns what a test shares with others, a fabric or a module's results, which are one worker's."""
-    definitions = chain.from_iterable(item._fixtureinfo.name2fixturedefs.values())
-    shares = any(definition.scope == "module" for definition in definitions)
+    shares = not _module_fixtures(item.path).isdisjoint(getattr(item, "fixturenames", ()))
     return _shared_name(item) or (item.path.stem if shares else None)
+
+
+@cache
+def _module_fixtures(path: Path) -> frozenset[str]:
+    """Returns the fixtures that a module makes once for all of its tests."""
+    return frozenset(re.findall(r'@pytest\.fixture\(.*scope="module".*\)\ndef (\w+)', path.read_text()))
 
 
 @pytest.hookimpl(tryfirst=True)  # before the distribution to workers looks for groups

@@ -27,8 +27,8 @@ import os, sys, time
 from emulation import requirements
 from polarlab import Fabric
 requirements.merging_pays = lambda *size: True
-from emulation.switches.page_merging import PageMerging
-PageMerging._wait_and_end = lambda self: time.sleep(600)
+from emulation.switches import page_merging
+page_merging.HARDLY_MORE = 0  # the search goes on
 with Fabric("polarfly", q=2, link_rate="5Mbit"):
     print("up", flush=True)
     time.sleep(600)

@@ -28,7 +28,7 @@ def pairs_by_distance(folder):
 def test_a_kernel_without_netem_is_named_before_anything_starts(option):
     done = polarlab(*RUN, *option)
     assert done.returncode == 3
-    assert "this kernel has no netem, which delays and loses packets on links" in one_line(done.stderr)
+    assert "no netem" in one_line(done.stderr)
 
 
 @needs_netem

@@ -178,7 +178,7 @@ def test_a_collector_that_learns_late_of_the_measured_window_counts_all_of_its_p
     send = TrafficProcess.send
 
     def send_late(process, content):
-        if process._role == "collect" and "window_ns" in content:
+        if process.role == "collect" and "window_ns" in content:
             threading.Timer(1.5, send, (process, content)).start()
         else:
             send(process, content)
@@ -340,7 +340,7 @@ def test_a_new_controller_installs_over_what_the_switches_hold(er3, tmp_path):
         second.wait_until_listening()
         switch = er3.network["s2"]
         switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {target}")
-        second._wait_for(Ready, timeout_s=20)
+        second.wait_for(Ready, timeout_s=20)
         assert not second.refusals
         switch.cmd(f"ovs-vsctl --db={database} set-controller s2 {er3.network.controller_target}")
     check_all_pairs(er3, ignore)

@@ -69,9 +69,9 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
         fabric.fail("link:s1-s2" if 1 in fabric.topology.neighbours(0) else "random:1")
         broken = fabric.traffic(load=0.2, duration=1, warmup=0.5, out="results/broken")
         (folder / "faults.txt").write_text("0.5 fail link:s1-s5\n")
-        with pytest.raises(polarlab.UsageError, match="faults need a whole fabric"):
+        with pytest.raises(polarlab.UsageError, match="whole fabric"):
             fabric.traffic(duration=2, warmup=0, faults="faults.txt")
-        with pytest.raises(polarlab.UsageError, match="routing is the fabric's"):
+        with pytest.raises(polarlab.UsageError, match="routing"):
             fabric.traffic(routing="valiant")
         with pytest.raises(polarlab.UsageError, match="did you mean"):
             fabric.traffic(loadd=0.3)
@@ -124,7 +124,7 @@ def test_replications_sweeps_and_failovers_hold_their_graph(folder):
     sweep = polarlab.sweep(topology, **points, link_rate="5Mbit", loads=[0.2, 0.3], out="sweep")
     assert len(sweep.points) == 2
     other = polarlab.from_networkx(nx.complete_graph(4))
-    with pytest.raises(polarlab.UsageError, match="holds a sweep with params"):
+    with pytest.raises(polarlab.UsageError, match="with params"):
         polarlab.sweep(other, **points, link_rate="5Mbit", loads=[0.4], out="sweep")
     again = polarlab.sweep("sweep", out="sweep-again")
     assert len(again.points) == 2
@@ -159,9 +159,9 @@ def test_the_file_of_a_run_is_a_fabric(folder):
 
 def test_two_fabrics_are_refused_and_the_first_stays_up(folder):
     with polarlab.Fabric("polarfly", q=2) as fabric:
-        with pytest.raises(polarlab.MachineError, match="fabric of this program is up already"):
+        with pytest.raises(polarlab.MachineError, match="this program"):
             polarlab.Fabric("polarfly", q=2).open()
-        with pytest.raises(polarlab.MachineError, match="fabric of this program is up already"):
+        with pytest.raises(polarlab.MachineError, match="this program"):
             polarlab.run("polarfly", q=2, duration=1)
         assert "another fabric runs" in polarlab_command("up", "polarfly", "--q", "2").stderr
         assert fabric.host("h1_1").run("ping -c 1 h2_1").ok

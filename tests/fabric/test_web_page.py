@@ -140,7 +140,7 @@ def test_a_lower_threshold_makes_detours_and_a_higher_one_ends_them(fabric, page
     assert "the routing is ugal-pf:threshold=0.05 from now on" in page.text("entries")
     assert [len(fabric.tables(switch).flows) for switch in ("s1", "s7")] == [len(one) for one in rules]
     fabric.kill_controller()
-    with pytest.raises(polarlab.UsageError, match="the controller must run"):
+    with pytest.raises(polarlab.UsageError, match="controller"):
         fabric.set_routing(threshold=0.5)
     fabric.start_controller()
     assert fabric.routing().values["threshold"] == 1  # a controller that is started again keeps it
@@ -164,7 +164,7 @@ def test_results_name_the_parameters_that_held(fabric, tmp_path):
     run = fabric.traffic(pattern="tornado", load=0.1, duration=1, warmup=0.5, out=tmp_path / "run")
     thread.join()
     assert refused[0][0] == 409
-    assert "has the fabric for itself" in refused[0][1]["error"]
+    assert "for itself" in refused[0][1]["error"]
     assert run.summary.routing == "ugal-pf:threshold=0.4"
     assert run.manifest.routing == "ugal-pf:threshold=0.4"
     fabric.set_routing(threshold="2/3")

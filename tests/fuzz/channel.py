@@ -8,9 +8,9 @@ import random
 import time
 from collections.abc import Iterator
 
+from page_ground import Ground, ground
 from taken_over import TakenOver, taken_over, web_processes
 
-from fuzz._page import Ground, ground
 from polarlab.web.actions import actions
 from polarlab.web.channel import ChannelError, to_fabric
 

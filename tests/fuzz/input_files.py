@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from damaged_files import SECRET, Watch, damaged, exchanged, secret_file
 from foreign_folders import give_all, public_folder
 
 from experiments.papers.prices import read_prices
 from experiments.spec.files.experiment_file import read_experiment
 from experiments.spec.programs import read_programs
 from experiments.spec.traffic import read_schedule
-from fuzz._damage import SECRET, Watch, damaged, exchanged, secret_file
 from topology.families.graph_file import GraphFile
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.files.reading import GRAPH_BYTES, read_text

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit
 
+from page_ground import Ground, ground
 from taken_over import web_processes
 from web_requests import ask, token_of
 
-from fuzz._page import Ground, ground
 from polarlab.api.verb import Verb
 from polarlab.web.actions import actions
 

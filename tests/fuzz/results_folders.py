@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import result_folders
+from damaged_files import SECRET, Watch, damaged, exchanged, secret_file
 from foreign_folders import give_all, public_folder
 
 import polarlab
@@ -18,7 +19,6 @@ from experiments.results.parts.crosscheck import kept_crosscheck
 from experiments.results.sweep_points import held_settings, measured_points
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
-from fuzz._damage import SECRET, Watch, damaged, exchanged, secret_file
 from polarlab.api.requests import results_again
 from polarlab.api.results import open_results
 

@@ -26,6 +26,7 @@ from topology.exit_status import Status
 from topology.registry import make_topology
 
 README = ROOT / "README.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 # It adds names of its own: tests/fabric/test_extending.py runs its commands on a copy of the project.
 ADDITIONS = "extending"
 LINES = {
@@ -46,6 +47,18 @@ def test_the_readme_is_short():
     assert len(lines) <= 120
     assert max(map(len, lines)) <= 120
     assert README.stat().st_size <= 9000
+
+
+def test_contributors_are_told_what_there_is():
+    """The targets of make, and hooks that check what `make lint` checks."""
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make ([\w-]+)", CONTRIBUTING.read_text()):
+        assert re.search(rf"^{target}( [\w-]+)*:", makefile, re.MULTILINE), target
+    [lint] = re.findall(r"^lint:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    hooks = re.findall(r"entry: (.*)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert hooks
+    for hook in hooks:
+        assert f"@{hook}\n".replace(".venv/bin", "$(VENV)") in lint
 
 
 def test_no_two_pages_write_the_same_folder():
@@ -161,14 +174,14 @@ def test_patches_of_the_page_on_extending_apply(block):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [*DOCUMENTS, CONTRIBUTING], ids=lambda path: path.name)
 def test_files_that_documents_name_exist(document):
     added = {block.new_file() for block in blocks(document)}
     for name in named_files(document) - added:
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [*DOCUMENTS, CONTRIBUTING], ids=lambda path: path.name)
 def test_links_to_headings_lead_to_one(document):
     for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
         text = (document.parent / target if target else document).read_text()

@@ -3,6 +3,7 @@
 import ast
 import configparser
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,12 @@ def test_no_package_is_left_out_of_the_contracts():
     for package in PACKAGES:
         parts = {f"{package}.{path.parent.name}" for path in (ROOT / package).glob("*/__init__.py")}
         assert package in layers or (parts and parts <= layers), f"{package} has no layer"
+
+
+def test_the_picture_for_contributors_is_the_order_of_the_layers():
+    [picture] = re.findall(r"```text\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    layers = settings()[CONTRACT + "rooms"]["layers"].strip().splitlines()
+    assert [line.partition("  ")[0] for line in picture.splitlines()] == layers
 
 
 def test_every_wrapped_library_has_its_place():

@@ -83,7 +83,7 @@ def run_traffic(
         starting = (TrafficProcess(role, job.to_dict(), path, environment) for role, path in paths.items())
         with started(starting) as processes:
             collector, sender = processes
-            window = _Window(job, steady, processes, ends)
+            window = MeasuredWindow(job, steady, processes, ends)
 
             def look(seconds: float) -> None:
                 window.look(seconds)
@@ -215,7 +215,7 @@ def run_flows(
     return _complete(result)
 
 
-class _Window:
+class MeasuredWindow:
     """The measured window: the job's own, or begun when its criterion says so; it may end before its time."""
 
     def __init__(

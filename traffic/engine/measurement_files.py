@@ -16,7 +16,7 @@ _NESTED = {"sent": Sent, "received": Received}
 Measurement = TypeVar("Measurement")
 
 # A checkpoint is stored about so often, and in at most this share of the time.
-_CHECKPOINT_EVERY_S, _MOST_SHARE = 1.0, 1 / 200
+CHECKPOINT_EVERY_S, _MOST_SHARE = 1.0, 1 / 200
 # Counts of more pairs of hosts take too long to be stored while packets arrive.
 _MOST_PAIRS = 250_000
 
@@ -32,7 +32,7 @@ class Checkpoints:
             pairs: the number of pairs of hosts.
         """
         self._path = path
-        self._next_s = time.monotonic() + _CHECKPOINT_EVERY_S if pairs <= _MOST_PAIRS else float("inf")
+        self._next_s = time.monotonic() + CHECKPOINT_EVERY_S if pairs <= _MOST_PAIRS else float("inf")
 
     def keep(self, measured: Callable[[], Received | FlowOutcome | CollectiveOutcome]) -> None:
         """Stores the measurement so far if the next checkpoint is due."""
@@ -44,7 +44,7 @@ class Checkpoints:
             else:
                 store(outcome, self._path)
             ended_s = time.monotonic()
-            self._next_s = ended_s + max(_CHECKPOINT_EVERY_S, (ended_s - started_s) / _MOST_SHARE)
+            self._next_s = ended_s + max(CHECKPOINT_EVERY_S, (ended_s - started_s) / _MOST_SHARE)
 
 
 def loaded_or(instead: Measurement | None, load: Callable[[Path], Measurement], path: Path) -> Measurement:

@@ -133,7 +133,7 @@ def open_sender(interface: str) -> socket.socket:
 def open_receiver(interface: str, words: Words) -> socket.socket:
     """Returns a socket that gets the frames with these words that arrive, with their times of arrival."""
     # Frames that the host itself sends are not among those of one protocol.
-    return _listening(interface, ETH_P_IP, _filter(words))
+    return _listening(interface, ETH_P_IP, packet_filter(words))
 
 
 def open_sampler(interface: str, every: int) -> socket.socket:
@@ -148,7 +148,7 @@ def open_sampler(interface: str, every: int) -> socket.socket:
 
 def open_tap(interface: str, words: Words) -> socket.socket:
     """Returns a socket that gets the frames with these words that leave a host or arrive at it."""
-    return _listening(interface, _ETH_P_ALL, _filter(words))
+    return _listening(interface, _ETH_P_ALL, packet_filter(words))
 
 
 def _listening(interface: str, protocol: int, program: bytes) -> socket.socket:
@@ -162,7 +162,7 @@ def _listening(interface: str, protocol: int, program: bytes) -> socket.socket:
     return receiver
 
 
-def _filter(words: Words) -> bytes:
+def packet_filter(words: Words) -> bytes:
     """Returns the classic BPF program that accepts frames with these words and no others."""
     load_word, jump_if_equal, give_back = _LOAD_WORD, 0x15, _GIVE_BACK
     instructions = []

@@ -43,7 +43,7 @@ def _sender(settings: dict[str, Any]) -> Work:
     sender = Sender(job, window, CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped, path: Path) -> None:
-        threading.Thread(target=_read_window, args=(window,), daemon=True).start()
+        threading.Thread(target=read_window, args=(window,), daemon=True).start()
         store(sender.run(clock, stopped), path)
 
     return work
@@ -55,7 +55,7 @@ def _collector(settings: dict[str, Any]) -> Work:
     collector = Collector(job, window, CountReporter(_write_line))
 
     def work(clock: Clock, stopped: Stopped, path: Path) -> None:
-        threading.Thread(target=_read_window, args=(window,), daemon=True).start()
+        threading.Thread(target=read_window, args=(window,), daemon=True).start()
         checkpoints = Checkpoints(path, len(job.hosts) ** 2)
         store(collector.run(clock, stopped, checkpoints.keep), path)
 
@@ -141,7 +141,8 @@ def _write_line(line: str) -> None:
         os.write(1, f"{line}\n".encode())
 
 
-def _read_window(window: Window) -> None:
+def read_window(window: Window) -> None:
+    """Sets a window to the one that the parent sends, if it sends one."""
     line = _orders.read()
     if line:
         window.set(*json.loads(line)["window_ns"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-_MOST_SLOTS = 1 << 22
+MOST_SLOTS = 1 << 22
 # Packets' numbers are below this; one more than each is remembered in 32 bits.
 MOST_NUMBERS = (1 << 32) - 1
 
@@ -23,7 +23,7 @@ class FlowOrder:
         Args:
             flows: the number of flows, at least 1.
         """
-        self._slots = min(flows, _MOST_SLOTS)
+        self._slots = min(flows, MOST_SLOTS)
         # One more than the highest number so far; untouched pages cost nothing.
         self._next = np.zeros(self._slots, np.uint32)
         # For shared slots: which of its flows a slot belongs to.

@@ -35,8 +35,8 @@ from experiments.simulation.tasks import Runner, task_runner, usable_cores
 from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
 
-_FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
-_QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
+FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
+QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
 _AHEAD_ON_CLUSTER = 8
 
 
@@ -101,14 +101,14 @@ def _wanted(curves: Sequence[Curve], effort: Effort, store: PointStore, workers:
         _Wanted(curve, traffic)
         for curve in incomplete
         for load in next_loads(curve.loads, tried[curve], ahead)
-        for traffic in _replications(curve, load, effort)
+        for traffic in replications(curve, load, effort)
         if store.get(digest_of(curve, traffic)) is None
     ]
 
 
-def _replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
+def replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
     """Yields the traffic of a curve at a load, with each seed."""
-    times = _QUICK if effort.quick else _FULL
+    times = QUICK if effort.quick else FULL
     if curve.warmup is not None:
         times = replace(times, warmup=curve.warmup)
     failures, graph = curve.routed.failures, curve.routed.network.graph()
@@ -124,7 +124,7 @@ def _kept(curve: Curve, effort: Effort, store: PointStore) -> MeasuredCurve:
     """Returns a curve with the points that the table holds."""
     points = _points(curve, effort, store)
     complete = not next_loads(curve.loads, {point.load: point.stable for point in points})
-    digests = [digest_of(curve, one) for point in points for one in _replications(curve, point.load, effort)]
+    digests = [digest_of(curve, one) for point in points for one in replications(curve, point.load, effort)]
     simulated = [one for one in map(store.get, digests) if one is not None]
     return MeasuredCurve(curve, points, complete, sum(one.seconds for one in simulated))
 
@@ -139,7 +139,7 @@ def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]
     points = []
     for number in range(1, count + 1):
         load = round(number * curve.loads.precision, 9)
-        found = [store.get(digest_of(curve, one)) for one in _replications(curve, load, effort)]
+        found = [store.get(digest_of(curve, one)) for one in replications(curve, load, effort)]
         complete = [one.point for one in found if one is not None]
         if len(complete) == len(found):
             points.append(_mean(complete))

@@ -23,7 +23,7 @@ from experiments.spec.simulation.applications import SimulatedApplication
 TIMES = "motifs.csv"
 _MOTIFS = {"allreduce": "allreduce:tree", "Sweep3D": "sweep3d"}
 _NETWORKS = ("PS-IQ", "HX", "DF", "FT")
-_RANKS, _QUICK_RANKS = 4096, 64
+_RANKS, QUICK_RANKS = 4096, 64
 _BYTES, _FLIT_BYTES = 4096, 8
 
 
@@ -121,7 +121,7 @@ def _times(
     one: RoutedNetwork, effort: Effort, place: Place, store: RowStore[StoredTime]
 ) -> Iterator[tuple[str, StoredTime]]:
     """Yields the motifs with their times on a network, simulated unless the table has them."""
-    ranks = _QUICK_RANKS if effort.quick else _RANKS
+    ranks = QUICK_RANKS if effort.quick else _RANKS
     fabric: SimulatedFabricRecord | None = None
     for name, pattern in _MOTIFS.items():
         traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)

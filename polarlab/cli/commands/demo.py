@@ -76,12 +76,12 @@ def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeri
         print_result(arguments, plain(result))
         return
     if isinstance(result, FailoverSeries):
-        _print_series(arguments, result)
+        print_series(arguments, result)
     else:
-        _print_summary(arguments, result)
+        print_summary(arguments, result)
 
 
-def _print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
+def print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:
     """Prints the result of one failover, its phases as a table."""
     from polarlab.api.command_line.records import plain
 
@@ -112,7 +112,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
     )
 
 
-def _print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
+def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
     """Prints the result of several failovers: each, and the distributions of their values."""
     from polarlab.api.command_line.records import plain, readable
 

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> Status:
         raise
     summary = results.summary
     with reader_may_end():
-        _print_summary(arguments, summary)
+        print_summary(arguments, summary)
     if any(program.failed for program in summary.programs or ()):
         return Status.NEGATIVE
     return Status.NEGATIVE if arguments.strict and not summary.fidelity.valid else Status.DONE
@@ -63,7 +63,7 @@ def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
             print_result(arguments, plain(kept.summary))
 
 
-def _print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
+def print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
     from polarlab.api.command_line.records import plain, readable
     from polarlab.api.results import class_rows

@@ -48,6 +48,11 @@ class Hub:
         self._writer: asyncio.StreamWriter | None = None
         self._heard_s = 0.0  # on the event loop's clock
 
+    @property
+    def connected(self) -> bool:
+        """Whether the fabric's process can be asked."""
+        return self._writer is not None and not self.ended
+
     async def serve(self, connection: Any) -> None:
         """Receives the messages of the fabric's process, until that ends.
 
@@ -97,7 +102,7 @@ class Hub:
         Raises:
             Unanswered: it has ended, or has told nothing for a while.
         """
-        if self._writer is None or self.ended:
+        if self._writer is None or not self.connected:
             raise Unanswered
         number = next(self._numbers)
         future = self._asked[number] = asyncio.get_running_loop().create_future()

@@ -172,7 +172,7 @@ def test_a_link_that_is_held_after_its_flaps_is_reported_with_the_time(shared):
 def test_a_foreign_switch_gets_nothing(shared):
     foreign = FakeSwitch(shared.path, 77, 3)
     foreign.connect()
-    shared.controller._wait_for(Foreign, timeout_s=WAIT_S)
+    shared.controller.wait_for(Foreign, timeout_s=WAIT_S)
     foreign.disconnect()
     assert foreign.changes == 0
 
@@ -202,8 +202,8 @@ def test_the_next_controller_takes_over_without_a_change(make_fabric):
     fabric = make_fabric()
     fabric.stop()
     second = fabric.start()
-    second._wait_for(TakingOver, timeout_s=WAIT_S)
-    second._wait_for(Installed, timeout_s=WAIT_S)
+    second.wait_for(TakingOver, timeout_s=WAIT_S)
+    second.wait_for(Installed, timeout_s=WAIT_S)
     assert not any(map(len, (second.replans, second.warnings, second.refusals)))
     assert [switch.changes for switch in fabric.switches.values()] == [0] * 7
 

@@ -70,14 +70,14 @@ def test_a_missing_framework_is_refused_with_the_command_that_installs_it(withou
 def test_without_any_framework_the_one_that_pip_installs_is_named(without):
     for name in FRAMEWORKS:
         without(name)
-    with pytest.raises(MachineError, match="pip install 'os-ken"):
+    with pytest.raises(MachineError, match="'os-ken"):
         choose()
 
 
 @pytest.mark.parametrize("asked", ["osken", "Ryu", "pox"])
 def test_an_unknown_framework_is_refused_with_those_that_there_are(asked, monkeypatch):
     for ask in (lambda: choose(asked), lambda: monkeypatch.setenv(VARIABLE, asked) or choose()):
-        with pytest.raises(ParameterError, match=f"one of auto, ryu, os-ken, got '{asked}'"):
+        with pytest.raises(ParameterError, match=f"auto, ryu, os-ken, .*'{asked}'"):
             ask()
 
 
@@ -133,17 +133,31 @@ def test_both_send_the_same_bytes_and_know_rules_and_groups_by_the_same_fingerpr
 
 # ---- the end of a thread ----
 
-# A controller in which one method of its own or of the framework fails at its first call.
+# A controller in which something that one of its threads calls fails at its first call.
 BROKEN = """
 import sys
-name, owner, method, path = sys.argv[1:]
+name, fault, path = sys.argv[1:]
 from controller.openflow import frameworks
 frameworks.use(name)
 from controller import app, service
-from controller.openflow import connections
+from controller.adaptation_loop import AdaptiveLoop
+from controller.fabric_state import FabricState
+from controller.openflow import connections, runtime
 def fail(*_):
     raise RuntimeError("broken on purpose")
-setattr(eval(owner), method, fail)
+def start_and_lose_a_thread(application):
+    start(application)
+    if isinstance(application, app.PlanApp) == (fault == "application"):
+        runtime.hub.spawn(lambda: application.threads[0].throw(RuntimeError("broken on purpose")))
+start = runtime.Application.start
+if fault == "replanning":
+    FabricState.tick = fail
+elif fault == "adaptation":
+    AdaptiveLoop.step = fail
+elif fault == "listener":
+    connections.socket.socket.accept = fail
+else:
+    runtime.Application.start = start_and_lose_a_thread
 sys.argv = ["service", "polarfly", "q=2", "--listen", f"unix:{path}", "--framework", name]
 sys.argv += ["--routing", "ugal-pf", "--link-rate", "1000000"]
 sys.exit(service.main())
@@ -152,17 +166,17 @@ sys.exit(service.main())
 
 @pytest.mark.parametrize("framework", INSTALLED)
 @pytest.mark.parametrize(
-    ("owner", "method", "named"),
+    ("fault", "named"),
     [
-        ("app.PlanApp", "_replan_step", "RuntimeError in the replanning loop: broken on purpose"),
-        ("app.PlanApp", "_adapt_step", "RuntimeError in the adaptive loop: broken on purpose"),
-        ("connections._Handshake", "_accept", "RuntimeError in the listening socket: broken on purpose"),
-        ("app.PlanApp", "_event_loop", "a thread of the controller ended"),
-        ("connections._Handshake", "_event_loop", "a thread of the controller ended"),
+        ("replanning", "RuntimeError in the replanning loop: broken on purpose"),
+        ("adaptation", "RuntimeError in the adaptive loop: broken on purpose"),
+        ("listener", "RuntimeError in the listening socket: broken on purpose"),
+        ("application", "a thread of the controller ended"),
+        ("handshake", "a thread of the controller ended"),
     ],
 )
-def test_a_thread_that_dies_ends_the_controller(framework, owner, method, named, tmp_path):
-    done = run_python(BROKEN, framework, owner, method, str(tmp_path / "socket"))
+def test_a_thread_that_dies_ends_the_controller(framework, fault, named, tmp_path):
+    done = run_python(BROKEN, framework, fault, str(tmp_path / "socket"))
     last = json.loads(done.stdout.splitlines()[-1])
     assert (done.returncode, last["event"], last["text"]) == (Status.INTERNAL, "fatal", named), done.stderr
     assert "broken on purpose" in done.stderr  # the log has the reason

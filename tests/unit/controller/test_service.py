@@ -33,18 +33,18 @@ def test_addresses_to_listen_on(text, address):
     ["", "unix:", "tcp:", "tcp:127.0.0.1", "tcp:127.0.0.1:0", "tcp:127.0.0.1:65536", "udp:127.0.0.1:1"],
 )
 def test_other_forms_are_refused(text):
-    with pytest.raises(ParameterError, match=r"must be unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT"):
+    with pytest.raises(ParameterError, match="unix:PATH, tcp:HOST:PORT"):
         parse_listen(text)
 
 
 def test_names_are_refused_as_addresses():
-    with pytest.raises(ParameterError, match=r"IP address, got 'localhost'; .* tcp:127\.0\.0\.1:6653"):
+    with pytest.raises(ParameterError, match=r"'localhost'; .* tcp:127\.0\.0\.1:6653"):
         parse_listen("tcp:localhost:6653")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1"])
 def test_remote_addresses_need_tls(host):
-    with pytest.raises(ParameterError, match=f"loopback address, got {host}; .* ssl:{host}:6653"):
+    with pytest.raises(ParameterError, match=f"got {host}; .* ssl:{host}:6653"):
         parse_listen(f"tcp:{host}:6653")
     assert parse_listen(f"ssl:{host}:6653") == ListenAddress(None, host, 6653, tls=True)
 
@@ -55,11 +55,11 @@ def test_parameters_are_read_by_their_types():
 
 
 def test_parameters_of_a_wrong_type_or_topology_are_refused():
-    with pytest.raises(ParameterError, match="q must be a prime power, 2 to 128, got 'x'"):
+    with pytest.raises(ParameterError, match=r"^q .* 128, got 'x'"):
         parse_params("polarfly", ["q=x"])
-    with pytest.raises(ParameterError, match="q must be a prime power, 2 to 128, got 6"):
+    with pytest.raises(ParameterError, match=r"^q .* 128, got 6"):
         parse_params("polarfly", ["q=6"])
-    with pytest.raises(ParameterError, match="got 'suprnode'; did you mean 'supernode'"):
+    with pytest.raises(ParameterError, match=r"'suprnode'; .*'supernode'"):
         parse_params("polarstar", ["suprnode=iq"])
     with pytest.raises(ParameterError, match="polarfly needs q=VALUE"):
         parse_params("polarfly", [])
@@ -88,7 +88,7 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
 def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
     failed = Proof(loops=1, faults=["h1_1 to h2_1: loop"])
     monkeypatch.setattr(Prover, "prove", lambda _prover, _plan: failed)
-    with pytest.raises(NegativeResult, match=r"fails its proof .* h1_1 to h2_1: loop"):
+    with pytest.raises(NegativeResult, match="h1_1 to h2_1: loop"):
         proven_plan("polarfly", {"q": 2}, 1, "min", Prover())
 
 

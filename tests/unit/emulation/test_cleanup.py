@@ -53,7 +53,7 @@ def cleaned(tmp_path, monkeypatch):
     monkeypatch.setattr(cleanup, "MARK_VARIABLE", MARK_OF_THIS_TEST)
     monkeypatch.setattr(cleanup, "STATE_DIR", tmp_path)
     monkeypatch.setattr(cleanup, "RUN_DIR", tmp_path / "fabric")
-    monkeypatch.setattr(cleanup, "_LOCK_FILE", tmp_path / "lock")
+    monkeypatch.setattr(cleanup, "LOCK_FILE", tmp_path / "lock")
     return lambda: {process.pid for process in cleanup.clean().processes}
 
 

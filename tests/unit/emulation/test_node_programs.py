@@ -77,7 +77,7 @@ def test_a_program_that_reads_the_terminal_gets_the_end_of_the_file(started):
 
 
 def test_a_program_that_ignores_requests_to_end_is_killed_with_all_that_it_started(started, monkeypatch):
-    monkeypatch.setattr(programs, "_END_GRACE_S", 0.2)
+    monkeypatch.setattr(programs, "END_GRACE_S", 0.2)
     program = started("trap '' TERM; sleep 600 & echo $!; while :; do sleep 600; done")
     child = printed(program)
     started.supervisor.end([program])

@@ -1,9 +1,13 @@
 """Merging of equal memory pages: the machine's settings during a search and after it, and offered pages."""
 
 import json
+import os
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from emulation import cleanup
@@ -42,25 +46,22 @@ def test_the_settings_are_as_found_after_a_search(kernel, tmp_path):
     assert kernel()["run"] == "1"
 
 
-def test_the_kernel_frees_its_notes_of_ended_programs_in_a_last_search(kernel, tmp_path, monkeypatch):
+def test_the_kernel_frees_its_notes_of_ended_programs_in_a_last_search(kernel, tmp_path):
     """Those of 993 switches took 260 MiB, and would stay until somebody else begins a search."""
-    monkeypatch.setattr(page_merging, "_CLEAN_UP_TIMEOUT_S", 0.2)
-    passes = iter(range(1000))
-    seen = []
-
-    def count(name):
-        seen.append(kernel())
-        return next(passes)
-
-    monkeypatch.setattr(page_merging, "_counter", count)
     note = tmp_path / "note"
     page_merging.clean_up(note)
-    assert not seen
+    assert kernel() == FOUND
+    set_by_hand("full_scans", "7")
     begin_search(note)
     end_search(note)
-    page_merging.clean_up(note)
-    assert seen[-1] == SEARCH
-    assert kernel() == FOUND
+    with ThreadPoolExecutor() as pool:
+        cleaned_up = pool.submit(page_merging.clean_up, note)
+        while kernel() != SEARCH | {"full_scans": "7"}:
+            assert not cleaned_up.done()
+            time.sleep(0.001)
+        set_by_hand("full_scans", "10")
+        cleaned_up.result()
+    assert kernel() == FOUND | {"full_scans": "10"}
     assert not note.exists()
 
 
@@ -100,8 +101,8 @@ def test_a_search_begins_early_where_memory_is_short(kernel, tmp_path, monkeypat
     merging = PageMerging(tmp_path / "note")
     merging.make_room()
     assert kernel() == FOUND
-    short = iter([True, True, True, False])
-    monkeypatch.setattr(page_merging, "_memory_is_short", lambda: next(short))
+    free = iter([10, 10, 10, 50])
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=next(free), total=100))
     merging.make_room()
     assert kernel() == SEARCH
     merging.end()
@@ -117,11 +118,11 @@ def test_a_setting_that_the_owner_changes_meanwhile_stays(kernel, tmp_path):
 
 def test_a_killed_fabrics_search_is_ended_by_the_next_clean_up(kernel, tmp_path, monkeypatch):
     monkeypatch.setattr(cleanup, "STATE_DIR", tmp_path)
-    monkeypatch.setattr(cleanup, "_LOCK_FILE", tmp_path / "lock")
+    monkeypatch.setattr(cleanup, "LOCK_FILE", tmp_path / "lock")
     monkeypatch.setattr(cleanup, "RUN_DIR", tmp_path / "fabric")
     monkeypatch.setattr(cleanup, "MERGING_NOTE", tmp_path / "note")
-    monkeypatch.setattr(cleanup, "_removable_processes", list)
-    monkeypatch.setattr(page_merging, "_CLEAN_UP_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(cleanup, "MARK_VARIABLE", f"POLARLAB_UNIT_TEST_{os.getpid()}")
+    monkeypatch.setattr(page_merging, "CLEAN_UP_TIMEOUT_S", 0.2)
     begin_search(tmp_path / "note")
     cleanup.clean()
     assert kernel() == FOUND

@@ -127,5 +127,5 @@ def test_the_kernels_rounding_passes_the_check():
     ids=["slower", "faster", "other queue", "other interface", "nothing"],
 )
 def test_another_rate_or_queue_fails_the_check(reported):
-    with pytest.raises(CommandError, match=r"s1-eth1 .* 2000000 bit/s .* 32 packets, .*kernel"):
+    with pytest.raises(CommandError, match=r"s1-eth1 .* 2000000 bit/s .* 32 packets"):
         check_shaping(["s1-eth1"], SPEC, reported)

@@ -8,7 +8,6 @@ import pytest
 from experiments.session import background
 from experiments.session.background import BackgroundTraffic
 from experiments.spec.fabric import FabricOptions
-from experiments.spec.traffic import TrafficOptions
 from polarlab.api.lines import traffic_line
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
@@ -17,12 +16,24 @@ from traffic.engine.telemetry import TrafficSnapshot
 FABRIC = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(20_000_000, 32), "min", "auto")
 
 
-def test_traffic_that_is_about_to_start_has_flowed_for_no_time():
-    fabric = SimpleNamespace(options=FABRIC, hosts=range(7))
-    traffic = BackgroundTraffic.__new__(BackgroundTraffic)
-    traffic._fabric, traffic._options = fabric, TrafficOptions("uniform", 0.3, 1000, 16, 0.0, 1.0, seed=1)
-    traffic._snapshot = TrafficSnapshot(-0.02, 0.0, 0.0, None, None)
+def fabric():
+    return SimpleNamespace(options=FABRIC, hosts=range(7), network=SimpleNamespace(ended_processes=list))
+
+
+def test_traffic_that_is_about_to_start_has_flowed_for_no_time(monkeypatch):
+    seen = threading.Event()
+
+    def flows(_fabric, _options, look, starts, _ends):
+        look(TrafficSnapshot(-0.02, 0.0, 0.0, None, None))
+        starts(None)
+        seen.wait()
+        raise background.TrafficInterrupted(None)
+
+    monkeypatch.setattr(background, "run_measured_traffic", flows)
+    traffic = BackgroundTraffic(fabric(), "uniform", 0.3, 1, print)
     assert " for 0.0 s" in traffic_line(traffic.status())
+    seen.set()
+    assert traffic.kill() is None
 
 
 class Interrupted(threading.Event):
@@ -45,10 +56,9 @@ def test_ctrl_c_while_traffic_starts_ends_it(monkeypatch):
         except KeyboardInterrupt:
             raise background.TrafficInterrupted(None) from None
 
-    fabric = SimpleNamespace(options=FABRIC, hosts=range(7), network=SimpleNamespace(ended_processes=list))
     monkeypatch.setattr(background, "run_measured_traffic", flows)
     classes = SimpleNamespace(Event=Interrupted, Thread=threading.Thread)
     monkeypatch.setattr(background, "threading", classes)
     with pytest.raises(KeyboardInterrupt):
-        BackgroundTraffic(fabric, "uniform", 0.3, 1, print)
+        BackgroundTraffic(fabric(), "uniform", 0.3, 1, print)
     assert not threads[0].is_alive()

@@ -65,7 +65,7 @@ def test_other_faults_are_another_sweep_and_may_vary(tmp_path, schedule):
     assert results.manifest.sweep.replan_cycles == 1000
     with pytest.raises(ParameterError, match="replan_cycles 1000, not 150"):
         swept(tmp_path / "one", routings="min", faults=schedule, replan_cycles=150)
-    with pytest.raises(ParameterError, match="holds a sweep with faults"):
+    with pytest.raises(ParameterError, match="with faults"):
         swept(tmp_path / "one", routings="min")
     varied = swept(tmp_path / "two", routings="min", faults=schedule, vary="replan-cycles=50,none")
     late = [varied.summary(point).faults.replanned for point in varied.points]
@@ -121,11 +121,11 @@ def test_all_points_are_checked_before_the_first(tmp_path):
         polarlab.sweep(
             "polarstar", q=3, supernode="iq", degree=3, engine="simulation", out=tmp_path / "one", workers=1
         )
-    with pytest.raises(ParameterError, match=r"virtual.channels must be 4 or more"):
+    with pytest.raises(ParameterError, match=r"virtual.channels .* 4 "):
         swept(tmp_path / "one", routings="min,valiant", virtual_channels=2)
-    with pytest.raises(UsageError, match="needs a routing that knows the hops"):
+    with pytest.raises(UsageError, match="knows the hops"):
         swept(tmp_path / "one", routings="ugal,ugal-pf", decision="product")
-    with pytest.raises(ParameterError, match="seeds of all replications"):
+    with pytest.raises(ParameterError, match="all replications"):
         swept(tmp_path / "one", seed=2**63 - 1, repeat=2)
     assert not (tmp_path / "one").exists()
 
@@ -135,7 +135,7 @@ def test_a_second_sweep_into_the_same_folder_is_refused(tmp_path):
 
     def begin_another(event):
         if isinstance(event, PointsSimulated):
-            with pytest.raises(ParameterError, match="is being written by another process") as caught:
+            with pytest.raises(ParameterError, match="another process") as caught:
                 swept(tmp_path / "one", routings="min")
             refused.append(caught.value)
 

@@ -50,7 +50,7 @@ def script(monkeypatch):
         lines = "".join(line if isinstance(line, str) else format_report(line) for line in reports)
         end = "time.sleep(60)" if status is None else f"sys.exit({status})"
         code = f"import sys, time; sys.stdout.write({times} * {lines!r}); sys.stdout.flush(); {end}"
-        monkeypatch.setattr(controller_process, "_SERVICE", ("-c", code))
+        monkeypatch.setattr(controller_process, "SERVICE", ("-c", code))
 
     return set_script
 
@@ -75,7 +75,7 @@ def test_its_plan_is_known_when_it_listens(controller):
     process = controller(PLANNED, PROVEN, Listening("unix:/nowhere"))
     process.wait_until_listening()
     assert (process.latest(Planned), process.latest(Proven)) == (PLANNED, PROVEN)
-    with pytest.raises(ControllerError, match="has not reported `restored`"):
+    with pytest.raises(ControllerError, match="`restored`"):
         process.latest(Restored)
 
 
@@ -155,7 +155,7 @@ def test_a_line_that_is_not_a_report_is_a_warning(controller):
 )
 def test_its_exit_status_tells_the_kind_of_error(controller, status, error):
     process = controller(Fatal("the plan fails its proof"), status=status)
-    with pytest.raises(error, match="the plan fails its proof"):
+    with pytest.raises(error, match="proof"):
         process.wait_until_listening()
 
 

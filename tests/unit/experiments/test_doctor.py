@@ -21,6 +21,17 @@ def finding_on(name):
     return finding
 
 
+def lose(monkeypatch, *names, keep=None):
+    """Hides some distributions from Python; `keep` is installed whether it is or not."""
+
+    def version(name):
+        if name in names:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return "1.0" if name == keep else importlib.metadata.distribution(name).version
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+
+
 def test_a_missing_program_is_named_with_its_remedy(monkeypatch, capsys):
     monkeypatch.setattr(findings, "PROGRAMS", {"ovs-nothing": "openvswitch-switch"})
     missing = finding_on("ovs-nothing")
@@ -68,10 +79,11 @@ def test_python_packages_are_found_with_their_versions():
 
 
 def test_a_package_that_is_missing_is_set_up(monkeypatch, tmp_path):
-    monkeypatch.setattr(installation.sys, "prefix", str(installation._ROOT / ".venv"))
-    assert findings._package("no-such-package").remedy == "make setup"
+    lose(monkeypatch, "scapy")
+    monkeypatch.setattr(installation.sys, "prefix", str(installation.ROOT / ".venv"))
+    assert finding_on("scapy").remedy == "make setup"
     monkeypatch.setattr(installation.sys, "prefix", str(tmp_path))
-    assert findings._package("no-such-package").remedy.endswith(" -m pip install no-such-package")
+    assert finding_on("scapy").remedy.endswith(" -m pip install scapy")
 
 
 def test_without_root_queues_cannot_be_tried(monkeypatch):
@@ -105,7 +117,7 @@ def feature(name, found=None):
 
 def test_a_feature_names_its_missing_program_and_the_command_that_installs_it(monkeypatch, tmp_path):
     assert "tcpdump" not in [lack.name for lack in feature("packet captures").lacks]
-    monkeypatch.setattr(installation, "_PROVISION", tmp_path / "no sources")
+    monkeypatch.setattr(installation, "PROVISION", tmp_path / "no sources")
     monkeypatch.setattr(installation.os, "geteuid", lambda: 0)
     found = examine()
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -119,8 +131,8 @@ def test_in_the_environment_of_make_setup_its_script_installs_what_is_missing(mo
     script = tmp_path / "vagrant" / "provision.sh"
     script.parent.mkdir()
     script.touch()
-    monkeypatch.setattr(installation, "_ROOT", tmp_path)
-    monkeypatch.setattr(installation, "_PROVISION", script)
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
+    monkeypatch.setattr(installation, "PROVISION", script)
     monkeypatch.setattr(installation.sys, "prefix", str(tmp_path / ".venv"))
     monkeypatch.setattr(installation.os, "geteuid", lambda: 1000)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -146,7 +158,7 @@ def test_missing_distributions_of_an_extra_are_installed_by_pip(monkeypatch, tmp
 
 
 def test_features_of_the_sources_are_not_ready_in_a_package(monkeypatch, tmp_path):
-    monkeypatch.setattr(installation, "_PROVISION", tmp_path / "provision.sh")
+    monkeypatch.setattr(installation, "PROVISION", tmp_path / "provision.sh")
     for name in ("documentation (make docs)", "tests (make test, make lint)", "wheel (make package)"):
         assert feature(name).ready is False
         assert "PolarLab's sources" in feature(name).to_dict()["missing"]
@@ -166,27 +178,23 @@ def test_features_on_fabrics_follow_from_what_fabrics_need():
 
 
 def test_one_framework_is_enough(monkeypatch):
-    for absent in ("ryu", "os-ken"):
-        present = {"ryu", "os-ken"} - {absent}
-        monkeypatch.setattr(
-            findings, "_package", lambda name, here=present: Finding(name, name in here, True)
-        )
-        assert [one.needed for one in findings._frameworks()] == [False, False]
-    monkeypatch.setattr(findings, "_package", lambda name: Finding(name, present=False, needed=True))
-    assert [one.missing for one in findings._frameworks()] == [True, True]
+    frameworks = ("ryu", "os-ken")
+    for absent, present in (frameworks, frameworks[::-1]):
+        lose(monkeypatch, absent, keep=present)
+        assert [finding_on(name).present for name in (absent, present)] == [False, True]
+        assert not any(finding_on(name).needed for name in frameworks)
+    lose(monkeypatch, *frameworks)
+    assert all(finding_on(name).missing for name in frameworks)
 
 
 @pytest.mark.parametrize("provisioned", [True, False], ids=["sources", "package"])
 def test_the_remedy_for_ryu_names_the_setuptools_that_builds_it(monkeypatch, provisioned):
-    def absent(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(findings.importlib.metadata, "version", absent)
+    lose(monkeypatch, "ryu", "os-ken")
     for module in (findings, installation):
         monkeypatch.setattr(module, "is_provisioned", lambda: provisioned)
-    ryu, os_ken = findings._frameworks()
-    assert ("setuptools < 67" in ryu.remedy) is not provisioned  # which `make setup` sees to
-    assert "setuptools" not in os_ken.remedy
+    # `make setup` sees to it.
+    assert ("setuptools < 67" in finding_on("ryu").remedy) is not provisioned
+    assert "setuptools" not in finding_on("os-ken").remedy
 
 
 def test_the_command_lists_the_features_as_a_table_and_as_json(capsys, monkeypatch):

@@ -11,7 +11,7 @@ import polarlab
 from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
-from experiments.figures.failover import _draw
+from experiments.figures.failover import draw_failover
 from experiments.report.failover import failover_page
 from experiments.results.failover import ControllerRestart, FailoverSummary, Phase, Phases
 from experiments.results.open import Failover
@@ -19,7 +19,7 @@ from experiments.results.parts.faults import FaultRecord
 from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.failover import FailoverOptions
-from polarlab.cli.commands.demo import _print_summary
+from polarlab.cli.commands.demo import print_summary
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
@@ -181,14 +181,10 @@ def test_an_interrupted_failover_says_so_in_its_figure_and_first_in_its_report(t
     directory.write_record("summary.json", replace(SUMMARY, interrupted=True))
     directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.0, "all", 1, 0, 2, 2)])
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
-    figure = _draw(Failover(tmp_path / "demo").summary, directory_table(tmp_path / "demo"), [])
-    assert "interrupted" in figure._suptitle.get_text()
+    figure = draw_failover(tmp_path / "demo")["failover"]
+    assert "interrupted" in figure.get_suptitle()
     first = failover_page(Failover(tmp_path / "demo")).sections[0].note
     assert "interrupted" in first.split(". ")[0]
-
-
-def directory_table(folder):
-    return Failover(folder).table(PROBES, PROBE_COLUMNS)
 
 
 def test_a_controller_that_fails_alone_is_gone_in_the_very_phase_that_is_told_of():
@@ -203,11 +199,11 @@ def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
     arguments = parse(["demo", "failover"])
     restart = ControllerRestart(800.0, 900.0, 2100.0, 3000.0)
     summary = replace(SUMMARY, controller_converged_ms=4030.0, controller_restart=restart)
-    _print_summary(arguments, summary)
+    print_summary(arguments, summary)
     note = capsys.readouterr().out.splitlines()[-1]
     assert note.startswith("controller_converged_ms 4030: 800 until a new controller was started, 900 until")
     assert "1200 until the last switch had called it (switches call again after 1 to 4 s), 1130 until" in note
-    _print_summary(arguments, replace(summary, failed=("controller", "switch:s4")))
+    print_summary(arguments, replace(summary, failed=("controller", "switch:s4")))
     assert capsys.readouterr().out.rstrip().endswith("1.5 s or more of it for the switch that does not call")
-    _print_summary(arguments, replace(summary, controller_restart=None))
+    print_summary(arguments, replace(summary, controller_restart=None))
     assert "switches call" not in capsys.readouterr().out

@@ -66,7 +66,7 @@ def figures(monkeypatch):
 def boxes(figure):
     """Returns the places of titles, labels and legends, and those of the axes, in pixels."""
     figure.draw_without_rendering()
-    texts = {"title": figure._suptitle, "events": figure._supxlabel}
+    texts = {f"text {number}": text for number, text in enumerate(figure.texts)}  # title and events
     for number, axes in enumerate(figure.axes):
         texts |= {f"title {number}": axes.title, f"legend {number}": axes.get_legend()}
         if axes.axison:
@@ -245,7 +245,7 @@ def test_comparisons_are_whole_and_cover_nothing(write, tmp_path, figures):
     draw_comparison(compare(write(tmp_path)), tmp_path / "both.png")
     for figure in figures.values():
         check(figure)
-        assert figure._suptitle.get_text().startswith(("2 ", "3 "))
+        assert figure.get_suptitle().startswith(("2 ", "3 "))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_title_has_no_path_of_a_file(tmp_path, figures):
     words = ["topology", "graph", "--from", str(graph), "--figure", str(tmp_path / "torus.png")]
     assert entry.main(words) == Status.DONE
     (figure,) = figures.values()
-    assert figure._suptitle.get_text().startswith("graph (from = torus-3x3.edges): 9 routers")
+    assert figure.get_suptitle().startswith("graph (from = torus-3x3.edges): 9 routers")
 
 
 def texts_of(axes):
@@ -300,7 +300,7 @@ def test_faults_are_numbered_lines_over_time_with_a_list(tmp_path, figures):
     throughput = next(figure for path, figure in figures.items() if "throughput" in path)
     numbers = [text for text in texts_of(throughput.axes[0]) if text.isdecimal()]
     assert numbers == ["1", "2", "3", "4", "5", "6"]
-    assert "2.500 s  fail controller" in throughput._supxlabel.get_text()
+    assert "2.500 s  fail controller" in throughput.get_supxlabel()
     links = next(figure for path, figure in figures.items() if "links" in path)
     (legend,) = links.legends
     labels = [text.get_text() for text in legend.get_texts()]
@@ -329,12 +329,12 @@ def throughput_of(figures):
 
 def test_all_of_many_faults_are_listed_and_plans_are_left_out(tmp_path, figures):
     polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(faults=many_events(30)))).save()
-    text = throughput_of(figures)._supxlabel.get_text()
+    text = throughput_of(figures).get_supxlabel()
     assert text.count("fail link:s1-s10") == text.count("restore link:s1-s10") == 15
     assert "the controller's plan without" not in text
     assert "plans of the controller are not listed" in text
-    assert "30 faults" not in throughput_of(figures)._suptitle.get_text()
-    assert "15 faults" in throughput_of(figures)._suptitle.get_text()
+    assert "30 faults" not in throughput_of(figures).get_suptitle()
+    assert "15 faults" in throughput_of(figures).get_suptitle()
 
 
 def test_numbers_of_faults_do_not_lie_on_each_other(tmp_path, figures):
@@ -361,7 +361,7 @@ def test_numbers_of_the_enlarged_failure_do_not_lie_on_each_other(tmp_path, figu
 def test_one_failure_is_one_fault(tmp_path, figures):
     faults = replace(result_folders.FAULTS, done=result_folders.FAULTS.done[::3], replanned=())
     polarlab.plot(result_folders.write_run(tmp_path / "run", records.summary(faults=faults))).save()
-    assert throughput_of(figures)._suptitle.get_text().endswith(", 1 fault")
+    assert throughput_of(figures).get_suptitle().endswith(", 1 fault")
 
 
 def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
@@ -385,7 +385,7 @@ def test_numbers_above_neighbouring_bars_do_not_overlap(tmp_path, figures):
 def test_a_sweep_names_its_faults_in_the_title(settings, words, tmp_path, figures):
     polarlab.plot(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), **settings)).save()
     (figure,) = figures.values()
-    assert words in figure._suptitle.get_text().replace("\n", " ")
+    assert words in figure.get_suptitle().replace("\n", " ")
     check(figure)
 
 
@@ -406,5 +406,5 @@ def test_replayed_flows_are_named_without_their_folder(tmp_path, figures):
     RunDirectory(folder, go_on=True).write_record("summary.json", replace(summary, flows=flows))
     polarlab.plot(folder).save()
     figure = next(figure for path, figure in figures.items() if "slowdown" in path)
-    assert "\nflows.csv flows" in figure._suptitle.get_text()
-    assert "somebody" not in figure._suptitle.get_text()
+    assert "\nflows.csv flows" in figure.get_suptitle()
+    assert "somebody" not in figure.get_suptitle()

@@ -49,9 +49,9 @@ class Controller:
 @pytest.fixture
 def fabric(monkeypatch):
     """A fabric without packets: its queues are read from `fabric.queues`, a reading after the other."""
-    monkeypatch.setattr(maintenance, "_SETTLE_S", 0.0)
-    monkeypatch.setattr(maintenance, "_LOOK_EVERY_S", 0.0)
-    monkeypatch.setattr(maintenance, "_PLAN_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(maintenance, "SETTLE_S", 0.0)
+    monkeypatch.setattr(maintenance, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(maintenance, "PLAN_TIMEOUT_S", 0.2)
     fabric = SimpleNamespace(
         options=SimpleNamespace(topology=GRAPH, links=LinkSpec(10_000_000, 32)),
         controller=Controller(),

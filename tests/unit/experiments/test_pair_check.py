@@ -1,6 +1,5 @@
 """The check of all pairs: who is missing is tried again, and waited for longer."""
 
-import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -75,9 +74,7 @@ def test_pairs_that_never_reach_each_other_are_named(fabric, monkeypatch):
     reached = np.ones((7, 7), int)
     reached[2, 5] = 0
     arrivals(monkeypatch, lambda _attempt: reached)
-    with pytest.raises(
-        NegativeResult, match=re.escape("1 pairs of hosts do not reach each other, h3_1 to h6_1")
-    ):
+    with pytest.raises(NegativeResult, match=r"^1 pairs .* h3_1 to h6_1"):
         pair_check.check_all_pairs(fabric, ignore)
 
 

@@ -28,7 +28,7 @@ def test_an_empty_directory_is_taken(tmp_path):
 def test_a_directory_that_holds_something_is_refused_and_left_alone(tmp_path):
     old = tmp_path / "summary.json"
     old.write_text("precious")
-    with pytest.raises(ParameterError, match="is not empty; choose another --out, nothing is overwritten"):
+    with pytest.raises(ParameterError, match=r"not empty; .*--out"):
         RunDirectory(tmp_path)
     assert old.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [old]
@@ -37,7 +37,7 @@ def test_a_directory_that_holds_something_is_refused_and_left_alone(tmp_path):
 @pytest.mark.parametrize("name", ["file", "file/below"])
 def test_a_file_in_the_way_is_refused(tmp_path, name):
     (tmp_path / "file").write_text("precious")
-    with pytest.raises(ParameterError, match="is not a directory; choose another --out"):
+    with pytest.raises(ParameterError, match=r"not a directory; .*--out"):
         RunDirectory(tmp_path / name)
     assert (tmp_path / "file").read_text() == "precious"
 
@@ -45,7 +45,7 @@ def test_a_file_in_the_way_is_refused(tmp_path, name):
 def test_a_full_disk_is_told_before_the_run_and_nothing_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fstatvfs", lambda _folder: SimpleNamespace(f_bavail=15 << 8, f_frsize=4096))
     with (
-        pytest.raises(MachineError, match=r"no room on the disk .*15 MiB are free, 16 MiB needed"),
+        pytest.raises(MachineError, match=r"15 MiB .* 16 MiB"),
         kept_directory(tmp_path / "out"),
     ):
         pass
@@ -54,7 +54,7 @@ def test_a_full_disk_is_told_before_the_run_and_nothing_stays(tmp_path, monkeypa
 
 def test_a_directory_without_write_permission_is_told(nobodys):
     nobodys.chmod(0o555)  # root writes with its owner's rights
-    with pytest.raises(MachineError, match=r"cannot be written \(it is read-only"):
+    with pytest.raises(MachineError, match="read-only"):
         RunDirectory(nobodys)
 
 
@@ -129,7 +129,7 @@ def test_what_fits_is_kept_and_the_rest_is_named(tmp_path):
         writing.__enter__()
         directory.write_csv("links.csv", ("a",), too_many())
         directory.write_csv("cpu.csv", ("a",), [])
-        with pytest.raises(MachineError, match=r"no room left to write links\.csv; .*out holds"):
+        with pytest.raises(MachineError, match=r"no room .*links\.csv; .*out"):
             writing.__exit__(None, None, None)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["cpu.csv"]
 
@@ -158,12 +158,12 @@ def test_missing_json_means_no_run(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"3", b'"text"', b"\xff\xfe\x00", b"{} {}"])
 def test_damaged_json_is_told(tmp_path, content):
     (tmp_path / "summary.json").write_bytes(content)
-    with pytest.raises(ParameterError, match=r"summary\.json is damaged or not of PolarLab"):
+    with pytest.raises(ParameterError, match=r"summary\.json is damaged"):
         read_record(tmp_path / "summary.json", dict[str, object])
 
 
 def test_a_folder_in_place_of_json_is_told(tmp_path):
-    with pytest.raises(ParameterError, match="must be a regular file, got a directory"):
+    with pytest.raises(ParameterError, match="got a directory"):
         read_record(tmp_path, dict[str, object])
 
 
@@ -179,13 +179,13 @@ def test_missing_csv_means_no_complete_run(tmp_path):
 )
 def test_csv_without_its_columns_is_damaged(tmp_path, content):
     (tmp_path / "t.csv").write_bytes(content)
-    with pytest.raises(ParameterError, match=r"t\.csv is damaged: .* columns a, b"):
+    with pytest.raises(ParameterError, match=r"t\.csv .* columns a, b"):
         read_csv(tmp_path / "t.csv", ("a", "b"))
 
 
 def test_csv_that_is_no_text_is_damaged(tmp_path):
     (tmp_path / "t.csv").write_bytes(b"\xff\xfe\x80\n")
-    with pytest.raises(ParameterError, match="must be a text in UTF-8"):
+    with pytest.raises(ParameterError, match="UTF-8"):
         read_csv(tmp_path / "t.csv", ("a",))
 
 
@@ -228,5 +228,5 @@ def test_a_list_keeps_the_parameters_of_a_name_together(text, words):
 
 
 def test_an_empty_list_is_refused():
-    with pytest.raises(ParameterError, match="routings must be at least one, got ', '"):
+    with pytest.raises(ParameterError, match=r"routings .* got ', '"):
         words_of("routings", ", ")

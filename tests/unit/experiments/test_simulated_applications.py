@@ -223,5 +223,5 @@ def test_a_file_names_an_application(tmp_path):
     chosen = Experiment.from_toml(path).resolve().traffic
     assert (chosen.ranks, chosen.message_bytes, chosen.compute_cycles) == (8, (1024, 4096), 10)
     path.write_text(path.read_text().replace("halo3d", "halo3d:2x2"))
-    with pytest.raises(UsageError, match=r"halo.toml: line 7, .*as 4x4x4"):
+    with pytest.raises(UsageError, match=r"halo.toml: line 7, .*4x4x4"):
         Experiment.from_toml(path)

@@ -101,11 +101,11 @@ def test_more_loads_add_points_and_other_settings_are_refused(tmp_path):
         polarlab.sweep("polarfly", out=folder, workers=1, **{**few, "cycles": 700})
     with pytest.raises(ParameterError, match="virtual_channels 4, not 6"):
         polarlab.sweep("polarfly", out=folder, workers=1, virtual_channels=6, **few)
-    with pytest.raises(ParameterError, match="varies nothing else, not speedup"):
+    with pytest.raises(ParameterError, match="not speedup"):
         polarlab.sweep("polarfly", out=folder, workers=1, vary="speedup=1,2", **few)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "manifest.json").write_text('{"name": "polarfly"}')
-    with pytest.raises(ParameterError, match="does not hold a sweep of simulations"):
+    with pytest.raises(ParameterError, match="sweep of simulations"):
         polarlab.sweep("polarfly", out=tmp_path / "other", workers=1, **few)
 
 
@@ -270,7 +270,7 @@ def test_a_cluster_cannot_run_code_as_root(monkeypatch, tmp_path, scheduler):
     with pytest.raises(UsageError, match="without sudo"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
     with pytest.raises(PolarLabError) as raised:
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler=scheduler, **SWEPT)
     assert "root" not in str(raised.value)
@@ -278,14 +278,14 @@ def test_a_cluster_cannot_run_code_as_root(monkeypatch, tmp_path, scheduler):
 
 def test_a_missing_library_is_told_with_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MachineError, match=r"pip install 'polarlab\[cluster\]'"):
+    with pytest.raises(MachineError, match=r"'polarlab\[cluster\]'"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
     assert not (tmp_path / "swept").exists()
 
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
-    with pytest.raises(MachineError, match="no scheduler answers at tcp://127"):
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.5)
+    with pytest.raises(MachineError, match=r"scheduler .* tcp://127"):
         polarlab.sweep("polarfly", out=tmp_path / "swept", scheduler="tcp://127.0.0.1:1", **TRUSTED, **SWEPT)
 
 
@@ -336,7 +336,7 @@ def test_a_worker_of_another_version_is_refused(workers, monkeypatch, tmp_path):
 
 def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
     with pytest.raises(MachineError) as caught:
-        cluster._done(None, None, "polarlab 9")
+        cluster.done_on_worker(None, None, "polarlab 9")
     assert code_version() in str(caught.value)
     assert "polarlab 9" in str(caught.value)
 

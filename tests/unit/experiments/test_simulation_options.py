@@ -155,7 +155,7 @@ def test_drawn_faults_have_whole_cycles():
 
 def test_new_adaptive_plans_of_large_fabrics_are_refused_before_they_fill_the_memory():
     options = {"q": 25, "routing": "ugal-pf", "faults": "mtbf:links=1000,mttr=50"}
-    with pytest.raises(UsageError, match="replan-cycles must be none"):
+    with pytest.raises(UsageError, match="replan-cycles"):
         specified(**options)
     assert specified(**options, replan_cycles="none")[1].replan_cycles == "none"
 
@@ -261,5 +261,5 @@ def test_errors_in_a_file_name_its_line(tmp_path):
         'version = 1\nkind = "simulate"\n[topology]\nname = "polarfly"\nq = 2\n'
         "[simulation]\nbuffer-flits = 2\n"
     )
-    with pytest.raises(UsageError, match=r"one.toml: line 7, buffer-flits: must be 4 flits or more"):
+    with pytest.raises(UsageError, match=r"one.toml: line 7, buffer-flits: .* 4 flits"):
         Experiment.from_toml(path).resolve()

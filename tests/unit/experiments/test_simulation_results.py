@@ -195,14 +195,12 @@ def test_an_interrupted_simulation_keeps_what_was_measured(tmp_path, interruptio
 def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
     with pytest.raises(UsageError):
         polarlab.simulate("slimfly", q=5, routing="ugal-pf", out=tmp_path / "none")
-    with pytest.raises(ParameterError, match="virtual_channels must be 4 or more"):
+    with pytest.raises(ParameterError, match=r"virtual_channels .* 4 "):
         polarlab.simulate("polarfly", q=3, routing="valiant", virtual_channels=3, out=tmp_path / "none")
     with pytest.raises(UsageError, match="knows the hops"):
         polarlab.simulate("polarfly", q=3, routing="ugal-pf", decision="product", out=tmp_path / "none")
     settings = {"routing": "ugal", "decision": "piggyback", "virtual_channels": 16}
-    with pytest.raises(
-        UsageError, match="needs a topology with links between groups of routers, got jellyfish"
-    ):
+    with pytest.raises(UsageError, match="got jellyfish"):
         polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
     assert not list(tmp_path.iterdir())
 
@@ -211,7 +209,7 @@ def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
 def test_a_channel_for_each_hop_of_the_longest_path(routing, needed):
     plan = make_plan(PolarFly(3), 1, routing)
     check_channels(plan, RouterSettings(channels=needed))
-    with pytest.raises(ParameterError, match=f"{needed} or more for the paths of up to {needed} hops"):
+    with pytest.raises(ParameterError, match=f"{needed} .* {needed} hops"):
         check_channels(plan, RouterSettings(channels=needed - 1))
     check_channels(plan, RouterSettings(channels=1, channel_policy="any"))
     check_channels(plan, RouterSettings(channels=1, flow_control="drop"))
@@ -246,7 +244,7 @@ def test_progress_has_cycles_a_second():
 
 
 def test_a_window_too_short_for_packets_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match=r"cycles must be at least 571429 at a load of 1e-05, .* got 50"):
+    with pytest.raises(ParameterError, match=r"^cycles .* 571429 .* 1e-05, .* got 50"):
         polarlab.simulate("polarfly", q=2, load=1e-5, warmup=0, cycles=50, out=tmp_path / "one")
     assert not (tmp_path / "one").exists()
 
@@ -258,9 +256,7 @@ def test_a_load_of_which_no_packet_was_born_is_carried(record):
 def test_what_does_not_fit_into_the_memory_is_refused_before_it_is_planned(tmp_path, monkeypatch):
     monkeypatch.setattr("experiments.simulation.memory.available_memory_bytes", lambda: 2**29)
     out, buffers = tmp_path / "one", {"virtual_channels": 16, "buffer_flits": 65536}
-    with pytest.raises(
-        MachineError, match=r"13 routers under min .* about 1\.0 GiB .*, but 0\.5 GiB are free"
-    ):
+    with pytest.raises(MachineError, match=r"13 routers .* 1\.0 GiB .* 0\.5 GiB"):
         polarlab.simulate("polarfly", q=3, hosts=2, out=out, **buffers)
     assert not out.exists()
 

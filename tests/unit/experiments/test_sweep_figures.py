@@ -5,14 +5,12 @@ from types import SimpleNamespace
 import pytest
 import result_folders
 
-from experiments.figures import sweep as drawing
+from experiments.figures.sweep import draw_sweep
 from experiments.figures.sweeps.axes import Axis, curve_styles
-from experiments.results.open import open_results
 
 
 def drawn(folder):
-    results = open_results(folder)
-    return drawing._draw(list(results.points.values()), results.manifest.sweep)
+    return draw_sweep(folder)["sweep"]
 
 
 def curves_of(axes):
@@ -48,7 +46,7 @@ def test_a_sweep_of_one_load_is_drawn_over_the_number_that_varies(vary, label, p
     assert latency.get_xlabel() == label
     assert curves_of(accepted) == [places] * len(curves)
     assert labels_of(figure)[:-1] == [f"{curve}, measured" for curve in curves]
-    assert "load of 0.5" in " ".join(figure._suptitle.get_text().split())
+    assert "load of 0.5" in " ".join(figure.get_suptitle().split())
 
 
 def test_a_routing_without_the_parameter_on_the_axis_is_level(tmp_path):
@@ -67,7 +65,7 @@ def test_a_routing_without_the_parameter_on_the_axis_is_level(tmp_path):
 def test_a_sweep_of_several_loads_is_drawn_over_offered_and_its_title_has_what_all_points_share(tmp_path):
     vary = ("queue=8,32", "frame-bytes=200,400")
     figure = drawn(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=vary))
-    title = figure._suptitle.get_text()
+    title = figure.get_suptitle()
     assert "links of" in title
     assert "queues" not in title
     assert "frames" not in title

@@ -81,7 +81,7 @@ def test_a_folder_of_something_else_is_no_sweep(tmp_path):
     with pytest.raises(ParameterError, match="is missing"):
         held_settings(tmp_path)
     (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(ParameterError, match="does not hold a sweep"):
+    with pytest.raises(ParameterError, match="hold a sweep"):
         held_settings(tmp_path)
     for damaged in ({}, [], {"name": "polarfly"}, {**plain(SETTINGS), "hosts": "3"}):
         (tmp_path / "manifest.json").write_text(json.dumps({"sweep": damaged}))

@@ -7,7 +7,7 @@ import pytest
 import polarlab
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
-from experiments.papers.performance.curves import _replications, measured
+from experiments.papers.performance.curves import measured, replications
 from experiments.papers.performance.failures import MOST_SHARE, LinkFailures, failing_order
 from experiments.papers.performance.model import Curve, LoadSteps, Place, RoutedNetwork
 from experiments.papers.performance.store import digest_of
@@ -42,7 +42,7 @@ def test_links_fail_at_once_and_more_of_them_with_a_greater_share():
 def test_digests_have_the_decision_and_the_failures():
     def digests(routed):
         curve = replace(CURVE, routed=routed)
-        return [digest_of(curve, traffic) for traffic in _replications(curve, 0.1, Effort(seeds=2))]
+        return [digest_of(curve, traffic) for traffic in replications(curve, 0.1, Effort(seeds=2))]
 
     variants = [
         WHOLE,
@@ -84,8 +84,6 @@ def test_a_decision_of_its_own_decides(tmp_path):
 
 
 def test_a_longer_warmup_is_that_of_the_curve():
-    [usual], [longer] = (
-        list(_replications(curve, 0.1, QUICK)) for curve in (CURVE, replace(CURVE, warmup=7))
-    )
+    [usual], [longer] = (list(replications(curve, 0.1, QUICK)) for curve in (CURVE, replace(CURVE, warmup=7)))
     assert (longer.times.warmup, longer.times.window) == (7, usual.times.window)
     assert usual.times.warmup != 7

@@ -8,6 +8,7 @@ from experiments.papers.performance.model import Place
 from experiments.papers.polarstar import motifs
 from experiments.papers.polarstar.motifs import StoredTime, motif_networks, motif_times, speed_ratios
 from experiments.results.run_directory import kept_directory
+from experiments.simulation import applications
 
 QUICK = Effort(quick=True)
 
@@ -46,7 +47,7 @@ def test_all_networks_of_the_claims_are_compared(effort):
 
 
 def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatch):
-    monkeypatch.setattr(motifs, "_QUICK_RANKS", 16)
+    monkeypatch.setattr(motifs, "QUICK_RANKS", 16)
     with kept_directory(tmp_path / "papers", go_on=True) as directory:
         first = motif_times(QUICK, Place(directory))
     assert not first.values
@@ -59,6 +60,6 @@ def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatc
     def never(*_):
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(motifs, "_simulated", never)
+    monkeypatch.setattr(applications, "simulate_messages", never)
     with kept_directory(tmp_path / "papers", go_on=True) as directory:
         assert motif_times(QUICK, Place(directory)).rows == first.rows

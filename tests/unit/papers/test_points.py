@@ -41,7 +41,7 @@ def test_a_torn_last_row_is_dropped(tmp_path):
     ],
 )
 def test_a_damaged_table_is_refused_and_kept(content, line, tmp_path):
-    with pytest.raises(polarlab.ParameterError, match=rf"points.csv is damaged at line {line} or the next; "):
+    with pytest.raises(polarlab.ParameterError, match=rf"points.csv .* line {line} "):
         opened(tmp_path, content)
     assert (tmp_path / POINTS).read_bytes() == content
 
@@ -59,7 +59,7 @@ def test_a_damaged_table_is_refused_and_kept(content, line, tmp_path):
 )
 def test_another_table_is_refused_and_kept(content, tmp_path):
     """Points were once appended to such a file as empty rows, and a file of one line was removed."""
-    with pytest.raises(polarlab.ParameterError, match=r"points.csv is damaged at line 1, or another table"):
+    with pytest.raises(polarlab.ParameterError, match=r"points.csv .* line 1, "):
         opened(tmp_path, content)
     assert (tmp_path / POINTS).read_bytes() == content
 
@@ -67,7 +67,7 @@ def test_another_table_is_refused_and_kept(content, tmp_path):
 def test_two_rows_of_one_simulation_must_agree(tmp_path):
     assert opened(tmp_path, HEADER + FIRST + FIRST.replace(b",0.7,", b",0.9,")).get("a" * 16).seconds == 0.7
     content = HEADER + FIRST + FIRST.replace(b"14.44", b"99.0")
-    with pytest.raises(polarlab.ParameterError, match=r"two rows of the digest a{16} with other numbers; "):
+    with pytest.raises(polarlab.ParameterError, match=r"two rows .* a{16} "):
         opened(tmp_path, content)
     assert (tmp_path / POINTS).read_bytes() == content
 

@@ -90,7 +90,7 @@ def test_an_item_of_other_options_is_kept(tmp_path):
 @pytest.mark.usefixtures("computed")
 def test_a_table_of_somebody_else_is_not_overwritten(tmp_path):
     (tmp_path / "fig1.csv").write_text("my,own,table\n1,2,3\n")
-    with pytest.raises(polarlab.ParameterError, match=r"fig1.csv is another table"):
+    with pytest.raises(polarlab.ParameterError, match=r"fig1.csv is another"):
         reproduced(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["fig1.csv"]
     (tmp_path / "fig1.csv").write_text("x,y,name\n")  # of one that was interrupted
@@ -140,7 +140,7 @@ def test_values_that_were_changed_are_made_again(tmp_path, computed):
 
 def test_a_damaged_record_is_reported(tmp_path, computed):
     (tmp_path / "fig1.json").write_text("{")
-    with pytest.raises(polarlab.ParameterError, match=r"damaged.*; remove the file, and fig1 is computed"):
+    with pytest.raises(polarlab.ParameterError, match=r"damaged.*; .* fig1 "):
         reproduced(tmp_path)
     assert not computed
 

@@ -12,7 +12,7 @@ import records
 import result_folders
 from documents import ROOT
 
-from polarlab.cli.commands.run import _print_summary
+from polarlab.cli.commands.run import print_summary
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
 from polarlab.cli.error_stream import print_line
 from polarlab.cli.main import main
@@ -131,7 +131,7 @@ def test_a_table_of_many_numbers_is_printed_in_parts_and_splits_no_number(monkey
 def test_faults_of_a_run_are_a_table_with_a_line_for_each(monkeypatch, capsys):
     """A record of four faults and two plans is no line that anybody reads."""
     monkeypatch.setenv("COLUMNS", "80")
-    _print_summary(READABLE, records.summary(faults=result_folders.FAULTS))
+    print_summary(READABLE, records.summary(faults=result_folders.FAULTS))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["2.500", "fail", "controller"] in lines
     assert ["1.040", "the", "controller's", "plan", "without", "link:s1-s10", "is", "in", "place"] in lines

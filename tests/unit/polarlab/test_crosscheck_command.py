@@ -125,9 +125,7 @@ def test_a_fabric_is_measured_with_the_options_of_a_run(tmp_path, monkeypatch, c
 
 def test_options_of_a_run_are_not_for_results(tmp_path):
     folder = write_run(tmp_path / "run", records.summary(**MEASURED))
-    with pytest.raises(
-        polarlab.UsageError, match=r"load is an option of a run, and .* are results; leave it"
-    ):
+    with pytest.raises(polarlab.UsageError, match=r"^load .* are results"):
         polarlab.crosscheck(folder, load=0.3)
 
 
@@ -136,4 +134,4 @@ def test_a_mistyped_family_is_told_with_the_nearest_one(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert entry.main(["crosscheck", "polarfyl", *words]) == 2
-    assert "did you mean 'polarfly'?" in capsys.readouterr().err
+    assert "'polarfly'?" in capsys.readouterr().err

@@ -1,13 +1,14 @@
 """`polarlab --help` and `--version`, on standard output; options' help."""
 
-import argparse
 import re
 from importlib.metadata import version
 
 import pytest
+from command_line import flags_of, options_in_help
 
+from experiments.spec.options import family_options
 from polarlab.cli import main as entry
-from polarlab.cli.parser import commands, make_parser
+from polarlab.cli.parser import commands
 from topology.registry import FAMILIES
 
 
@@ -28,31 +29,17 @@ def test_version_is_the_installed_one(capsys):
     assert capsys.readouterr().out == f"polarlab {version('polarlab')}\n"
 
 
-def command_parsers():
-    """Returns the parsers of all commands, with their options."""
-    [subparsers] = [one for one in make_parser()._actions if isinstance(one, argparse._SubParsersAction)]
-    for parser in subparsers.choices.values():
-        parser.complete_options()
-    return subparsers.choices
+PARAMETERS = {f"--{option.name}" for family in FAMILIES for option in family_options(family)}
 
 
-OPTIONS = [
-    (name, option)
-    for name, parser in command_parsers().items()
-    for option in parser._actions
-    if option.option_strings and option.dest != "help"
-]
-
-
-@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda value: getattr(value, "dest", value))
-def test_help_of_an_option_is_a_noun_phrase_with_its_default(command, option):
-    assert option.help
-    assert not option.help.startswith(("of ", "as ", "where ", "how ", "what ", "which ", "("))
-    if option.nargs != 0 and command not in ("topology", "report", "compare"):  # whose files have none
-        required = option.dest in {
-            parameter.name for one in FAMILIES.values() for parameter in one.parameters
-        }
-        assert "default" in option.help or required
+@pytest.mark.parametrize("command", commands())
+def test_help_of_an_option_is_a_noun_phrase_with_its_default(command):
+    for written, text in options_in_help(command).items():
+        assert text, written
+        assert not text.startswith(("of ", "as ", "where ", "how ", "what ", "which ", "(")), written
+        takes_a_value = flags_of(written)[-1] != written.split()[-1]
+        if takes_a_value and command not in ("topology", "report", "compare"):  # whose files have none
+            assert "default" in text or PARAMETERS.intersection(flags_of(written)), written
 
 
 def test_help_of_a_graphs_file_says_that_links_have_no_weights(capsys):

@@ -28,7 +28,7 @@ def open_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "_LONG_S", 0.05)
+    monkeypatch.setattr(progress, "LONG_S", 0.05)
     return stream
 
 
@@ -41,7 +41,7 @@ def eventually(stream, part):
 
 
 def test_a_long_activity_is_one_line_without_a_terminal_and_a_quick_one_none(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "_LINE_AFTER_S", 0.1)
+    monkeypatch.setattr(progress, "LINE_AFTER_S", 0.1)
     with progress.shown_if_long("computing"):
         pass
     time.sleep(0.2)
@@ -88,7 +88,7 @@ def test_an_activity_that_takes_long_has_a_bar_which_goes_with_it(monkeypatch):
 
 def test_quick_activities_have_no_bar(monkeypatch):
     terminal = open_terminal(monkeypatch)
-    monkeypatch.setattr(progress, "_LONG_S", 60.0)
+    monkeypatch.setattr(progress, "LONG_S", 60.0)
     with progress.ConsoleProgress() as console:
         console(Notice("pair-check-passed", max_hops=4))
         console(PairsDelivered(5, 9))

@@ -101,7 +101,7 @@ def test_what_cannot_be_measured_is_told_in_one_line(tmp_path, subject, again, t
 
 @pytest.mark.parametrize("function", [polarlab.run, polarlab.sweep, polarlab.failover])
 def test_again_is_an_option_of_every_experiment(function, tmp_path):
-    with pytest.raises(polarlab.UsageError, match="nothing does not hold"):
+    with pytest.raises(polarlab.UsageError, match="nothing does not"):
         function(again=tmp_path / "nothing")
 
 
@@ -118,7 +118,7 @@ def test_a_fabric_takes_from_the_file_of_a_run_what_it_knows(subject):
 
 def test_a_fabric_of_a_sweep_needs_one_routing_as_the_command_does():
     file = ROOT / "examples" / "tornado-sweep.toml"
-    with pytest.raises(polarlab.UsageError, match=r"routings.* must be one value for up, got min,ugal-pf"):
+    with pytest.raises(polarlab.UsageError, match=r"routings.* got min,ugal-pf"):
         request_of("up", file, {})
     assert request_of("up", file, {"routing": "ugal-pf"}).values["routing"] == "ugal-pf"
 
@@ -131,7 +131,7 @@ def test_a_fabric_of_results_has_their_graph_and_not_their_folder(ring, tmp_path
 
 
 def test_a_run_does_not_take_the_file_of_a_sweep():
-    with pytest.raises(polarlab.UsageError, match=r"must be a run, got a sweep; use polarlab\.sweep"):
+    with pytest.raises(polarlab.UsageError, match=r"got a sweep; .* polarlab\.sweep"):
         request_of("run", ROOT / "examples" / "tornado-sweep.toml", {})
 
 

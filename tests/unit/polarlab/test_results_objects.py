@@ -102,7 +102,7 @@ def test_figures_are_written_when_asked_for(run, tmp_path):
 
 
 def test_an_unknown_figure_is_refused_with_those_that_there_are(run):
-    with pytest.raises(polarlab.ParameterError, match="one of throughput, latency, links, got 'load'"):
+    with pytest.raises(polarlab.ParameterError, match=r"throughput, latency, links, .*'load'"):
         run.plot("load")
 
 
@@ -190,7 +190,7 @@ class TestFrames:
         assert list(run.to_frame("hops").columns) == ["hops", "packets"]
 
     def test_of_an_unknown_table(self, run):
-        with pytest.raises(polarlab.ParameterError, match=r"table must be one of hops, .*, got 'load'"):
+        with pytest.raises(polarlab.ParameterError, match=r"^table .* hops, .*'load'"):
             run.to_frame("load")
 
     def test_of_replications(self, replicated):

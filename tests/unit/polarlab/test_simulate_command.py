@@ -94,7 +94,7 @@ def test_a_folder_that_holds_files_is_refused(capsys, tmp_path):
 
 def test_too_few_channels_are_refused_with_the_number_that_is_needed(capsys, tmp_path):
     words = f"simulate {SHORT} --routing valiant --virtual-channels 2 --out {tmp_path / 'none'}"
-    assert "virtual-channels must be 4 or more" in fails(capsys, words, Status.USAGE)
+    assert "virtual-channels must be 4" in fails(capsys, words, Status.USAGE)
     assert not list(tmp_path.iterdir())
 
 
@@ -120,7 +120,7 @@ def test_a_search_that_is_interrupted_before_its_first_load_says_so(capsys, monk
     def interrupt(*_given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(saturation, "_tried", interrupt)
+    monkeypatch.setattr(saturation, "simulate_traffic", interrupt)
     assert entry.main(f"saturation {SHORT} {words}".split()) == Status.INTERRUPTED
     out = capsys.readouterr().out
     if words:

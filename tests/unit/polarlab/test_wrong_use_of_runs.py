@@ -11,7 +11,7 @@ from topology.exit_status import Status
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("--pattern allreduce:star", "ring, recursive-doubling, rabenseifner, tree, got 'star'"),
+        ("--pattern allreduce:star", "rabenseifner, tree, got 'star'"),
         ("--pattern allreduce --ranks 1", "2 to 7 on this fabric, got 1"),
         ("--pattern allreduce --ranks 8", "2 to 7 on this fabric, got 8"),
         ("--pattern allreduce --load 0.5", "--load"),
@@ -24,31 +24,31 @@ from topology.exit_status import Status
         ("--pattern tornado --ranks 4", "--ranks is for collectives"),
         ("--mtu 100", "576 to 9216 bytes, got 100"),
         ("--faults /nowhere", "/nowhere"),
-        ("--exec 'h8_1 true'", "h1_1 to h7_1, or a switch, s1 to s7, got 'h8_1 true'"),
-        ("--exec h1_1", "a host and a command, as `h1_1 hostname`, got 'h1_1'"),
-        ('--exec "h1_1 \'unclosed"', "command line of bash, got `h1_1 'unclosed`: unexpected EOF"),
+        ("--exec 'h8_1 true'", "got 'h8_1 true'"),
+        ("--exec h1_1", "`h1_1 hostname`, got 'h1_1'"),
+        ('--exec "h1_1 \'unclosed"', "got `h1_1 'unclosed`: unexpected EOF"),
         ("--exec 'h1_1 true | | false'", "syntax error near"),
         ("--exec 'h1_1 nc -l 1 &'", "more than servers"),
-        ("--exec-file /nowhere", "/nowhere cannot be read"),
-        ("--exec-timeout 5", "--exec-timeout needs --exec or --exec-file; "),
+        ("--exec-file /nowhere", "/nowhere"),
+        ("--exec-timeout 5", "--exec-timeout needs --exec or --exec-file"),
         ("--exec 'h1_1 true' --exec-timeout 0", "exec-timeout must be 0.1 to 86400 s, got 0"),
-        ("--exec 'h1_1 true' --duration 5", "--duration is not for programs alone; give --pattern or --load"),
-        ("--exec 'h1_1 true' --link-rate auto", "packets of a run or a sweep, got programs alone"),
+        ("--exec 'h1_1 true' --duration 5", "--duration"),
+        ("--exec 'h1_1 true' --link-rate auto", "got programs alone"),
         ("--exec 'h1_1 true' --ranks 5", "--ranks is for collectives"),
-        ("--pcap h1_1,s3-eth9", "port of s3 must be 1 to"),
+        ("--pcap h1_1,s3-eth9", "port of s3"),
         ("--pcap link:s1-s99", "s99"),
         (
             "--web=0.0.0.0:0 --web-open",
-            "--web-open is for pages that only this machine can reach, got 0.0.0.0",
+            "got 0.0.0.0",
         ),
-        ("--web-open", "--web-open is for the live page; give --web"),
+        ("--web-open", "give --web"),
         ("--faults mtbf:links=30s", "mttr"),
-        ("--faults mtbf:links=30,mttr=1s", "links must be a time"),
+        ("--faults mtbf:links=30,mttr=1s", "links"),
         ("--faults mtbf:links=1ms,mttr=1s --duration 100", "10000 at most"),
-        ("--faults mtbf:links=1s,mttr=1s --repeat 2", "--repeat and --faults exclude each other"),
+        ("--faults mtbf:links=1s,mttr=1s --repeat 2", "--repeat and --faults"),
         ("--faults mtbf:links=1s,mttr=1s --seed -1", "seed must be"),
         ("--faults mtbf:links=1s,mttr=1s --warmup steady", "--warmup in seconds"),
-        ("--faults mtbf:links=1s,mttr=1s --pattern allreduce", "--faults must be a FILE"),
+        ("--faults mtbf:links=1s,mttr=1s --pattern allreduce", "FILE"),
     ],
 )
 def test_options_of_a_run(capsys, words, named):
@@ -66,7 +66,7 @@ def test_options_of_a_run(capsys, words, named):
         ("rules polarfly --q 3 s99", "'s99'"),
         ("up polarfly --q 2 --link-rate auto", "--link-rate auto"),
         ("up polarfly --q 2 --pcap h1_1", "give --out"),
-        ("up polarfly --q 2 --out /tmp/none --pcap s3-eth9", "port of s3 must be 1 to"),
+        ("up polarfly --q 2 --out /tmp/none --pcap s3-eth9", "port of s3"),
     ],
 )
 def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
@@ -76,24 +76,24 @@ def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("--flow-sizes web", "web-search, data-mining, fixed:BYTES or a CSV file, got 'web'"),
-        ("--flow-sizes fixed:0", "1 to 1000000000000 bytes, as in fixed:100000, got '0'"),
-        ("--flow-file /nowhere", "/nowhere cannot be read"),
-        ("--flow-sizes web-search --flow-file FILE", "exclude each other"),
-        ("--pattern tornado --flow-file FILE", "--pattern is not for a file of flows, which has all hosts"),
-        ("--flow-sizes web-search --flows 64", "--flows is not for TCP flows; leave it out"),
-        ("--flow-file FILE --flows 8", "--flows is not for a file of flows"),
-        ("--flow-sizes web-search --load 2", "load must be over 0 and at most 1, got 2"),
+        ("--flow-sizes web", "got 'web'"),
+        ("--flow-sizes fixed:0", "fixed:100000, got '0'"),
+        ("--flow-file /nowhere", "/nowhere"),
+        ("--flow-sizes web-search --flow-file FILE", "--flow-sizes and --flow-file"),
+        ("--pattern tornado --flow-file FILE", "--pattern"),
+        ("--flow-sizes web-search --flows 64", "--flows"),
+        ("--flow-file FILE --flows 8", "--flows"),
+        ("--flow-sizes web-search --load 2", "got 2"),
         ("--flow-sizes web-search --pattern allreduce", "got allreduce"),
-        ("--flow-sizes web-search --arrivals constant", "--arrivals is not for TCP flows"),
-        ("--flow-sizes web-search --warmup steady", "--warmup steady is for packets"),
-        ("--flow-sizes web-search --link-rate auto", "--link-rate auto is for packets"),
+        ("--flow-sizes web-search --arrivals constant", "--arrivals"),
+        ("--flow-sizes web-search --warmup steady", "--warmup steady"),
+        ("--flow-sizes web-search --link-rate auto", "--link-rate auto"),
         ("--flow-sizes web-search --tcp carrier-pigeon", "on this kernel, got 'carrier-pigeon'"),
-        ("--flow-sizes web-search --drain -1", "drain must be 0 to 3600 s, got -1"),
-        ("--flow-sizes fixed:1 --load 1 --link-rate 100Mbit", "flows of a run must be at most 200,000"),
+        ("--flow-sizes web-search --drain -1", "3600 s, got -1"),
+        ("--flow-sizes fixed:1 --load 1 --link-rate 100Mbit", "200,000"),
         ("--flow-sizes data-mining --duration 0.1 --warmup 0 --load 0.001", "got none in 0.1 s"),
-        ("--tcp cubic", "--tcp is for TCP flows; give --flow-sizes or --flow-file"),
-        ("--flow-size-limit 5", "--flow-size-limit is for TCP flows"),
+        ("--tcp cubic", "--flow-sizes or --flow-file"),
+        ("--flow-size-limit 5", "--flow-size-limit"),
     ],
 )
 def test_options_of_flows(capsys, words, named):
@@ -103,4 +103,4 @@ def test_options_of_flows(capsys, words, named):
 def test_a_congestion_control_that_the_kernel_lacks_is_the_machines_lack(capsys, monkeypatch):
     monkeypatch.setattr("experiments.spec.flows.available_congestion_controls", lambda: ["reno", "cubic"])
     words = "run polarfly --q 2 --flow-sizes web-search --tcp dctcp"
-    assert "one of cubic, reno on this kernel, got 'dctcp'" in fails(capsys, words, Status.MACHINE)
+    assert "cubic, reno on this kernel, got 'dctcp'" in fails(capsys, words, Status.MACHINE)

@@ -102,5 +102,5 @@ def test_all_other_routings_take_any_family(name):
 )
 def test_a_graph_without_detours_of_its_family_is_told_of_a_routing_for_any(name, other):
     ring = from_networkx(nx.cycle_graph(5))
-    with pytest.raises(UsageError, match=f"must be polarfly, got graph; try {other}.* on any graph"):
+    with pytest.raises(UsageError, match=f"polarfly, got graph; .* {other}"):
         detours_of(ring, name)

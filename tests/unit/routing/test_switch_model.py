@@ -252,7 +252,7 @@ def test_choices_of_groups_in_several_tables_multiply():
 
 @pytest.mark.parametrize("goto", [Table.SOURCE, Table.TRANSIT])
 def test_a_jump_backwards_or_to_itself_is_refused(goto):
-    with pytest.raises(PlanError, match=rf"goto must be .* got {goto}"):
+    with pytest.raises(PlanError, match=rf"goto .* got {goto}"):
         switch(rule(table=Table.TRANSIT, goto=goto))
 
 
@@ -267,18 +267,18 @@ def test_an_unknown_group_in_a_bucket_is_refused():
 
 
 def test_two_rules_with_one_match_and_priority_are_refused():
-    with pytest.raises(PlanError, match="same match and priority"):
+    with pytest.raises(PlanError, match="same match"):
         switch(rule(Output(1), x=1), rule(Output(2), x=1))
 
 
 @pytest.mark.parametrize("priorities", [(1, 2, 1), (2, 1, 1), (1, 1, 2)])
 def test_two_such_rules_are_refused_beside_one_of_another_priority(priorities):
-    with pytest.raises(PlanError, match="same match and priority"):
+    with pytest.raises(PlanError, match="same match"):
         switch(*(rule(Output(1), priority=priority, x=1) for priority in priorities))
 
 
 def test_two_such_rules_are_refused_whatever_the_order_of_their_fields():
-    with pytest.raises(PlanError, match="same match and priority"):
+    with pytest.raises(PlanError, match="same match"):
         switch(rule(Output(1), x=1, y=2), rule(Output(2), y=2, x=1))
 
 

@@ -153,14 +153,14 @@ def test_make_plan_knows_the_routings_by_name():
 
 
 def test_unknown_routing_is_refused_with_those_that_exist():
-    with pytest.raises(UsageError, match=r"routing must be one of .*min.*got 'shortest'"):
+    with pytest.raises(UsageError, match=r"^routing .*min.*'shortest'"):
         routing("shortest")
-    with pytest.raises(UsageError, match="routing must be one of"):
+    with pytest.raises(UsageError, match=r"^routing "):
         make_plan(er(2), 1, "shortest")
 
 
 def test_plan_for_no_hosts_is_refused():
-    with pytest.raises(ParameterError, match="hosts per router must be 1 to 254, got 0"):
+    with pytest.raises(ParameterError, match=r"^hosts .* 254, got 0"):
         minimal(2, 0)
 
 
@@ -361,7 +361,7 @@ def test_rules_that_look_at_the_source_are_walked_for_every_source():
 
 def test_invalid_plan_raises_instead_of_being_walked():
     twice = minimal(2).switches[3].rules
-    with pytest.raises(PlanError, match="same match and priority"):
+    with pytest.raises(PlanError, match="same match"):
         prove(with_switch(minimal(2), 3, rules=(*twice, twice[-1])))
     with pytest.raises(PlanError, match=r"group .* not exist"):
         prove(with_switch(minimal(2), 3, groups=()))

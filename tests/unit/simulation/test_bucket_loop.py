@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from simulated_networks import mean_hops, polarfly_pattern
 
+from routing.algorithms.bucket_control import SwitchAdapter
 from routing.registry import make_plan
+from simulation import bucket_loop
 from simulation.arrays.network import make_network
 from simulation.bucket_loop import BucketLoop
 from simulation.faults import SimulatedFaults
@@ -76,15 +78,34 @@ def test_the_loop_accepts_more_than_minimal_paths_and_the_less_the_slower_it_is(
     assert accepted[2] > 1.3 * accepted[0]
 
 
+def noted_adapters(monkeypatch):
+    """Returns a list for the adapters of the next loops, each of which notes the occupancies it sees."""
+    made = []
+
+    class Noted(SwitchAdapter):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            self.seen = []
+            made.append(self)
+
+        def step(self, ports):
+            self.seen.append(list(ports.values()))
+            return super().step(ports)
+
+    monkeypatch.setattr(bucket_loop, "SwitchAdapter", Noted)
+    return made
+
+
 @pytest.mark.parametrize("routing", ["ugal", "ugal-pf"])
-def test_packets_take_the_candidates_that_buckets_point_at(routing):
+def test_packets_take_the_candidates_that_buckets_point_at(routing, monkeypatch):
     topology, routers = PolarFly(3), RouterSettings()
     plan = make_plan(topology, 2, routing)
     tables = compile_tables(plan, candidates=True)
+    adapters = noted_adapters(monkeypatch)
     loop = BucketLoop(plan, tables, 100, routers)
     workload = Workload(pattern=polarfly_pattern(3, 2, "uniform"), load=0.5)
     network = make_network(tables, workload, routers, Decision(law="buckets"), 1)
-    for adapter in loop._adapters:
+    for adapter in adapters:
         for group in adapter.groups:
             group.pointing = [bucket % len(group.ports) for bucket in range(len(group.pointing))]
     network = loop.take_tables(network, plan, tables)
@@ -103,19 +124,18 @@ def test_packets_take_the_candidates_that_buckets_point_at(routing):
     assert checked >= 64 * 13
 
 
-def test_flows_divide_evenly_among_buckets_and_stay():
+def test_flows_divide_evenly_among_buckets_and_stay(monkeypatch):
     class Halved(BucketLoop):
         def act(self, network):
-            if not network.buckets.size:
-                for adapter in self._adapters:
-                    for group in adapter.groups:
-                        group.pointing = [int(bucket % 2 == 0) for bucket in range(len(group.pointing))]
-                network = self._with_all_buckets(network)
-            self._next = FAR
-            return network
+            network = super().act(network)
+            for adapter in adapters:
+                for group in adapter.groups:
+                    group.pointing = [int(bucket % 2 == 0) for bucket in range(len(group.pointing))]
+            return self.take_tables(network, plan, tables)
 
     plan, routers = make_plan(PolarFly(5), 3, "ugal-pf"), RouterSettings()
-    loop = Halved(plan, compile_tables(plan, candidates=True), 100, routers)
+    tables, adapters = compile_tables(plan, candidates=True), noted_adapters(monkeypatch)
+    loop = Halved(plan, tables, FAR, routers)  # which acts once
     found, _ = looped("ugal-pf", "uniform", 0.3, 100, loop=loop)
     # Neighbours on the same router need no path.
     assert found.detoured / found.delivered == pytest.approx(0.5, abs=0.02)
@@ -130,20 +150,14 @@ def test_buckets_of_dead_detours_are_skipped_and_all_is_counted():
     assert found.detoured > 0
 
 
-def test_occupancies_are_shares_of_a_queue_or_of_a_buffer():
-    seen = []
-
-    class Watched(BucketLoop):
-        def _occupancies(self, network):
-            seen.append(super()._occupancies(network))
-            return seen[-1]
-
+def test_occupancies_are_shares_of_a_queue_or_of_a_buffer(monkeypatch):
+    adapters = noted_adapters(monkeypatch)
     plan = make_plan(PolarFly(3), 2, "ugal-pf")
     for flow_control in ("credit", "drop"):
         routers = RouterSettings(flow_control=flow_control)
-        loop = Watched(plan, compile_tables(plan, candidates=True), 200, routers)
+        loop = BucketLoop(plan, compile_tables(plan, candidates=True), 200, routers)
         looped("ugal-pf", "tornado", 1.0, 200, q=3, hosts=2, loop=loop, flow_control=flow_control)
-        readings = np.array(seen)
+        readings = np.concatenate([share for adapter in adapters for share in adapter.seen])
         assert 0 <= readings.min() < 0.1
         assert 0.8 < readings.max() <= 1
-        seen.clear()
+        adapters.clear()

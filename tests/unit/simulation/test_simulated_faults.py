@@ -8,6 +8,7 @@ from sample_fabrics import FABRICS, Drawn
 from simulated_networks import Watch, polarfly_pattern
 from test_credit_kernel import check_conservation, decision_for
 
+import simulation.faults
 from routing.registry import make_plan
 from simulation.arrays.network import make_network
 from simulation.deadlock import stuck_queues
@@ -17,7 +18,7 @@ from simulation.kernels.credit import RUNNING, run
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.check import check_against_walk
-from simulation.tables.compiler import compile_tables
+from simulation.tables.compiler import PlanCompiler, compile_tables
 from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import link_element, parse_schedule
@@ -143,23 +144,35 @@ def test_losses_end_with_the_repair_of_the_switches_or_with_the_controllers_plan
     assert 10 <= lost_in.min() <= lost_in.max() <= 14
 
 
-def test_links_that_fail_in_one_cycle_fail_together():
-    topology, made = PolarFly(3), []
+def noted_tables(monkeypatch):
+    """Returns a list for the tables that faults make: of which plan, under which failure."""
+    made = []
 
-    class Counted(SimulatedFaults):
-        def _tables(self):
-            made.append(self._failure())
-            return super()._tables()
+    class Noted(PlanCompiler):
+        def __init__(self, plan, **options):
+            super().__init__(plan, **options)
+            self.plan = plan
 
+        def tables(self, failure, *more):
+            tables = super().tables(failure, *more)
+            made.append((self.plan, failure, tables.without_routers(failure.failed_routers)))
+            return tables
+
+    monkeypatch.setattr(simulation.faults, "PlanCompiler", Noted)
+    return made
+
+
+def test_links_that_fail_in_one_cycle_fail_together(monkeypatch):
+    topology, made = PolarFly(3), noted_tables(monkeypatch)
     links = [link_element(link) for link in topology.link_list[:4]]
     lines = [f"20 fail {link.name}" for link in links]
     plan, routers = make_plan(topology, 1, "min", local_repair=True), RouterSettings()
-    faults = Counted(plan, schedule(topology, *lines, f"20 restore {links[0].name}"), 5, routers)
+    faults = SimulatedFaults(plan, schedule(topology, *lines, f"20 restore {links[0].name}"), 5, routers)
     workload = Workload(pattern=polarfly_pattern(3, 1, "uniform"), load=0.5)
     network = make_network(compile_tables(plan), workload, routers, decision_for("min"), 1)
     while faults.next_cycle is not None:
         network = faults.act(network)
-    assert [len(failure.failed_ends) // 2 for failure in made] == [4, 3, 3]
+    assert [len(failure.failed_ends) // 2 for _, failure, _ in made] == [4, 3, 3]
     course = faults.course()
     assert [(one.cycle, one.fault) for one in course.done] == [
         *((20, f"fail {link.name}") for link in links),
@@ -247,20 +260,13 @@ def test_a_drain_leads_packets_around_without_loss():
 
 
 @pytest.mark.parametrize("routing", ["min", "valiant", "compact-valiant", "ugal", "ugal-pf"])
-def test_tables_after_every_step_are_those_of_the_walk(routing):
+def test_tables_after_every_step_are_those_of_the_walk(routing, monkeypatch):
     topology = PolarFly(3)
     plan = make_plan(topology, 1, routing)
     lines = ["1 fail link:s1-s10", "2 fail switch:s7", "9 restore link:s1-s10", "12 restore switch:s7"]
-    seen = []
-
-    class Watched(SimulatedFaults):
-        def _tables(self):
-            tables = super()._tables()
-            seen.append((self._held, self._failure(), tables))
-            return tables
-
+    seen = noted_tables(monkeypatch)
     routers = RouterSettings()
-    faults = Watched(plan, schedule(topology, *lines), 4, routers)
+    faults = SimulatedFaults(plan, schedule(topology, *lines), 4, routers)
     workload = Workload(pattern=polarfly_pattern(3, 1, "uniform"), load=0.5)
     network = make_network(compile_tables(plan), workload, routers, decision_for(routing), 1)
     while faults.next_cycle is not None:

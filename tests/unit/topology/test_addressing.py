@@ -77,7 +77,7 @@ def test_possible_numbers_of_hosts(count):
 
 @pytest.mark.parametrize("count", [0, -1, 255])
 def test_impossible_numbers_of_hosts_are_refused(count):
-    with pytest.raises(ParameterError, match=f"hosts per router must be 1 to 254, got {count}"):
+    with pytest.raises(ParameterError, match=f"^hosts .* 254, got {count}"):
         check_hosts(count)
     with pytest.raises(ParameterError, match="hosts per router"):
         hosts_of(fabric_of(2), count)

@@ -58,7 +58,7 @@ def test_what_cannot_be_drained_is_refused(text):
 
 
 def test_a_name_like_that_of_an_element_is_told_the_nearest():
-    with pytest.raises(ParameterError, match=r"did you mean 'switch:s1'\?"):
+    with pytest.raises(ParameterError, match="'switch:s1'"):
         parse_drained("swtch:s3", GRAPH)
 
 
@@ -85,7 +85,7 @@ def test_an_element_is_drained_once_while_it_is_up_and_nothing_is_cut_off():
 def test_only_a_drain_that_there_is_can_end():
     drain = drain_of(GRAPH, [switch(2), switch(4)])
     assert without_drained(GRAPH, drain, [switch(2)]) == drain_of(GRAPH, [switch(4)])
-    with pytest.raises(ParameterError, match="s1 is not drained; s3, s5 are"):
+    with pytest.raises(ParameterError, match=r"^s1 is not .* s3, s5"):
         without_drained(GRAPH, drain, [switch(0)])
     with pytest.raises(ParameterError, match="nothing is"):
         without_drained(GRAPH, NO_DRAIN, [switch(0)])

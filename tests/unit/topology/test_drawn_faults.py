@@ -124,7 +124,7 @@ def test_another_text_is_refused(text, named):
 
 
 def test_schedules_without_end_are_refused():
-    with pytest.raises(ParameterError, match=r"10000 at most, got 86400 in 86.4 s"):
+    with pytest.raises(ParameterError, match=r"10000 .* 86400 in 86\.4 s"):
         drawn("mtbf:links=1ms,mttr=1s", end_s=86.4)
 
 

@@ -39,7 +39,7 @@ def test_only_regular_files_are_read(tmp_path, kind):
         path.mkdir()
     else:
         path.symlink_to("/dev/zero")
-    with pytest.raises(FileError, match=rf"x cannot be read .*regular file, got a {kind}"):
+    with pytest.raises(FileError, match=rf"x cannot .* got a {kind}"):
         read_bytes(path, MOST)
 
 

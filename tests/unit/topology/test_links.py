@@ -30,7 +30,7 @@ def test_rates_are_read_in_bits_per_second(text, rate_bps):
     ["", "fast", "2", "2M", "0", "-2Mbit", "1e6Gbit", "2MB", "2Mbyte", "Mbit", "2,5Mbit", "nan", "2Tbit"],
 )
 def test_other_texts_are_refused_as_rates(text):
-    with pytest.raises(ParameterError, match=f"rate must be .*2Mbit or 500kbit, got {re.escape(repr(text))}"):
+    with pytest.raises(ParameterError, match=f"rate .* got {re.escape(repr(text))}"):
         parse_rate_bps(text)
 
 
@@ -38,19 +38,19 @@ def test_other_texts_are_refused_as_rates(text):
     "text", ["0Mbit", "9.9kbit", "9999bit", "10.1Gbit", "1000000Gbit", "9" * 400 + "Gbit"]
 )
 def test_rates_out_of_range_are_refused(text):
-    with pytest.raises(ParameterError, match=r"a link's rate must be 10 kbit/s to 10 Gbit/s, got"):
+    with pytest.raises(ParameterError, match="10 kbit/s to 10 Gbit/s"):
         parse_rate_bps(text)
 
 
 @pytest.mark.parametrize("rate_bps", [9_999, 0, -1, 10_000_000_001])
 def test_a_link_spec_refuses_other_rates(rate_bps):
-    with pytest.raises(ParameterError, match=f"10 kbit/s to 10 Gbit/s, got {rate_bps} bit/s"):
+    with pytest.raises(ParameterError, match=f"10 Gbit/s, got {rate_bps} bit/s"):
         LinkSpec(rate_bps, 32)
 
 
 @pytest.mark.parametrize("packets", [0, -1, 100_001])
 def test_a_link_spec_refuses_other_queues(packets):
-    with pytest.raises(ParameterError, match=f"a queue must hold 1 to 100000 packets, got {packets}"):
+    with pytest.raises(ParameterError, match=f"queue .* 100000 packets, got {packets}"):
         LinkSpec(2_000_000, packets)
 
 
@@ -77,7 +77,7 @@ def test_delays_and_losses_out_of_range_are_refused(values, message):
 
 @pytest.mark.parametrize("mtu", [575, 9217])
 def test_other_mtus_are_refused(mtu):
-    with pytest.raises(ParameterError, match=f"MTU must be 576 to 9216 bytes, got {mtu}"):
+    with pytest.raises(ParameterError, match=f"MTU .* 576 to 9216 bytes, got {mtu}"):
         LinkSpec(2_000_000, 32, mtu)
 
 

@@ -87,7 +87,7 @@ def test_networks_that_do_not_exist():
     ):
         with pytest.raises(ParameterError, match=words):
             LongHop(*code)
-    with pytest.raises(ParameterError, match="distance for dimension 5 must be 3 to 4, got"):
+    with pytest.raises(ParameterError, match=r"^distance .* 5 .* 3 to 4, got"):
         LongHop(5, 7)
 
 

@@ -166,12 +166,12 @@ def test_a_graph_that_no_fabric_can_have_is_refused_in_one_line(graph, text):
 def test_a_wrong_number_of_hosts_is_refused_with_its_node(hosts):
     graph = nx.path_graph(3)
     graph.nodes[1]["hosts"] = hosts
-    with pytest.raises(ParameterError, match=r"hosts of a node must be 0 to 254, got .* at 1"):
+    with pytest.raises(ParameterError, match=r"^hosts .* 254, got .* at 1"):
         from_networkx(graph)
 
 
 def test_a_graph_needs_two_hosts():
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {0: 1, 1: 0, 2: 0}, "hosts")
-    with pytest.raises(ParameterError, match="at least two hosts, got 1"):
+    with pytest.raises(ParameterError, match="two hosts, got 1"):
         from_networkx(graph)

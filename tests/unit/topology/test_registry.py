@@ -115,13 +115,13 @@ def test_foreign_parameter_is_named():
 
 
 def test_a_mistyped_parameter_gets_the_nearest_one():
-    with pytest.raises(ParameterError, match=r"got --suprnode; did you mean 'supernode'"):
+    with pytest.raises(ParameterError, match=r"--suprnode; .*'supernode'"):
         make_topology("polarstar", {"q": 3, "suprnode": "iq", "degree": 3})
 
 
 @pytest.mark.parametrize("value", ["three", "3", 3.0, True, None])
 def test_a_value_of_another_type_is_refused(value):
-    with pytest.raises(ParameterError, match=r"^q must be a whole number, a prime power, 2 to 128, got"):
+    with pytest.raises(ParameterError, match=r"^q .* 2 to 128, got"):
         make_topology("polarfly", {"q": value})
 
 
@@ -142,9 +142,9 @@ def test_a_family_has_parameters_of_its_own_whatever_others_call_theirs(monkeypa
         "degree": "high",
         "link_seed": 1.0,
     }
-    with pytest.raises(ParameterError, match="degree must be one of low, high, got '3'"):
+    with pytest.raises(ParameterError, match=r"^degree .* low, high, got '3'"):
         make_topology("drawn", {"degree": "3"})
-    with pytest.raises(ParameterError, match=r"degree must be a whole number, 0 to 64, got the text 'low'"):
+    with pytest.raises(ParameterError, match=r"^degree .* 0 to 64, got the text 'low'"):
         make_topology("polarstar", {"q": 3, "degree": "low"})
 
 

@@ -65,5 +65,5 @@ def test_networks_of_known_symmetry(topology, sizes):
 
 
 def test_graphs_that_are_too_large_are_refused():
-    with pytest.raises(ParameterError, match=r"routers must be at most 5000 .*, got 5041"):
+    with pytest.raises(ParameterError, match=r"routers .* 5000 .*, got 5041"):
         router_classes(Torus("71x71"))

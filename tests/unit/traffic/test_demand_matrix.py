@@ -11,7 +11,7 @@ from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
 
 def test_a_matrix_names_hosts_of_routers_that_have_some(tmp_path):
-    with pytest.raises(ParameterError, match=r"line 2: destination .*h1_1 to h4_1, got 'h5_1'"):
+    with pytest.raises(ParameterError, match=r"line 2: .*h4_1, got 'h5_1'"):
         make_pattern(matrix(tmp_path, "h1_1,h5_1,1"), LeafSpine(), 1, 1)
 
 
@@ -57,7 +57,7 @@ def test_a_wrong_matrix_is_refused_with_the_place(tmp_path, lines, message):
 
 
 def test_a_file_that_is_no_matrix_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match=r"line 1: .*source,destination,share, got 'a,b'"):
+    with pytest.raises(ParameterError, match=r"line 1: .*,share, got 'a,b'"):
         make_pattern(matrix(tmp_path, header="a,b"), PolarFly(2), 1, 1)
     with pytest.raises(ParameterError) as error:  # of a matrix without names, of which a line is long
         make_pattern(matrix(tmp_path, header="0," * 1000), PolarFly(2), 1, 1)

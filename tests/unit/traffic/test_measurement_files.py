@@ -94,7 +94,7 @@ def test_a_collectives_job_survives_json():
 
 
 def test_a_checkpoint_is_left_of_a_collector_that_is_killed(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurement_files, "_CHECKPOINT_EVERY_S", 0.0)
+    monkeypatch.setattr(measurement_files, "CHECKPOINT_EVERY_S", 0.0)
     path = tmp_path / "collect.npz"
     nothing = no_packets_received(3)
     assert loaded_or(nothing, load_received, path) is nothing
@@ -104,6 +104,6 @@ def test_a_checkpoint_is_left_of_a_collector_that_is_killed(tmp_path, monkeypatc
 
 
 def test_counts_of_very_many_pairs_have_no_checkpoints(tmp_path, monkeypatch):
-    monkeypatch.setattr(measurement_files, "_CHECKPOINT_EVERY_S", 0.0)
+    monkeypatch.setattr(measurement_files, "CHECKPOINT_EVERY_S", 0.0)
     Checkpoints(tmp_path / "collect.npz", pairs=1_000_000).keep(lambda: 1 / 0)
     assert not list(tmp_path.iterdir())

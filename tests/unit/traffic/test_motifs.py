@@ -150,7 +150,7 @@ def test_names_say_what_is_no_default():
     assert motif_usage("halo3d") == "halo3d[:grid=PXxPYxPZ,steps=STEPS]"
     assert is_application("halo2d:3x3")
     assert not is_application("uniform")
-    with pytest.raises(UsageError, match="only `polarlab simulate` runs motifs"):
+    with pytest.raises(UsageError, match="`polarlab simulate`"):
         pattern_name("halo2d")
 
 
@@ -174,7 +174,7 @@ def test_wrong_names_are_refused(pattern, said):
 
 def test_a_message_is_a_multiple_of_what_it_is_divided_into():
     make_application("halo2d", 4).check_message(8)
-    with pytest.raises(ParameterError, match="multiple of 4 bytes, got 6"):
+    with pytest.raises(ParameterError, match="4 bytes, got 6"):
         make_application("halo2d", 4).check_message(6)
-    with pytest.raises(ParameterError, match="multiple of 16 bytes, got 8"):
+    with pytest.raises(ParameterError, match="16 bytes, got 8"):
         make_application("all-to-all", 4).check_message(8)

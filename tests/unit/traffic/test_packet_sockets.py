@@ -4,7 +4,7 @@ import struct
 
 from topology.addressing import hosts_of
 from topology.families.low_diameter.polarfly import PolarFly
-from traffic.engine.sockets import _filter
+from traffic.engine.sockets import packet_filter
 from traffic.wire.layout import MAGIC, SEGMENT_MAGIC, signature
 from traffic.wire.probe_frame import build_probe, build_segment_head
 
@@ -30,7 +30,7 @@ def accepted_bytes(program, frame):
 
 
 def test_only_probes_of_the_run_pass():
-    program = _filter(signature(7))
+    program = packet_filter(signature(7))
     assert accepted_bytes(program, build_probe(FIRST, SECOND, frame_bytes=100, run=7)) >= 100
     assert accepted_bytes(program, build_probe(FIRST, SECOND, frame_bytes=100, run=8)) == 0
     assert accepted_bytes(program, build_segment_head(FIRST, SECOND, 7)) == 0
@@ -38,7 +38,7 @@ def test_only_probes_of_the_run_pass():
 
 
 def test_only_segments_of_the_run_pass():
-    program = _filter(signature(7, SEGMENT_MAGIC))
+    program = packet_filter(signature(7, SEGMENT_MAGIC))
     assert accepted_bytes(program, build_segment_head(FIRST, SECOND, 7)) > 0
     assert accepted_bytes(program, build_segment_head(FIRST, SECOND, 6)) == 0
     assert accepted_bytes(program, build_probe(FIRST, SECOND, frame_bytes=100, run=7)) == 0
@@ -48,9 +48,9 @@ def test_each_word_is_required_whatever_their_number():
     frame = bytes(range(64))
     words = [(offset, int.from_bytes(frame[offset : offset + 4], "big")) for offset in (0, 9, 30)]
     for number in range(len(words) + 1):
-        assert accepted_bytes(_filter(words[:number]), frame) > 0
+        assert accepted_bytes(packet_filter(words[:number]), frame) > 0
     for wrong in range(len(words)):
         changed = [(offset, value + (index == wrong)) for index, (offset, value) in enumerate(words)]
-        assert accepted_bytes(_filter(changed), frame) == 0
+        assert accepted_bytes(packet_filter(changed), frame) == 0
     assert signature(3) != signature(3, SEGMENT_MAGIC)
     assert MAGIC != SEGMENT_MAGIC

@@ -193,9 +193,9 @@ def test_hosts_are_matched_modulo_the_number_of_the_partners_hosts():
 
 
 def test_patterns_need_two_routers_with_hosts():
-    with pytest.raises(ParameterError, match=r"routers with hosts must be at least 2.*tornado, got 1"):
+    with pytest.raises(ParameterError, match=r"routers .* 2.*tornado, got 1"):
         make_pattern("tornado", HostsAt([4, 0]), 1, 1)
-    with pytest.raises(ParameterError, match=r"endpoints must be at least 2.*uniform, got 1"):
+    with pytest.raises(ParameterError, match=r"endpoints .* 2.*uniform, got 1"):
         make_pattern("uniform", HostsAt([1, 0]), 1, 1)
 
 

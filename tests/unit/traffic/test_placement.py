@@ -31,7 +31,7 @@ def test_ranks_are_placed_on_the_hosts_that_there_are():
     assert place_ranks("linear", 4, HostsAt([2, 0, 2]), 1, 1) == (0, 1, 2, 3)
     assert sorted(place_ranks("random:3", 8, LeafSpine(), 2, 1)) == list(range(8))
     assert place_ranks("random:3", 8, LeafSpine(), 2, 1) == place_ranks("random:seed=3", 8, LeafSpine(), 2, 2)
-    with pytest.raises(ParameterError, match="2 to 8 on this fabric, got 9"):
+    with pytest.raises(ParameterError, match=r"2 to 8 .* got 9"):
         place_ranks("linear", 9, LeafSpine(), 2, 1)
 
 

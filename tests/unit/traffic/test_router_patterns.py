@@ -159,5 +159,5 @@ def test_a_group_permutation_keeps_groups_together_and_places_in_them():
 
 @pytest.mark.parametrize("name", ["adv", "group-permutation"])
 def test_patterns_of_groups_need_groups_of_equal_size(name):
-    with pytest.raises(ParameterError, match=f"pattern {name} needs .* clusters of equal size"):
+    with pytest.raises(ParameterError, match=f"pattern {name} .* clusters"):
         make_pattern(name, PolarFly(3), 1, 1)

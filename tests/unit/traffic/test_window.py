@@ -29,7 +29,7 @@ def test_a_window_that_is_to_end_early_ends_once_all_processes_know_of_it():
     told = []
     process = SimpleNamespace(send=lambda content: told.append(content["window_ns"]))
     ends = iter([False, True])
-    window = engine._Window(
+    window = engine.MeasuredWindow(
         SimpleNamespace(window_ns=(0, 86_400 * 10**9)), None, [process], lambda: next(ends)
     )
     window.look(1.0)

@@ -23,7 +23,7 @@ from traffic.metrics.window import Window
 def role(settings):
     def work(clock, stopped, path):
         window = Window(None)
-        worker._read_window(window)
+        worker.read_window(window)
         print(window.begin_ns, window.end_ns, flush=True)
 
     return work

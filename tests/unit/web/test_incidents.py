@@ -86,8 +86,8 @@ def test_who_has_repaired_is_told_once_the_controller_had_the_time_to_say_so(
     fabric = SimpleNamespace(options=options, controller=controller)
     incident = Incident(fabric, 1, "fail link:s1-s2", [], told.append)
     incident.changed_s = 10.0
-    incident._note_that(lost=lost, repaired_ms=50.0)
-    incident._decide(10.05, now_s)
+    incident.state = replace(incident.state, lost=lost, repaired_ms=50.0)
+    incident.decide(10.05, now_s)
     assert incident.state.repaired_by == by
     assert told == ([incident] if by else [])
 

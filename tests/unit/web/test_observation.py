@@ -10,8 +10,14 @@ import pytest
 from fuzz.frames import Air
 
 from experiments.observation import pair_probes
-from experiments.observation.pair_probes import INTERVAL_S, PairProbes, fitting_pairs, probe_interval_s
-from experiments.observation.recording import _down, _failed_at
+from experiments.observation.pair_probes import (
+    INTERVAL_S,
+    PairProbes,
+    ProbeArrivals,
+    fitting_pairs,
+    probe_interval_s,
+)
+from experiments.observation.recording import directions_down, failed_at
 from experiments.observation.switch_tables import adaptive_groups
 from experiments.observation.timeline import MOST_ENTRIES, Timeline
 from experiments.results.link_loads import directed_links
@@ -92,10 +98,9 @@ def test_pairs_that_fit_are_probed_at_the_full_pace_and_one_more_is_not(rate_bps
 
 
 def probes(*arrived, sent_s, interval_s=INTERVAL_S, begun_s=0.0):
-    """Returns probes without sockets: sent at some times, and each pair's (sequence, time) that came."""
-    made = PairProbes.__new__(PairProbes)
-    made._interval_s, made._sent_s, made._begun_s = interval_s, list(sent_s), begun_s
-    made._arrived = [list(one) for one in arrived]
+    """Returns the arrivals of probes that were sent at some times: each pair's (sequence, time)."""
+    made = ProbeArrivals(len(arrived), interval_s, begun_s)
+    made.sent_s[:], made.arrived[:] = sent_s, map(list, arrived)
     return made
 
 
@@ -207,26 +212,26 @@ def test_elements_have_failed_from_their_failure_to_their_restoration():
         4.5: ("controller",),
         5.0: (),
     }
-    assert {time_s: _failed_at(happened, time_s) for time_s in expected} == expected
-    assert _failed_at([(0.0, "fail switch:s1"), (1.0, "fail switch:s1")], 2.0) == ("switch:s1",)
+    assert {time_s: failed_at(happened, time_s) for time_s in expected} == expected
+    assert failed_at([(0.0, "fail switch:s1"), (1.0, "fail switch:s1")], 2.0) == ("switch:s1",)
 
 
 def test_directions_of_links_are_down_with_the_link_or_one_of_its_switches():
     places = directed_links(ER3)
 
     def names(failed):
-        return {(places[at].name, places[at].port) for at in _down(ER3, failed)}
+        return {(places[at].name, places[at].port) for at in directions_down(ER3, failed)}
 
-    assert _down(ER3, ()) == ()
-    assert _down(ER3, ("controller", "hang:s2", "link:s1-h1_1")) == ()
+    assert directions_down(ER3, ()) == ()
+    assert directions_down(ER3, ("controller", "hang:s2", "link:s1-h1_1")) == ()
     assert {name for name, _ in names(("link:s1-s10", "controller"))} == {"s1-s10", "s10-s1"}
     dead = names(("switch:s1",))
     neighbours = [f"s{one + 1}" for one in ER3.neighbours(0)]
     assert {name for name, _ in dead} == {
         name for other in neighbours for name in (f"s1-{other}", f"{other}-s1")
     }
-    assert _down(ER3, ("switch:s1", "link:s1-s10")) == _down(ER3, ("switch:s1",))
-    assert list(_down(ER3, ("switch:s1",))) == sorted(_down(ER3, ("switch:s1",)))
+    assert directions_down(ER3, ("switch:s1", "link:s1-s10")) == directions_down(ER3, ("switch:s1",))
+    assert list(directions_down(ER3, ("switch:s1",))) == sorted(directions_down(ER3, ("switch:s1",)))
 
 
 # ---- adaptive groups ----

@@ -219,14 +219,16 @@ def test_a_web_process_that_has_given_the_port_up_is_started_again_at_it(client)
 
 
 def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
+    before = {process.pid for process in web_processes()}
     with PageServer(WebAddress("127.0.0.1", 0)) as page:
         page.replay(read_recording(recorded_run))
         ask, count = type(client)(page), len(read_recording(recorded_run).entries)
-        before = timeline_of(ask, count)
-        page._web._process.kill()
-        page._web._process.wait()
+        told = timeline_of(ask, count)
+        [own] = [process for process in web_processes() if process.pid not in before]
+        own.kill()
+        own.wait(20)
         page.start_again()
-        assert timeline_of(ask, count) == before
+        assert timeline_of(ask, count) == told
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
 
 
@@ -241,7 +243,7 @@ def timeline_of(ask, entries):
 
 @pytest.mark.parametrize("text", ["x", "70000", "a:b", "localhost:", "1:2:3", "[::1]"])
 def test_what_is_not_an_address_is_told(text):
-    with pytest.raises(ParameterError, match=r"--web must be \[HOST:\]PORT"):
+    with pytest.raises(ParameterError, match=r"^--web .*\[HOST:\]PORT"):
         parse_address(text)
 
 
@@ -257,7 +259,7 @@ def test_addresses_are_read():
 def test_tls_needs_both_files(tmp_path):
     with pytest.raises(ParameterError, match="together"):
         parse_address("80", certificate=tmp_path / "x")
-    with pytest.raises(ParameterError, match="--web-certificate must be a file"):
+    with pytest.raises(ParameterError, match=r"^--web-certificate"):
         parse_address("80", tmp_path / "x", tmp_path / "y")
 
 

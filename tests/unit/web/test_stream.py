@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import json
-import queue
 import socket
-import threading
 import time
 from dataclasses import dataclass, field
 
@@ -13,12 +11,12 @@ import pytest
 
 from experiments.observation.model import FabricState
 from polarlab.web.address import WebAddress
-from polarlab.web.channel import About, Answer, Event, Now, Watchers, line_of, to_fabric
+from polarlab.web.channel import About, Answer, Event, Now, Watchers, line_of, to_fabric, to_web
 from polarlab.web.page_server import PageServer
 from polarlab.web.service import hub as hub_module
 from polarlab.web.service.hub import Hub, Unanswered
 from polarlab.web.service.stream import EventStream
-from polarlab.web.web_process import WebProcess
+from polarlab.web.web_process import Outbox
 
 PATIENCE_S = 20.0
 
@@ -42,13 +40,16 @@ class Fabric:
 
     async def open(self):
         self.reader, self._writer = await asyncio.open_connection(sock=self._own)
-        await until(lambda: self.hub._writer is not None)
+        await until(lambda: self.hub.connected)
 
     async def tell(self, *messages):
         """Tells messages, and returns when the hub has taken them all."""
         version = self.hub.version + len(messages)
-        self._writer.write(b"".join(map(line_of, messages)))
+        self.write(*messages)
         await until(lambda: self.hub.version >= version)
+
+    def write(self, *messages):
+        self._writer.write(b"".join(map(line_of, messages)))
 
     async def heard(self):
         async with asyncio.timeout(PATIENCE_S):
@@ -60,7 +61,6 @@ class Fabric:
             await self._serving
             with contextlib.suppress(OSError):
                 await self._writer.wait_closed()
-                await self.hub._writer.wait_closed()
 
 
 @contextlib.asynccontextmanager
@@ -200,7 +200,7 @@ def test_a_stream_ends_with_the_fabrics_process_after_its_last_event():
             await until(lambda: all(client.bodies for client in clients))
             clients[2].reads.clear()
             await fabric.tell(About({"name": "x"}), entry(0), Now({}))
-            fabric._writer.write(line_of(entry(1)))  # the very last
+            fabric.write(entry(1))  # the very last
         clients[2].reads.set()
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.gather(*(client.task for client in clients))
@@ -241,7 +241,7 @@ def test_those_who_close_the_page_are_watchers_no_longer():
             connections.append(connection)
         for expected in (3, 0):
             deadline = time.monotonic() + PATIENCE_S
-            while page._watchers != expected:
+            while page.watchers != expected:
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
             for connection in connections:
@@ -260,7 +260,6 @@ def test_an_answer_that_never_comes_is_told(monkeypatch):
                 await hub.ask("fail", {"elements": "s1"})
             late = await fabric.heard()
             assert (late.action, json.loads(bytes(late.arguments))) == ("fail", {"elements": "s1"})
-            assert hub._asked == {}
             await fabric.tell(Answer(late.number, 200, "late"))  # nobody waits for it any more
             monkeypatch.setattr(hub_module, "ANSWER_TIMEOUT_S", PATIENCE_S)
             asked = [asyncio.create_task(hub.ask("results", {"n": n})) for n in range(2)]
@@ -309,12 +308,13 @@ def state(number):
 
 
 def test_states_go_on_when_the_web_process_did_not_take_some():
-    web = WebProcess.__new__(WebProcess)
-    web._outbox, web._latest, web._latest_lock = queue.Queue(3), [], threading.Lock()
-    web._waiting_bytes, web._waiting_lock = 0, threading.Lock()
-    while web.tell(Now(None)):
+    outbox = Outbox(3)
+    while outbox.put(entry(0)):
         pass
-    web.tell_state(state(1))
-    web._outbox.queue.clear()  # it takes messages again
-    web.tell_state(state(2))
-    assert [web._latest[0].number, web._outbox.qsize()] == [2, 1]
+    outbox.put_state(state(1))
+    lines = outbox.lines()
+    assert [to_web(next(lines)) for _ in range(3)] == 3 * [entry(0)]  # it takes messages again
+    outbox.put_state(state(2))
+    outbox.end()
+    [told] = [to_web(line) for line in lines]
+    assert told.state["number"] == 2
