@@ -39,6 +39,7 @@ from topology.base import Params
 from topology.drains import Drain, drain_named
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.exit_status import Status, internal_text, known_status
+from topology.files.plugin_files import receive
 from topology.parameters import Value, hint
 from topology.registry import family, make_topology
 
@@ -139,6 +140,8 @@ def serve(arguments: argparse.Namespace) -> None:
         MachineError: the controller framework is not installed.
     """
     frameworks.use(arguments.framework)
+    if arguments.plugins_from is not None:
+        receive(arguments.plugins_from)
     address = parse_listen(arguments.listen)
     files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
     _check_certificates(arguments.listen, address, files)
@@ -328,6 +331,9 @@ def _add_options_of_parents(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--requests-from", type=int, metavar="FD", help="descriptor of the local socket that carries requests"
+    )
+    parser.add_argument(
+        "--plugins-from", type=int, metavar="FD", help="descriptor of the file with the parent's plug-ins"
     )
     parser.add_argument(
         "--drained", metavar="ELEMENTS", help="links and switches that are drained from the start, as s3"

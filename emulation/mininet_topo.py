@@ -53,4 +53,4 @@ def _constructor(family: str) -> Any:
     return make
 
 
-topos = {family: _constructor(family) for family in FAMILIES}
+topos = {family: _constructor(family) for family in FAMILIES.loaded()}

@@ -37,6 +37,7 @@ from experiments.controller_reports import SILENCE_TIMEOUT_S, ControllerError, C
 from routing.registry import routing as routing_named
 from topology.base import Params
 from topology.errors import PolarLabError
+from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
@@ -96,6 +97,7 @@ class ControllerProcess(ControllerReports):
         super().__init__(routing, log)
         self.framework = choose(framework).name
         words = [f"{name}={value}" for name, value in params.items()]
+        self._topology = topology
         self._command = [*SERVICE, topology, *words, "--hosts", str(hosts)]
         self._command += ["--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
@@ -117,14 +119,16 @@ class ControllerProcess(ControllerReports):
         command += ["--ports-down", ",".join(down)] if down else []
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
-        with theirs, requests_from, self._log.open("ab") as stderr:
+        names = (self._topology, self.routing.partition(":")[0])
+        with theirs, requests_from, handed_over(*names) as plugins, self._log.open("ab") as stderr:
+            command += [word for one in plugins for word in ("--plugins-from", str(one))]
             process = _PARENT.submit(
                 start_python,
                 command,
                 marked_environment(QUICK_START),
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=[theirs.fileno(), requests_from.fileno()],
+                pass_fds=[theirs.fileno(), requests_from.fileno(), *plugins],
             ).result()
         prefer(process.pid, _NICENESS)
         self._begin(process)

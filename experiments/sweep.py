@@ -27,8 +27,15 @@ from experiments.results.manifest import SweepManifest, SweepSettings, sweep_man
 from experiments.results.model import PairCheck
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
-from experiments.results.sweep_points import POINTS, POINTS_FOLDER, held_settings, measured_points
+from experiments.results.sweep_points import (
+    POINTS,
+    POINTS_FOLDER,
+    held_settings,
+    measured_points,
+    read_sweep_manifest,
+)
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.files.experiment_file import together
 from experiments.spec.settings import PacketSettings
 from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
@@ -67,6 +74,7 @@ def run_sweep(
             specified = [_at_rate(one, held.link_rate_bps) for one in specified]
         if held is not None:
             _check_settings(folder, held, _settings(specified[0], sweep))
+            together(read_sweep_manifest(folder).experiment, specified[0].fabric.experiment, folder)
             directory.drop_torn_row(POINTS)
         measured = measured_points(folder)
         missing = [point for point in sweep.points() if point not in measured]
@@ -156,9 +164,11 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
+    manifest = sweep_manifest(fabric, settings, before)
     if before is not None:
-        settings = widened(settings, before.sweep)
-    write_manifest(directory, sweep_manifest(fabric, settings, before), fabric)
+        experiment = together(before.experiment, manifest.experiment, directory.path)
+        manifest = replace(manifest, sweep=widened(settings, before.sweep), experiment=experiment)
+    write_manifest(directory, manifest, fabric)
 
 
 def _measure_point(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from polarlab.api.hosts import CommandResult, Host, Program
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
+    from polarlab.api.plugins import register
     from polarlab.api.results import (
         Failover,
         Failovers,
@@ -128,6 +129,7 @@ __all__ = [
     "predict",
     "prove",
     "prove_deadlock_freedom",
+    "register",
     "report",
     "reproduce",
     "routings",
@@ -156,6 +158,7 @@ _HOMES = {
     "polarlab.api.hosts": ("CommandResult", "Host", "Program"),
     "polarlab.api.listings": ("Listing",),
     "polarlab.api.machine": ("Cleaned", "Examination", "clean", "doctor"),
+    "polarlab.api.plugins": ("register",),
     "polarlab.api.analysis.papers": ("PaperItem", "Reproduction", "papers", "reproduce"),
     "polarlab.web.replays": ("watch",),
     "polarlab.api.results": (

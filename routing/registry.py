@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -23,6 +23,7 @@ from topology.base import Topology
 from topology.errors import UsageError
 from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters
+from topology.plugins import Call, Registry
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,13 @@ class Routing:
         return {p.key: self.given.get(p.key, p.default) for p in parameters}
 
 
-ROUTINGS: Mapping[str, Routing] = {
+def _calls(_name: str, entry: Routing) -> Iterator[Call]:
+    yield Call(entry.plan_maker, ("topology", "hosts_per_router"), entry.plan_parameters)
+    if entry.law_maker is not None:
+        yield Call(entry.law_maker, ("datapath_id",), entry.law_parameters)
+
+
+_OWN = {
     minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", "PolarFly, section V-A", shortest=True),
     valiant.NAME: Routing(
         valiant.valiant_plan,
@@ -197,6 +204,7 @@ ROUTINGS: Mapping[str, Routing] = {
         for name, paths in PATH_SETS.items()
     },
 }
+ROUTINGS = Registry("routings", "routing", Routing, _OWN, _calls)
 
 
 def routing(text: str) -> Routing:

@@ -67,6 +67,17 @@ def environment_beside(folder: Path, wheel: Path) -> Path:
     return folder / "bin"
 
 
+def environment_of_checkout(folder: Path, package: Path) -> Path:
+    """Makes an environment with this checkout, its libraries and another package; returns its `bin`."""
+    venv.create(folder, system_site_packages=True, with_pip=False)
+    [site] = (folder / "lib").glob("python*/site-packages")
+    (site / "libraries.pth").write_text(f"{ROOT}\n{sysconfig.get_path('purelib')}\n")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
+    copy = shutil.copytree(package, folder / package.name)  # building writes beside the sources
+    _pip("--python", str(folder / "bin" / "python"), "install", *options, str(copy))
+    return folder / "bin"
+
+
 def _pip(*words: str) -> None:
     """Runs this environment's pip; its text is shown by the test that fails.
 

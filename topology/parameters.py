@@ -146,8 +146,8 @@ class Parameter:
             if not self.least <= value <= self.most or (self.above is not None and not value > self.above):
                 raise self._error(value)
         elif isinstance(value, str) and self.choices is not None:
-            known = list(self.choices())
-            if value not in known:
+            if value not in self.choices():
+                known = list(self.choices())
                 raise ParameterError(
                     f"{self.name} must be {self.domain}, got {quoted(value)}{_choice_hint(value, known)}"
                 )

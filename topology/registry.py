@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families import graph_file
 from topology.families.classic import hypercube, hyperx, long_hop, torus
 from topology.families.dragonflies import dragonfly, dragonfly3
-from topology.families.family import Family
+from topology.families.family import GROUPS, Family
 from topology.families.hierarchical import fat_tree, megafly, multi_layer_full_mesh, orthogonal_fat_tree
 from topology.families.low_diameter import (
     bundlefly,
@@ -22,9 +22,18 @@ from topology.families.low_diameter import (
 from topology.families.random import dln, jellyfish, xpander
 from topology.files.shown import quoted
 from topology.parameters import hint
+from topology.plugins import Call, Registry
 
-# By groups, in the order of lists.
-FAMILIES: Mapping[str, Family] = {
+
+def _calls(name: str, entry: Family) -> Iterator[Call]:
+    if entry.group not in GROUPS:
+        raise ParameterError(f"group of {name} must be one of {', '.join(GROUPS)}, got {quoted(entry.group)}")
+    if (own := getattr(entry.make, "name", name)) != name:
+        raise ParameterError(f"attribute name of the topology {name} must be {name!r}, got {quoted(own)}")
+    yield Call(entry.make, (), entry.parameters)
+
+
+_OWN = {
     "polarfly": expanded_polarfly.FAMILY,
     "polarstar": polarstar.FAMILY,
     "slimfly": slimfly.FAMILY,
@@ -46,6 +55,7 @@ FAMILIES: Mapping[str, Family] = {
     "dln": dln.FAMILY,
     "graph": graph_file.FAMILY,
 }
+FAMILIES = Registry("topologies", "topology", Family, _OWN, _calls)
 
 
 def family(name: str) -> Family:

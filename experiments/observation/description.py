@@ -56,7 +56,9 @@ def describe(
         rows=layout.rows,
         proof=proof,
         patterns=tuple(PATTERNS),
-        collectives=tuple(f"{name}:{one}" for name, c in COLLECTIVES.items() for one in c.algorithms),
+        collectives=tuple(
+            f"{name}:{one}" for name, c in COLLECTIVES.loaded().items() for one in c.algorithms
+        ),
         parameters=() if replay else described_parameters(routing),
         actions=tuple(actions),
         replay=replay,

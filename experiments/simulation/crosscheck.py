@@ -22,6 +22,7 @@ from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared
 from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import most_hops
+from experiments.spec.files.experiment_file import check_kept
 from experiments.spec.simulation.model import SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
@@ -138,6 +139,7 @@ def _summaries(folder: Path) -> Iterator[tuple[Summary, int, Options]]:
             flows = results.manifest.sweep.flows
         case _:
             raise ParameterError(f"results to compare must be those of a run or a sweep, got {folder}")
+    check_kept(results.manifest.experiment)
     for summary, options in found:
         if summary is None:  # only its row is left
             continue

@@ -51,6 +51,7 @@ from experiments.simulation.replications import (
 )
 from experiments.simulation.task import PlannedFabric, task_of
 from experiments.simulation.tasks import Runner, task_runner
+from experiments.spec.files.experiment_file import together
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
 from experiments.spec.simulation.model import SimulatedFabric
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
@@ -134,6 +135,7 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
             raise ParameterError(
                 f"{folder} holds a sweep of another {name}: {has}, not {wants}; choose another --out"
             )
+    together(held.experiment, chosen.experiment, folder)
     settings = simulated_settings(chosen)
     if held.sweep.varied.keys() != settings.varied.keys():
         keys = [", ".join(one.varied) or "nothing else" for one in (held.sweep, settings)]
@@ -278,7 +280,8 @@ def _write_origin(
     """Writes everything that the points depend on; the schedule of faults where all have the same."""
     manifest = simulated_manifest(chosen)
     if held is not None:
-        manifest = replace(manifest, sweep=widened(manifest.sweep, held.sweep))
+        experiment = together(held.experiment, manifest.experiment, directory.path)
+        manifest = replace(manifest, sweep=widened(manifest.sweep, held.sweep), experiment=experiment)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)
     traffic = [one.packets for _, one in chosen.points]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ from simulation.tables.model import ForwardingTables
 from simulation.workload import Workload
 from topology.base import Topology
 from topology.faults import Fault
+from topology.files.plugin_files import Sources, needed, take_over
+from topology.plugins import check_plugins
 from traffic.workload.patterns import make_pattern
 
 
@@ -56,9 +58,22 @@ class PlannedFabric:
         """The proof of the plan, which proves plans that differ from it faster; None where there is none."""
         return None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Returns the attributes that travel to other machines."""
-        return {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns the attributes that travel to other machines, which get the plug-ins of these before."""
+        state = {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
+        names = (self._topology.name, self._made_by[1].partition(":")[0])
+        return _with_plugins, needed(*names), state
+
+
+def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
+    """Returns a fabric without attributes, once this machine has the same plug-ins as the one that sends it.
+
+    Raises:
+        UsageError: this machine lacks a plug-in's package, or has another version of it.
+    """
+    take_over(files)
+    check_plugins(kept)
+    return PlannedFabric.__new__(PlannedFabric)
 
 
 @dataclass(frozen=True)

@@ -397,7 +397,7 @@ def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) 
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
     own = [f"--{option.name}" for option in family_options(family)]  # also of `--again` on a command line
-    if any(option.name == name for other in FAMILIES for option in family_options(other)):
+    if any(option.name == name for other in FAMILIES.loaded() for option in family_options(other)):
         return f"parameters of {family} must be {', '.join(own)}, got --{name}"
     return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from topology.errors import ParameterError
@@ -88,8 +89,13 @@ class Option(Parameter):
 
     def names(self) -> list[str]:
         """Returns the texts that completion offers."""
-        listed = [*(self.known() if self.known else ()), *(self.choices() if self.choices else ())]
-        return [*listed, *self.words]
+        return [*self._names()]
+
+    def _names(self) -> Iterator[str]:
+        """Yields the texts that completion offers; a registry's last ones take a search for plug-ins."""
+        for listed in filter(None, (self.known, self.choices)):
+            yield from listed()
+        yield from self.words
 
     def default_for(self, command: str) -> Value | None:
         """Returns its default in a command; None where it has none, or one that depends on others."""
@@ -97,7 +103,7 @@ class Option(Parameter):
 
     def help_in(self, command: str) -> str:
         """Returns its help in a command: meaning, unit, names and default."""
-        names, default = self.names(), self.default_for(command)
+        names, default = [*islice(self._names(), _MOST_NAMES + 1)], self.default_for(command)
         unsaid = 0 < len(names) <= _MOST_NAMES and names[0] not in self.help
         listed = f": {', '.join(names)}" if unsaid and not self.words else ""
         text = self.default_text or ("none" if default is None else value_text(default))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,10 +64,12 @@ class TrafficOptions:
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
-def pattern_names() -> list[str]:
-    """Returns the names of all patterns, of all collectives with their algorithms, and of all motifs."""
-    collectives = (f"{name}:{one}" for name, entry in COLLECTIVES.items() for one in entry.algorithms)
-    return [*PATTERNS, *collectives, *MOTIFS]
+def pattern_names() -> Iterator[str]:
+    """Yields the names of all patterns, of all collectives with their algorithms, and of all motifs."""
+    yield from PATTERNS
+    for name, entry in COLLECTIVES.items():
+        yield from (f"{name}:{algorithm}" for algorithm in entry.algorithms)
+    yield from MOTIFS
 
 
 def canonical_pattern(text: str) -> str:

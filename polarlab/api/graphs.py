@@ -91,10 +91,15 @@ def families() -> Listing[FamilyEntry]:
     return Listing(
         tuple(
             FamilyEntry(name, family.parameters, family.summary, family.example, family.group)
-            for name, family in FAMILIES.items()
+            for name, family in _by_groups().items()
         ),
         row_with_parameters,
     )
+
+
+def _by_groups() -> dict[str, Family]:
+    """Returns all families, plug-ins' among them, by their names; those of a group together."""
+    return dict(sorted(FAMILIES.items(), key=lambda item: GROUPS.index(item[1].group)))
 
 
 def designs(radix: int, supernode: str | None = None) -> list[Design]:
@@ -304,7 +309,7 @@ def nearest_members(
     if prices is not None and not costs:
         raise UsageError("--prices must be given with --costs, as in: polarlab families --radix 32 --costs")
     priced = prices_from(prices) if costs else None
-    chosen = {name: family for name, family in FAMILIES.items() if group in (None, family.group)}
+    chosen = {name: family for name, family in _by_groups().items() if group in (None, family.group)}
     nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}
     return Rows(_measured(name, chosen[name], one, priced) for name, one in nearest.items() if one)
 

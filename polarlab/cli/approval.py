@@ -1,13 +1,17 @@
-"""Question whether root runs what files of other users hold, at the terminal."""
+"""Questions at the terminal whether root runs what files of other users hold, and the plug-ins to run."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
 from polarlab.cli.error_stream import print_line
 from polarlab.process import shown_exactly
 
+_PLUGIN, _ALLOWED = "--plugin", "--run-programs"
 _MOST = 10_000  # characters, which a user may be expected to read at the terminal
 
 
@@ -22,19 +26,48 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
     Raises:
         UsageError: it is not approved.
     """
-    terminal = asks and sys.stdin.isatty() and sys.stderr.isatty()
-    return approved(experiment, lambda demands: allowed or (terminal and _approves(demands)))
+
+    def approves(demands: Demands) -> bool:
+        count = len(demands.programs)
+        what = f"run these {count} lines on hosts and switches" if count else "do this"
+        return allowed or _approves(demands.reason, (*demands.programs, *demands.others), what, asks=asks)
+
+    return approved(experiment, approves)
 
 
-def _approves(demands: Demands) -> bool:
+def load_plugins(words: Sequence[str]) -> None:
+    """Runs the files that `--plugin` names, before the words are parsed: they may have names of the plug-ins.
+
+    Args:
+        words: words of the command line.
+
+    Raises:
+        UsageError: a file cannot be read, is not approved, fails, or registers something wrong.
+    """
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    # argparse takes `--plug`, too.
+    files = [file for flag, file in pairwise(parts) if flag.startswith("--plu") and _PLUGIN.startswith(flag)]
+    if not files:
+        return
+    from polarlab.api.plugins import Foreign, load_plugin
+
+    def approves(foreign: Foreign, text: str) -> bool:
+        lines, asks = text.splitlines(), "--json" not in words
+        return _ALLOWED in words or _approves(
+            foreign.reason, lines, f"run this plug-in, {foreign.path}", asks=asks
+        )
+
+    for file in files:
+        load_plugin(Path(file), approves)
+
+
+def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bool:
     """Shows what root would do, and returns the answer to the question; what is too long is not approved."""
-    lines = [shown_exactly(line) for line in (*demands.programs, *demands.others)]
-    if sum(map(len, lines)) > _MOST:
+    lines = [shown_exactly(line) for line in lines]
+    if not (asks and sys.stdin.isatty() and sys.stderr.isatty()) or sum(map(len, lines)) > _MOST:
         return False
-    print_line(f"polarlab: {demands.reason}, and asks root for:")
+    print_line(f"polarlab: {reason}, and asks root for:")
     for line in lines:
         print_line(f"  {line}")
-    count = len(demands.programs)
-    what = f"run these {count} lines on hosts and switches" if count else "do this"
     print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

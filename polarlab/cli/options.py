@@ -46,6 +46,7 @@ _WITH_JSON = (
 )
 # Commands whose options a file or results can give.
 _OF_FILES = (*KINDS, UP, SATURATION, "topology", "verify", "predict", "rules", "explain")
+_EVERY = (*_OF_FILES, *_LISTS, *_RESULTS, "watch", "paper", "schema", "doctor", "clean")
 _WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")  # commands with a live page
 _FILE, _AGAIN = ".toml", "--again"
 _DRAWN = ("plot", "report", "compare")  # commands whose figures have a look of their own
@@ -131,8 +132,10 @@ OWN: tuple[Option, ...] = (
     _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
          file=True, metavar="DIR"),
-    _own("run-programs", _OF_FILES, "programs, input files and an output directory that a file or results of "
-         "another user name are used without a question", type=bool),
+    _own("plugin", _EVERY, "file with topologies, routings, patterns, collectives or motifs of your own",
+         file=True, repeatable=True, metavar="FILE.py"),
+    _own("run-programs", _EVERY, "programs, input files and an output directory that a file or results of "
+         "another user name, and another user's plug-ins, are used without a question", type=bool),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
     _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
@@ -190,10 +193,12 @@ def meant_kind(command: str, words: Sequence[str]) -> str:
         command: name of the command.
         words: words of the command line that follow the command.
     """
+    if command != "crosscheck":
+        return command
     measures = any(word in FAMILIES or word.endswith(_FILE) for word in words)
     # A mistyped family is told as `polarlab run` tells it.
     measures = measures or any(hint(word, FAMILIES) and not Path(word).exists() for word in words[:1])
-    return RUN if command == "crosscheck" and measures else command
+    return RUN if measures else command
 
 
 def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[str]) -> Base:
@@ -219,8 +224,8 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
             base = _base(command, words, flags)
         except UsageError as error:
             base = error
-        named = [word for word in _places(words, flags) if word in FAMILIES]
-        family = base.family if isinstance(base, Experiment) else next(iter(named), None)
+        named = (word for word in _places(words, flags) if word in FAMILIES)
+        family = base.family if isinstance(base, Experiment) else next(named, None)
         _add_parameters(groups[TOPOLOGY], family, command)
     optional_name = command in ("topology", FAILOVER) or _AGAIN in words
     optional = {TOPOLOGY} if optional_name else {"item"}
@@ -234,7 +239,7 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
 def _add_parameters(group: argparse._ActionsContainer, family: str | None, command: str) -> None:
     """Adds the parameters of a family, and those of others hidden, or those of all families."""
     meanings: dict[str, dict[str, Option]] = {}
-    for name in FAMILIES:
+    for name in dict.fromkeys([*FAMILIES.loaded(), *filter(None, [family])]):
         for option in family_options(name):
             meanings.setdefault(option.name, {})[name] = option
     for entries in meanings.values():
@@ -338,6 +343,15 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     return experiment
 
 
+def check_family(arguments: argparse.Namespace, base: Base) -> None:
+    """Raises UsageError if a command line names a family of topologies that does not exist."""
+    name = getattr(arguments, TOPOLOGY, None)
+    if isinstance(name, str) and base is None:
+        for option in options_of(arguments.kind):
+            if option.name == TOPOLOGY:
+                option.check(name)
+
+
 def read_options(arguments: argparse.Namespace, command: str, base: Base) -> None:
     """Reads the options of a command line by their declarations, in place, and adds its `experiment`.
 
@@ -361,7 +375,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
         if name is not None and getattr(arguments, "again", None):
             raise UsageError(f"{_AGAIN} has a topology, that of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
-    foreign = {option.name: None for one in FAMILIES for option in family_options(one)}
+    foreign = {option.name: None for one in FAMILIES.loaded() for option in family_options(one)}
     kind = _kind(command, given, base)
     # Options of the other engine of a sweep are refused with those that do not exist.
     foreign |= {option.name: None for option in _declared(command)}

@@ -142,6 +142,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     Raises:
         UsageError: the words are not a command and its options, or a value is outside its domain.
     """
+    if any(word.startswith("--plu") for word in words):
+        from polarlab.cli.approval import load_plugins
+
+        load_plugins(words)
     shows = [*words[:2]] == ["demo", WEB]
     if shows:
         if {"-h", "--help"}.intersection(words):
@@ -152,6 +156,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     words = [f"{word}=" if word == "--web" else word for word in words]
     parsed, unknown = make_parser().parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
+        from polarlab.cli.options import check_family
+
+        check_family(parsed, parsed.parser.base)  # whose options would be unknown, too
         options = [word for word in unknown if word.startswith("-")]
         from polarlab.api.command_line.declarations import hint
 

@@ -30,16 +30,17 @@ class GroupRole(enum.IntEnum):
     CHOICE_ANY = 6  # a routing's choice of path to all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
     CHOICE_BY_COLOUR = 9  # a routing's choices of detour to destinations of one colour, in sequence
+    OWN = 1 << 10  # the first of those up to AFTER_TAG to which a routing gives meanings of its own
     AFTER_TAG = 1 << 15  # sets of ports for packets whose tag has been popped, in sequence
     PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence
     SHARED = 1 << 17  # a set of minimal ports while others are drained, by a digest of the set
 
 
-def group_number(role: GroupRole, port: int = 0) -> int:
+def group_number(role: int, port: int = 0) -> int:
     """Returns the number of a group on its switch.
 
     Args:
-        role: the purpose of the group.
+        role: the purpose of the group: a GroupRole, or one from GroupRole.OWN on.
         port: the port that the group is for, 1 to 4095; or the sequence number of the group, from 0, where
             the role numbers its groups in sequence.
 

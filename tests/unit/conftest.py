@@ -5,6 +5,9 @@ import fcntl
 import pytest
 from foreign_folders import AS_ROOT, give, public_folder
 
+from topology.files.plugin_files import take_over
+from topology.plugins import PYTHON, unregister
+
 
 @pytest.fixture(scope="session")
 def compiled_kernels():
@@ -17,6 +20,14 @@ def compiled_kernels():
     with (cache_folder() / ".compiling").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kernel_cases.digests()
+
+
+@pytest.fixture
+def own_names():
+    """Takes away, after the test, what plug-ins have registered in this process."""
+    yield
+    take_over([])
+    unregister(PYTHON)
 
 
 @pytest.fixture

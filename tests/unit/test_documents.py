@@ -165,15 +165,6 @@ def test_python_on_pages_runs(text, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "block", [block for block in blocks(ROOT / "docs" / "extending.md") if block.kind == "diff"]
-)
-def test_patches_of_the_page_on_extending_apply(block):
-    command = ["git", "apply", "--check", "--recount", "-"]
-    done = subprocess.run(command, input=block.text, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize("document", [*DOCUMENTS, CONTRIBUTING], ids=lambda path: path.name)
 def test_files_that_documents_name_exist(document):
     added = {block.new_file() for block in blocks(document)}

@@ -134,7 +134,9 @@ def run_collective(
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
         path = Path(temporary, "outcome.npz")
-        with started([TrafficProcess("collective", job.to_dict(), path, environment)]) as processes:
+        with started(
+            [TrafficProcess("collective", job.to_dict(), path, environment, [job.name])]
+        ) as processes:
             (process,) = processes
 
             def look(seconds: float) -> None:

@@ -8,12 +8,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
+from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
 from traffic.metrics.measurements import Clock
@@ -56,7 +57,14 @@ class TrafficProcess:
         counts: the totals of its packets that it has reported so far.
     """
 
-    def __init__(self, role: str, job: dict[str, Any], path: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        role: str,
+        job: dict[str, Any],
+        path: Path,
+        environment: Mapping[str, str],
+        names: Sequence[str] = (),
+    ) -> None:
         """Starts the process.
 
         Args:
@@ -64,6 +72,7 @@ class TrafficProcess:
             job: the job, as plain data.
             path: the file for its measurement.
             environment: of the process.
+            names: names of definitions that the process needs, which may be those of plug-ins.
         """
         self.counts = LiveCounts()
         self._role, self._job = role, job
@@ -71,7 +80,9 @@ class TrafficProcess:
         self._reports = 0
         self._reports_seen, self._silent_s = 0, 0.0
         self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._process = start_python(["-m", "traffic.engine.worker", role, str(path)], environment)
+        with handed_over(*names) as plugins:
+            words = ["-m", "traffic.engine.worker", role, str(path), *map(str, plugins)]
+            self._process = start_python(words, environment, pass_fds=plugins)
 
     @property
     def running(self) -> bool:

@@ -1,10 +1,10 @@
-"""A traffic process: `python -m traffic.engine.worker ROLE RESULT`, with its job on standard input.
+"""A traffic process: `python -m traffic.engine.worker ROLE RESULT [FD]`, with its job on standard input.
 
 It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, at whose time
 it begins to work. Meanwhile it reports its counts (`traffic.engine.telemetry`), and may read the measured
 window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT. All
 but a sender, which has packets to send in time, also store it about once a second, so that little is lost if
-they are killed.
+they are killed. FD is the descriptor of a file with the parent's plug-ins.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from topology.errors import PolarLabError
+from topology.files.plugin_files import receive
 from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
 from traffic.engine.flows.worker import FlowWorker
@@ -123,8 +124,10 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
     os.set_blocking(1, False)
-    role, result_path = sys.argv[1:]
+    role, result_path, *plugins = sys.argv[1:]
     try:
+        for descriptor in plugins:
+            receive(int(descriptor))
         work = ROLES[role](json.loads(_orders.read()))
         _write_line("ready")
         line = _orders.read()

@@ -10,12 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from topology.errors import ParameterError
 from topology.files.shown import quoted
 from topology.parameters import Parameter
+from topology.plugins import Call, Registry
 from traffic.workload.collectives.algorithms import Program, Span, Step
 
 Grid = tuple[int, ...]
@@ -195,7 +196,13 @@ def _repeated(name: str, text: str, default: int) -> Parameter:
 
 _STEPS = _repeated("steps", "exchanges one after the other", 1)
 _EMBER = "SST Ember motif"
-MOTIFS: Mapping[str, Motif] = {
+
+
+def _calls(_name: str, entry: Motif) -> Iterator[Call]:
+    yield Call(entry.programs, ("grid", "elements", "repetitions"))
+
+
+_OWN = {
     "halo2d": Motif(
         2,
         halo,
@@ -221,3 +228,4 @@ MOTIFS: Mapping[str, Motif] = {
         f"{_EMBER} Sweep3D",
     ),
 }
+MOTIFS = Registry("motifs", "motif", Motif, _OWN, _calls)

@@ -7,7 +7,7 @@ hot spots and demand matrices count all hosts, router by router. PATTERNS holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -19,6 +19,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
+from topology.plugins import Call, Registry
 from traffic.workload import bit_patterns as of_bits
 from traffic.workload import hot_spots
 from traffic.workload import router_patterns as of_routers
@@ -117,7 +118,7 @@ class Pattern:
 
 
 @dataclass(frozen=True)
-class Definition:
+class PatternDefinition:
     """Definition of a pattern, by its name on the command line.
 
     Attributes:
@@ -161,90 +162,114 @@ _BY = Parameter(name="by", type=int, help="distance in the order of the routers"
 _GROUPS_ON = Parameter(name="by", type=int, help="distance in the order of the groups", least=1, default=1)
 
 UNIFORM, MATRIX = "uniform", "matrix"
-PATTERNS: Mapping[str, Definition] = {
-    UNIFORM: Definition("packets", "every packet to any other endpoint, all equally likely", _POLARFLY),
-    "hotspot": Definition(
+
+
+def _calls(name: str, entry: PatternDefinition) -> Iterator[Call]:
+    makers = (entry.router_map, entry.bit_map, entry.hot_spots)
+    functions = [function for function in makers if function is not None]
+    if len(functions) != 1:
+        raise ParameterError(
+            f"pattern {name} must have one of router_map, bit_map and hot_spots, got {len(functions)}"
+        )
+    places = (("topology", "routers", "generator"), ("number", "bits"), ("hosts",))
+    keyed = [parameter for parameter in entry.parameters if parameter is not SEED]
+    yield Call(functions[0], places[makers.index(functions[0])], keyed)
+
+
+_OWN = {
+    UNIFORM: PatternDefinition(
+        "packets", "every packet to any other endpoint, all equally likely", _POLARFLY
+    ),
+    "hotspot": PatternDefinition(
         "packets",
         "a share of every endpoint's packets to a few hot ones, the rest to any other",
         "Pfister and Norton, IEEE Trans. Computers, 1985",
         hot_spots=hot_spots.hotspot,
         parameters=hot_spots.PARAMETERS,
     ),
-    "tornado": Definition("routers", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado),
-    "shift": Definition("routers", "router i to i + by modulo N", "-", of_routers.shift, parameters=(_BY,)),
-    "random-permutation": Definition(
+    "tornado": PatternDefinition(
+        "routers", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado
+    ),
+    "shift": PatternDefinition(
+        "routers", "router i to i + by modulo N", "-", of_routers.shift, parameters=(_BY,)
+    ),
+    "random-permutation": PatternDefinition(
         "routers",
         "a random permutation without fixed points",
         _POLARFLY,
         of_routers.random_permutation,
         parameters=_SEEDED,
     ),
-    "perm1hop": Definition(
+    "perm1hop": PatternDefinition(
         "routers", "a random permutation of neighbours", _POLARFLY, of_routers.perm1hop, parameters=_SEEDED
     ),
-    "perm2hop": Definition(
+    "perm2hop": PatternDefinition(
         "routers",
         "a random permutation of routers two hops apart",
         _POLARFLY,
         of_routers.perm2hop,
         parameters=_SEEDED,
     ),
-    "neighbour": Definition("routers", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
-    "adversarial": Definition(
+    "neighbour": PatternDefinition("routers", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
+    "adversarial": PatternDefinition(
         "routers",
         "all of a group (a supernode) to one other, over longest minimal paths",
         "PolarStar, section 9.6",
         of_routers.adversarial,
         parameters=_SEEDED,
     ),
-    "adv": Definition(
+    "adv": PatternDefinition(
         "routers",
         "all of a group to the group by places further on",
         "Kim et al., ISCA 2008, section 4.3",
         of_routers.next_groups,
         parameters=(_GROUPS_ON,),
     ),
-    "group-permutation": Definition(
+    "group-permutation": PatternDefinition(
         "routers",
         "a random permutation of groups; routers and hosts keep their places",
         "-",
         of_routers.group_permutation,
         parameters=_SEEDED,
     ),
-    "worst-case": Definition(
+    "worst-case": PatternDefinition(
         "routers",
         "of minimal routing at diameter 2: router r to s(s(r)), s a permutation along links",
         "Slim Fly, section V-C: with as many flows on its links as a permutation can have",
         worst_case,
         parameters=_SEEDED,
     ),
-    "half-shift": Definition(
+    "half-shift": PatternDefinition(
         "endpoints",
         f"endpoint s to s + N / 2 modulo N, {_POWER}",
         "Slim Fly, section V-B: its shift without what is for the source itself",
         bit_map=of_bits.half_shift,
     ),
-    "transpose": Definition(
+    "transpose": PatternDefinition(
         "endpoints", f"halves of the bits exchanged, {_POWER}", _BOOK, bit_map=of_bits.transpose
     ),
-    "bit-shuffle": Definition(
+    "bit-shuffle": PatternDefinition(
         "endpoints", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle
     ),
-    "bit-rotation": Definition(
+    "bit-rotation": PatternDefinition(
         "endpoints", f"bits rotated right by one, {_POWER}", _BOOK, bit_map=of_bits.rotation
     ),
-    "bit-reverse": Definition("endpoints", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
-    "bit-complement": Definition("endpoints", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement),
-    MATRIX: Definition("endpoints", "shares of sources' packets from a CSV file", "-", parameters=(_FILE,)),
+    "bit-reverse": PatternDefinition("endpoints", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
+    "bit-complement": PatternDefinition(
+        "endpoints", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement
+    ),
+    MATRIX: PatternDefinition(
+        "endpoints", "shares of sources' packets from a CSV file", "-", parameters=(_FILE,)
+    ),
 }
-NAMES = tuple(PATTERNS)
+PATTERNS = Registry("patterns", "pattern", PatternDefinition, _OWN, _calls)
 
 
 def usage(name: str) -> str:
     """Returns the form of a pattern's name on the command line, with its parameters.
 
     Args:
-        name: one of NAMES.
+        name: a name of PATTERNS.
 
     Returns:
         The form, as `perm1hop[:SEED]`, `matrix:FILE` or `hotspot[:hosts=HOSTS,share=SHARE]`.
@@ -261,33 +286,18 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
     """Returns the pattern and its parameters of a name like `perm1hop:7` or `hotspot:hosts=8,share=0.5`.
 
     Args:
-        text: one of NAMES, alone or followed by a colon and parameters.
+        text: a name of PATTERNS, alone or followed by a colon and parameters.
 
     Returns:
-        The pattern's name, one of NAMES, and key -> value of the parameters that the text gives.
+        The pattern's name and key -> value of the parameters that the text gives.
 
     Raises:
         UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
         ParameterError: the value of a parameter is outside its domain.
     """
     pattern = text.partition(":")[0]
-    names = ", ".join(sorted(NAMES))
-    if pattern in COLLECTIVES:
-        raise UsageError(
-            f"pattern must be one of {names}, got "
-            f"{quoted(pattern)}; only `polarlab run` and `polarlab simulate` "
-            "run collectives"
-        )
-    if pattern in MOTIFS:
-        raise UsageError(
-            f"pattern must be one of {names}, got {quoted(pattern)}; only `polarlab simulate` runs motifs"
-        )
     if pattern not in PATTERNS:
-        raise UsageError(
-            f"pattern must be one of {names}, got "
-            f"{quoted(pattern)}; runs and simulations also have collectives: "
-            f"{', '.join(sorted(COLLECTIVES))}{hint(pattern, (*NAMES, *COLLECTIVES, *MOTIFS))}"
-        )
+        raise UsageError(_unknown(pattern))
     parameters = PATTERNS[pattern].parameters
     name, values = split_parameters(text, parameters)
     for parameter in parameters:
@@ -296,11 +306,23 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
     return name, values
 
 
+def _unknown(name: str) -> str:
+    """Returns the message that a name is not that of a pattern."""
+    text = f"pattern must be one of {', '.join(sorted(PATTERNS))}, got {quoted(name)}; "
+    if name in COLLECTIVES:
+        return f"{text}only `polarlab run` and `polarlab simulate` run collectives"
+    if name in MOTIFS:
+        return f"{text}only `polarlab simulate` runs motifs"
+    collectives = ", ".join(sorted(COLLECTIVES))
+    near = hint(name, [*PATTERNS, *COLLECTIVES, *MOTIFS])
+    return f"{text}runs and simulations also have collectives: {collectives}{near}"
+
+
 def pattern_name(text: str) -> str:
     """Returns the one name of all texts that mean the same pattern, without parameters at their defaults.
 
     Args:
-        text: one of NAMES, alone or followed by a colon and parameters.
+        text: a name of PATTERNS, alone or followed by a colon and parameters.
 
     Raises:
         UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
@@ -317,7 +339,7 @@ def make_pattern(name: str, topology: Topology, concentration: int, seed: int) -
     """Returns a pattern on a fabric.
 
     Args:
-        name: one of NAMES, alone or followed by a colon and parameters.
+        name: a name of PATTERNS, alone or followed by a colon and parameters.
         topology: the graph of routers; its `host_counts` says which of them have hosts.
         concentration: p, the number of hosts at each router that has any, at least 1.
         seed: seed of the random choices of the pattern itself (not of its packets), unless the name has one.
@@ -356,11 +378,22 @@ def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]
     """Returns the partners; hosts beyond the power of two, or with themselves for partners, are idle."""
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
-    partners = bit_map(number, bits)
+    partners = np.asarray(bit_map(number, bits))
+    _check_partners(name, partners, number, "endpoints")
     partners = np.where(partners == number, IDLE, partners)
     if (partners == IDLE).all():
         raise ParameterError(f"number of endpoints must be at least 4 for pattern {name}, got {hosts}")
     return (*partners.tolist(), *[IDLE] * (hosts - len(number)))
+
+
+def _check_partners(name: str, partners: HostIndices, known: HostIndices, what: str) -> None:
+    """Raises ParameterError unless a pattern's function has returned a partner for each that it was given."""
+    if partners.shape != known.shape or not np.isin(partners, known).all():
+        wrong = np.setdiff1d(partners, known)
+        got = f"{len(partners.ravel())} partners" if partners.shape != known.shape else f"number {wrong[0]}"
+        raise ParameterError(
+            f"partners of pattern {name} must be one of the {len(known)} {what} each, got {got}"
+        )
 
 
 def _router_partners(
@@ -378,7 +411,14 @@ def _router_partners(
             f"number of routers with hosts must be at least 2 for pattern {name}, got {len(routers)}"
         )
     partner_of = np.full(topology.routers, IDLE)
-    partner_of[routers] = router_map(topology, routers, generator)
+    partners = np.asarray(router_map(topology, routers, generator))
+    _check_partners(name, partners, routers, "routers with hosts")
+    if (partners == routers).any():
+        alone = routers[partners == routers][0]
+        raise ParameterError(
+            f"pattern {name} must send from each router to another one, got router {alone} as its own partner"
+        )
+    partner_of[routers] = partners
     first_host = np.cumsum(counts) - counts
     own = host_routers(topology, concentration)
     partner = partner_of[own]

@@ -97,7 +97,7 @@ _FORMS: dict[str, Callable[[Member], bool]] = {
     "fat-tree": lambda member: member.params["levels"] == _TREE_LEVELS,
 }
 _BASE = "polarfly"
-FAMILIES = (_BASE, *(name for name, entry in ALL_FAMILIES.items() if entry.members and name != _BASE))
+FAMILIES = (_BASE, *(name for name, entry in ALL_FAMILIES.own.items() if entry.members and name != _BASE))
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import tomllib
@@ -20,9 +21,12 @@ from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
 from topology.files.shown import quoted
 from topology.parameters import hint
+from topology.plugins import check_plugins, plugin_named, shortened
 from topology.registry import FAMILIES, family
 
 VERSION = 1
+PLUGINS = "plugins"  # table of the names that are not PolarLab's own, each with its plug-in
+_NAMING = (TOPOLOGY, "routing", "routings", "pattern", "patterns")  # options whose values name definitions
 _MOST_PARTS = 16
 # Python's parser takes a time that is quadratic in the parts of a key.
 _LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MOST_PARTS},}}"
@@ -87,6 +91,7 @@ def experiment_of(
     """
     try:
         checked = _checked_kind(content, lines or {})
+        _check_plugins(content.get(PLUGINS, {}), lines or {})
         given_table = content.get(SWEEP)
         kind = declared_kind(checked, given_table if isinstance(given_table, Mapping) else {})
         name = _family_name(kind, content)
@@ -94,7 +99,7 @@ def experiment_of(
             _check_family(name, lines or {})
         values: dict[str, Any] = {}
         for table, entries in content.items():
-            if table not in ("version", "kind"):
+            if table not in ("version", "kind", PLUGINS):
                 if table == TOPOLOGY and isinstance(entries, dict):
                     _check_named(name, lines or {})
                 values |= _table_values(kind, table, entries, name, lines or {})
@@ -152,7 +157,61 @@ def experiment_content(experiment: Experiment, *, complete: bool = False) -> dic
             content.setdefault(option.table, {})[option_key(option)] = (
                 list(value) if isinstance(value, tuple) else value
             )
+    if plugins := _plugins_of(experiment):
+        content[PLUGINS] = plugins
     return content
+
+
+def _plugins_of(experiment: Experiment) -> dict[str, str]:
+    """Returns name -> plug-in, as text, of those definitions of an experiment that are of plug-ins."""
+    texts = (str(experiment.values.get(option, "")) for option in _NAMING)
+    names = {word.partition(":")[0] for text in texts for word in text.split(",")}
+    found = {name: plugin_named(name) for name in sorted(names)}
+    return {name: str(plugin) for name, plugin in found.items() if plugin is not None}
+
+
+def _check_plugins(kept: object, lines: Lines) -> None:
+    """Raises UsageError unless all names are of the plug-ins that a file says."""
+    if not isinstance(kept, Mapping) or not all(isinstance(text, str) for text in kept.values()):
+        raise ParameterError(
+            f"{_place(lines, PLUGINS)}must be a table of names and their plug-ins, got {quoted(kept)}"
+        )
+    if kept:
+        for module in ("routing.registry", "traffic.workload.patterns"):  # whose names are searched
+            importlib.import_module(module)
+        check_plugins(kept)
+
+
+def check_kept(content: Mapping[str, Any] | None) -> None:
+    """Raises UsageError unless this process has the plug-ins with which results were made.
+
+    Args:
+        content: the experiment of the results, as their manifest keeps it.
+    """
+    _check_plugins((content or {}).get(PLUGINS, {}), {})
+
+
+def together(
+    held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
+) -> Mapping[str, Any] | None:
+    """Returns the content of an experiment that goes on in a folder, with the plug-ins of the results there.
+
+    Args:
+        held: the content of the experiment that the folder holds.
+        content: that of the new one.
+        folder: the folder, for errors.
+
+    Raises:
+        ParameterError: results of the folder are of another plug-in of the same name.
+    """
+    before, now = ((one or {}).get(PLUGINS, {}) for one in (held, content))
+    for name in before.keys() & now.keys():
+        if before[name] != now[name]:
+            raise ParameterError(
+                f"{folder} holds results of {name} of the plug-in {shortened(before[name])}, not "
+                f"{shortened(now[name])}; choose another --out"
+            )
+    return content and {**content, **({PLUGINS: {**before, **now}} if before or now else {})}
 
 
 def kept_content(experiment: Experiment) -> dict[str, Any]:
@@ -181,7 +240,7 @@ def experiment_text(experiment: Experiment) -> str:
             continue
         lines += ["", f"[{name}]"]
         for key, entry in value.items():
-            unit = units[name, key]
+            unit = units.get((name, key), "")
             number = isinstance(entry, int | float) and unit
             lines.append(f"{key} = {_toml(entry)}" + (f"  # {unit}" if number else ""))
     return "\n".join([*lines, ""])

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from experiments.spec.files.experiment_file import VERSION, option_key
+from experiments.spec.files.experiment_file import PLUGINS, VERSION, option_key
 from experiments.spec.option import Option
 from experiments.spec.options import (
     EMULATION,
@@ -30,6 +30,12 @@ from topology.registry import FAMILIES
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 _CLOSED = {"additionalProperties": False}
 _ANY_TYPE = {"type": "object"}
+_PLUGINS = {
+    "title": "Plug-ins",
+    "description": "names of plug-ins that the experiment has, each with file or package, version and digest",
+    "type": "object",
+    "additionalProperties": {"type": "string"},
+}
 
 
 def schema() -> dict[str, Any]:
@@ -49,7 +55,7 @@ def schema() -> dict[str, Any]:
         "title": "Experiment of PolarLab",
         "description": "Argument of `polarlab run`, `polarlab sweep` and `polarlab demo failover`.",
         "type": "object",
-        "properties": {"version": version, "kind": kinds, **tables},
+        "properties": {"version": version, "kind": kinds, **tables, PLUGINS: _PLUGINS},
         "required": ["version", "kind"],
         "allOf": [_of_engine(branch) for branch in _branches()],
     }
@@ -89,7 +95,7 @@ def _kind_schema(name: str, kind: str) -> dict[str, Any]:
         kind: its name in the declarations of options.
     """
     declared = options_of(kind)
-    tables: dict[str, Any] = {"version": {"const": VERSION}, "kind": {"const": name}}
+    tables: dict[str, Any] = {"version": {"const": VERSION}, "kind": {"const": name}, PLUGINS: _PLUGINS}
     for table in dict.fromkeys(option.table for option in declared):
         if table == TOPOLOGY:
             tables[table] = _topology_schema(kind)

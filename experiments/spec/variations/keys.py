@@ -97,9 +97,8 @@ def parameters_of(owner: str) -> tuple[Parameter, ...]:
 
 
 def _owned_keys() -> list[str]:
-    return [
-        f"{owner}.{parameter.name}" for owner in (*ROUTINGS, *PATTERNS) for parameter in parameters_of(owner)
-    ]
+    owners = (*ROUTINGS.loaded(), *PATTERNS.loaded())
+    return [f"{owner}.{parameter.name}" for owner in owners for parameter in parameters_of(owner)]
 
 
 def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
@@ -109,7 +108,7 @@ def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
         key: name of the option.
         kind: SWEEP or SIMULATED_SWEEP.
     """
-    own = {option.name for family in FAMILIES for option in family_options(family)}
+    own = {option.name for family in FAMILIES.loaded() for option in family_options(family)}
     return key in _own_fabric_options(kind) or (key not in swept_options(kind) and key in own)
 
 

@@ -300,7 +300,7 @@ def predict(
 def check_oblivious(name: str) -> None:
     """Raises UsageError unless theory can predict the traffic of a routing."""
     if not routing(name).oblivious:
-        oblivious = ", ".join(sorted(other for other, one in ROUTINGS.items() if one.oblivious))
+        oblivious = ", ".join(sorted(other for other, one in ROUTINGS.loaded().items() if one.oblivious))
         raise UsageError(
             f"routing must be oblivious for a prediction ({oblivious}), got {name}, which adapts"
         )

@@ -8,6 +8,7 @@ import argcomplete
 import pytest
 from command_line import fails, flags_of, options_in_help
 
+import polarlab
 from experiments.comparison.settings import flat_settings
 from experiments.spec import options as declarations
 from experiments.spec.experiment import Experiment
@@ -184,7 +185,8 @@ def test_help_of_a_topology_has_the_parameters_of_its_family_alone(capsys):
     assert not [name for name in ("--radix", "--supernode", "--from") if f"\n  {name}" in out]
 
 
-def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology(monkeypatch, tmp_path):
+@pytest.mark.usefixtures("own_names")
+def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology(tmp_path):
     made = {}
 
     def make(**params):
@@ -193,7 +195,7 @@ def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology
 
     seed = replace(FAMILIES["polarfly"].parameters[0], name="seed")
     family = replace(FAMILIES["polarfly"], parameters=(seed,), make=make)
-    monkeypatch.setitem(FAMILIES, "drawn", family)
+    polarlab.register("drawn", family)
     chosen = experiment("run drawn --topology-seed 7 --seed 3")
     assert chosen.params == {"seed": 7}
     assert chosen.values["seed"] == 3

@@ -14,7 +14,7 @@ from topology.registry import FAMILIES
 def test_every_family_has_its_nearest_member_with_the_numbers_of_its_graph(capsys):
     assert entry.main(["families", "--radix", "7", "--endpoints", "150", "--json"]) == 0
     members = json.loads(capsys.readouterr().out)["families"]
-    assert [member["name"] for member in members] == [name for name in FAMILIES if name != "graph"]
+    assert [member["name"] for member in members] == [name for name, one in FAMILIES.items() if one.members]
     for member in members:
         graph = polarlab.topology(member["name"], **member["params"])
         numbers = vars(polarlab.numbers(graph, member["hosts"]))

@@ -2,15 +2,14 @@
 
 import pytest
 
+import polarlab
 from experiments.fault_injector import write_schedule
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.sweep import SweepOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.variations.values import listed_values
-from polarlab.cli import options
 from polarlab.cli.parser import make_parser, parse
-from topology import registry
 from topology.errors import ParameterError
 from topology.families.family import Family
 from topology.families.low_diameter.polarfly import PolarFly
@@ -31,14 +30,11 @@ def test_options_of_a_fabric():
     assert (fabric.links.rate_bps, fabric.links.queue_packets) == (500_000, 8)
 
 
-def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(monkeypatch, capsys):
-    def family(kind, text):
+@pytest.mark.usefixtures("own_names")
+def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(capsys):
+    for name, kind, text in (("one", int, "degree in links"), ("two", str, "degree in words")):
         parameter = Parameter(name="degree", type=kind, help=text)
-        return Family(PolarFly, (parameter,), "", "", "low-diameter")
-
-    families = {"one": family(int, "degree in links"), "two": family(str, "degree in words")}
-    monkeypatch.setattr(registry, "FAMILIES", families)
-    monkeypatch.setattr(options, "FAMILIES", families)
+        polarlab.register(name, Family(lambda degree: PolarFly(2), (parameter,), "", "", "low-diameter"))
     for name, value in (("one", 3), ("two", "3")):
         assert parse(["run", name, "--degree", "3"]).experiment.params == {"degree": value}
     for words, texts in ((["one"], {"links"}), (["two"], {"words"}), ([], {"links", "words"})):

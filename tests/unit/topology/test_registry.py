@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import polarlab
 from topology import registry
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError, UsageError
@@ -28,7 +29,7 @@ def test_every_family_has_an_example_that_names_it_and_its_parameters(name):
 
 
 def test_lists_have_the_families_of_a_group_together():
-    groups = [group for group, _ in itertools.groupby(entry.group for entry in FAMILIES.values())]
+    groups = [group for group, _ in itertools.groupby(entry.group for entry in polarlab.families().values())]
     assert groups == [group for group in GROUPS if group in groups]
 
 

@@ -7,13 +7,15 @@ import pytest
 from leaf_spine import LeafSpine
 
 from topology.errors import ParameterError, UsageError
+from topology.families.classic.hypercube import Hypercube
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
+from topology.plugins import register
 from traffic.workload.patterns import (
-    NAMES,
     PATTERNS,
     Pattern,
+    PatternDefinition,
     make_pattern,
     pattern_name,
     split_name,
@@ -158,12 +160,30 @@ def test_what_may_follow_a_name(name, message):
         make_pattern(name, PolarFly(3), 1, 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern_says_what_it_is_and_where_it_is_from(name):
     definition = PATTERNS[name]
     assert definition.description
     assert definition.source
     assert definition.level in ("packets", "routers", "endpoints")
+
+
+@pytest.mark.parametrize(
+    ("partners", "words"),
+    [
+        (lambda routers: routers, "router 0"),
+        (lambda routers: routers + 1, "number 4"),
+        (lambda routers: routers[1:], "3 partners"),
+    ],
+)
+@pytest.mark.usefixtures("own_names")
+def test_partners_of_a_wrong_pattern_are_refused(partners, words):
+    register(
+        "wrong",
+        PatternDefinition("routers", "wrong", "-", lambda _graph, routers, _random: partners(routers)),
+    )
+    with pytest.raises(ParameterError, match=f"wrong .*got {words}"):
+        make_pattern("wrong", Hypercube(2), 1, 1)
 
 
 class HostsAt(LeafSpine):
@@ -177,7 +197,7 @@ class HostsAt(LeafSpine):
         return np.array([*self.counts, *[0] * (self.routers - self.leaves)])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in (*ELSEWHERE, "perm1hop")])
+@pytest.mark.parametrize("name", [name for name in PATTERNS if name not in (*ELSEWHERE, "perm1hop")])
 def test_every_pattern_counts_the_hosts_that_there_are(name, tmp_path):
     (tmp_path / "demand.csv").write_text("source,destination,share\nh1_1,h4_2,1\n")
     argument = f":{tmp_path}/demand.csv" if name == "matrix" else ""

@@ -8,7 +8,7 @@ depend on the order of the additions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ ELEMENT = np.dtype("<u4")
 Elements = npt.NDArray[np.uint32]
 
 
+@runtime_checkable
 class Collective(Protocol):
     """A collective operation; the vectors of all ranks have the same length.
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from topology.errors import ParameterError
 from topology.parameters import Parameter, split_parameters
+from topology.plugins import Call, Registry
 from traffic.workload.collectives.operations import AllReduce, AllToAll, Collective
 
-COLLECTIVES: Mapping[str, Collective] = {"allreduce": AllReduce(), "all-to-all": AllToAll()}
+
+def _calls(_name: str, entry: Collective) -> Iterator[Call]:
+    for algorithm in entry.algorithms.values():
+        yield Call(algorithm, ("ranks", "elements"))
+
+
+_OWN: Mapping[str, Collective] = {
+    "allreduce": AllReduce(),
+    "all-to-all": AllToAll(),
+}
+COLLECTIVES = Registry("collectives", "collective", Collective, _OWN, _calls)
 
 
 def is_collective(pattern: str) -> bool:

@@ -1,0 +1,370 @@
+"""Plug-ins: files of `--plugin`, `polarlab.register`, installed packages; and what results keep of them."""
+
+import ast
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from command_line import fails, prints_json, unnamed
+from documents import ROOT
+from foreign_folders import AS_ROOT, give, public_folder
+from terminal import Terminal
+
+import polarlab
+from experiments.simulation.task import PlannedFabric
+from polarlab import extend
+from polarlab.cli import main as entry
+from topology.files.plugin_files import handed_over, take_over
+
+pytestmark = pytest.mark.usefixtures("own_names")
+PACKAGE = ROOT / "examples" / "plugin"
+MIRROR = """
+from polarlab.extend import PatternDefinition, register
+
+def mirror(topology, routers, generator):
+    return routers[::-1]
+
+register("mirrored", PatternDefinition("routers", "router i to N - 1 - i", "-", mirror))
+"""
+# All fabrics are ER_2 or a ring of 8, so that graph, routing and pattern are those of one file.
+DETOUR = """
+import numpy as np
+from polarlab.extend import *
+
+SHARE = Parameter(name="neighbours", type=int, help="most neighbours", least=1, most=8, default=8)
+
+class Ring(SearchedTopology):
+    name = "ring"
+    def __init__(self, size):
+        self.params = {"size": size}
+        ends = np.sort([(one, (one + 1) % size) for one in range(size)], axis=1)
+        super().__init__(adjacency_from_links(size, ends))
+
+def plan(topology, hosts, *, neighbours):
+    def bound(distances):
+        return np.where(distances == 0, 0, distances + 2).astype(np.int16)
+    def table(view, reroute):
+        chosen = evenly_spaced(topology.neighbours(view.router).tolist(), neighbours, view.router)
+        buckets = tuple(detour_bucket(reroute, neighbour) for neighbour in chosen)
+        group = Group(group_number(GroupRole.OWN), GroupKind.SELECT, buckets)
+        rule = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, (ToGroup(group.number),))
+        return SourceTable((rule,), (group,))
+    return compile_plan(topology, hosts, "detour", bound, table)
+
+SIZE = Parameter(name="size", type=int, help="number of routers", required=True, least=3, most=100)
+register("ring", Family(Ring, (SIZE,), "ring of routers", "ring --size 8", "classic"))
+register("detour", Routing(plan, "by a random neighbour", "-", plan_parameters=(SHARE,)))
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes a plug-in's file and returns its path."""
+
+    def write(text, name="mine.py"):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return write
+
+
+def test_the_names_of_a_file_are_as_those_of_polarlab(written, capsys):
+    file = written(DETOUR)
+    proven = prints_json(
+        capsys, f"verify ring --size 8 --routing detour --failures links --plugin={file} --json"
+    )
+    assert proven["ok"]
+    assert proven["delivered"] == 8 * 7 * 9
+    other = written(MIRROR, "other.py")
+    line = f"predict ring --size 8 --pattern mirrored --load 0.5 --plugin {file} --plugin {other} --json"
+    assert prints_json(capsys, line)["pattern"] == "mirrored"
+    listed = prints_json(capsys, f"routings --plugin {file} --json")["routings"]
+    assert listed[-1]["routing"] == "detour"
+    assert prints_json(capsys, "topology ring --size 8 --json")["routers"] == 8
+
+
+def test_a_definition_of_python_is_known_to_this_process(tmp_path):
+    polarlab.register(
+        "opposite", extend.PatternDefinition("routers", "half way", "-", lambda _t, r, _g: np.roll(r, 4))
+    )
+    assert "opposite" in polarlab.patterns()
+    plan = polarlab.plan(polarlab.topology("hypercube", dimension=3), "min")
+    assert polarlab.predict(plan, "opposite", 0.5).pattern == "opposite"
+    with pytest.raises(polarlab.UsageError, match="opposite") as refused, handed_over("opposite"):
+        pass
+    assert "register" in str(refused.value)
+
+
+def test_a_file_takes_the_place_of_its_former_content(written):
+    polarlab.register(written(MIRROR))
+    polarlab.register(written(MIRROR.replace("mirrored", "turned")))
+    assert "turned" in polarlab.patterns()
+    assert "mirrored" not in polarlab.patterns()
+
+
+WRONG = {
+    "name of PolarLab": (MIRROR.replace("mirrored", "tornado"), "tornado pattern PolarLab"),
+    "name of a routing": (MIRROR.replace("mirrored", "min"), "min routing PolarLab"),
+    "form of a name": (MIRROR.replace("mirrored", "Mirrored"), "Mirrored lower-case"),
+    "failure": ("import math\n\nmath.nothing\n", "line 3 AttributeError"),
+    "no Python": ("x = (\n", "line 1 SyntaxError"),
+    "module beside it": ("import beside_it\n", "line 1 ModuleNotFoundError"),
+    "end": ("raise SystemExit(0)\n", "line 1 SystemExit"),
+    "nothing": ("x = 1\n", "register"),
+    "something else": ("from polarlab.extend import register\nregister('mine', 3)\n", "mine Routing 3"),
+    "unknown parameter": (DETOUR.replace("*, neighbours", "*, n"), "detour neighbours"),
+    "arguments": (MIRROR.replace("routers, generator", "routers"), "mirror mirrored generator"),
+    "default": (DETOUR.replace("default=8", "default=9"), "detour neighbours 8 9"),
+    "type": (DETOUR.replace('type=int, help="most', 'type=list, help="most'), "detour neighbours bool list"),
+    "group": (DETOUR.replace('"classic"', '"mine"'), "ring classic mine"),
+    "name of the class": (DETOUR.replace('name = "ring"', 'name = "circle"'), "ring circle"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_one_line(text, words, written, capsys):
+    file = written(text)
+    line = fails(capsys, ["verify", "polarfly", "--q", "2", "--plugin", file], 2)
+    assert unnamed(line, words) == []
+    assert file in line
+    assert not {"mirrored", "ring", "detour"} & {
+        *polarlab.patterns(),
+        *polarlab.families(),
+        *polarlab.routings(),
+    }
+
+
+def test_a_file_that_is_not_there_or_not_python_is_one_line(tmp_path, capsys):
+    assert "nowhere.py" in fails(capsys, f"routings --plugin {tmp_path}/nowhere.py", 2)
+    assert "my-package" in fails(capsys, "routings --plugin my-package", 2)
+
+
+def test_two_plugins_cannot_have_a_name(written, capsys):
+    first, second = written(MIRROR, "first.py"), written(MIRROR, "second.py")
+    line = fails(capsys, f"patterns --plugin {first} --plugin {second}", 2)
+    assert unnamed(line, "mirrored first.py second.py") == []
+
+
+def test_files_of_experiments_name_plugins_and_load_none(written, tmp_path, capsys):
+    file = written(DETOUR)
+    assert entry.main(f"run ring --size 8 --routing detour --print-config --plugin {file}".split()) == 0
+    config = tmp_path / "config.toml"
+    config.write_text(capsys.readouterr().out)
+    assert entry.main(f"run {config} --print-config".split()) == 0
+    assert capsys.readouterr().out == config.read_text()
+    take_over([])
+    assert (
+        unnamed(fails(capsys, f"run {config} --print-config", 2), "config.toml detour missing mine.py") == []
+    )
+    changed = written(DETOUR.replace("most=8", "most=9"))
+    line = fails(capsys, f"run {config} --print-config --plugin {changed}", 2)
+    assert unnamed(line, "detour mine.py") == []
+    assert len(set(re.findall("sha256:([0-9a-f]{12})", line))) == 2
+    config.write_text(config.read_text().replace("[plugins]", "plugins = 3\n[sweep]"))
+    assert "plugins" in fails(capsys, f"run {config} --print-config", 2)
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+def test_results_are_of_their_plugin_alone(written, tmp_path):
+    out = tmp_path / "out"
+
+    def sweep(routings, load):
+        values = {"patterns": "tornado", "loads": load, "cycles": 200, "warmup": 100, "workers": 1}
+        return polarlab.sweep("ring", size=5, engine="simulation", routings=routings, out=out, **values)
+
+    polarlab.register(written(DETOUR))
+    sweep("detour", 0.1)
+    sweep("min", 0.1)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert {*manifest["experiment"]["plugins"]} == {"ring", "detour"}
+    polarlab.register(written(DETOUR.replace("most=8", "most=9")))
+    with pytest.raises(polarlab.UsageError, match=r"mine\.py.* out$"):
+        sweep("detour", 0.2)
+    take_over([])
+    assert len(polarlab.open_results(out).points) == 2
+    with pytest.raises(polarlab.UsageError, match=r"mine\.py.*missing.*register"):
+        polarlab.sweep(again=out)
+
+
+def fresh(code, *words, **options):
+    """Runs code in an interpreter that has none of this one's plug-ins."""
+    command = [sys.executable, "-c", code, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, **options)
+
+
+def test_other_processes_run_what_was_read(written):
+    file = written(DETOUR)
+    polarlab.register(file)
+    os.unlink(file)
+    code = """
+import sys
+from routing.registry import ROUTINGS
+from topology.files.plugin_files import receive
+receive(int(sys.argv[1]))
+print("detour" in ROUTINGS)
+"""
+    with handed_over("ring", "detour") as [descriptor]:
+        assert fresh(code, str(descriptor), pass_fds=[descriptor]).stdout == "True\n"
+    with handed_over("polarfly", "min") as none:
+        assert none == ()
+
+
+def test_a_fabric_of_a_plugin_travels_with_it(written, tmp_path):
+    """As to the workers of a cluster."""
+    polarlab.register(written(DETOUR))
+    planned = PlannedFabric.__new__(PlannedFabric)
+    planned.tables, planned._topology = None, polarlab.topology("ring", size=8)
+    planned._made_by = 1, "detour", False
+    (tmp_path / "fabric").write_bytes(pickle.dumps(planned))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).plan.routing)"
+    done = fresh(code, str(tmp_path / "fabric"))
+    assert done.stdout == "detour\n", done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with the package of the examples as if it were installed there."""
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(PACKAGE / "polarlab_scatter", folder / "polarlab_scatter")
+    project = (PACKAGE / "pyproject.toml").read_text()
+    entries = re.findall(r'\[project\.entry-points\."(.*)"\]\n(\w+) = "(.*)"', project)
+    install(folder, "polarlab-scatter", entries)
+    return folder
+
+
+def install(folder, name, entries):
+    information = folder / f"{name.replace('-', '_')}-0.1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
+    (information / "entry_points.txt").write_text(
+        "".join(f"[{group}]\n{key} = {place}\n" for group, key, place in entries)
+    )
+
+
+def outcomes(folder, *lines):
+    """Runs command lines beside the packages of a folder; returns status, output and errors of each."""
+    code = """
+import contextlib, io, json, sys
+from polarlab.cli.main import main
+for line in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        status = main(line.split())
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+    done = fresh(code, *lines, env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"})
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_names_of_an_installed_package_are_as_those_of_polarlab(site, written):
+    file = written(MIRROR.replace("mirrored", "mirror"))
+    taken, proven, predicted, listed, mistyped, config = outcomes(
+        site,
+        f"routings --plugin {file}",
+        "verify moebius --rungs 4 --routing scatter:share=0.5 --failures links --json",
+        "predict moebius --rungs 4 --pattern mirror --load 0.1 --json",
+        "topology --list --json",
+        "verify polarfly --q 2 --routing scattr",
+        "run moebius --rungs 4 --routing scatter --print-config",
+    )
+    assert unnamed(taken[2], f"mirror polarlab-scatter {file}") == []
+    assert json.loads(proven[1])["ok"]
+    assert json.loads(predicted[1])["pattern"] == "mirror"
+    assert "moebius" in {one["name"] for one in json.loads(listed[1])["families"]}
+    assert mistyped[0] == 2
+    assert "did you mean 'scatter'" in mistyped[2]
+    kept = '^scatter = "polarlab-scatter 0.1.0 sha256:[0-9a-f]{64}"$'
+    assert re.search(kept, config[1], re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([("polarlab.routings", "broken", "nowhere:ROUTING")], "broken polarlab-broken ModuleNotFoundError"),
+        ([("polarlab.routings", "min", "json:loads")], "min polarlab-broken PolarLab"),
+        ([("polarlab.routings", "broken", "json:loads")], "broken polarlab-broken Routing"),
+    ],
+)
+def test_a_wrong_package_is_one_line_where_names_are_listed_and_nothing_elsewhere(entries, words, tmp_path):
+    install(tmp_path, "polarlab-broken", entries)
+    proven, listed = outcomes(tmp_path, "verify polarfly --q 2 --routing min", "routings")
+    assert proven[0] == 0
+    assert (listed[0], listed[1], listed[2].count("\n")) == (2, "", 1)
+    assert unnamed(listed[2], words) == []
+
+
+LINES = (
+    "--help",
+    "run --help",
+    "topology polarfly --q 2",
+    "verify polarfly --q 2 --routing valiant:over=min",
+    "predict polarfly --q 2 --pattern perm1hop:7 --load 0.1",
+    "run polarfly --q 2 --pattern allreduce:ring --routing ugal --print-config",
+    "run polarfly --q 2 --pattern uniform --print-config",
+    "sweep polarfly --q 2 --patterns tornado,hotspot:hosts=2,share=0.5 --vary queue=8,32 --print-config",
+    "simulate polarfly --q 2 --pattern halo2d --print-config",
+    "explain polarfly --q 2 s1 s2",
+)
+
+
+def test_packages_are_not_searched_for_names_of_polarlab():
+    code = """
+import importlib.metadata, sys
+from polarlab.cli.main import main
+entry_points = importlib.metadata.entry_points
+def search(*, group):  # networkx searches its own
+    assert not group.startswith("polarlab")
+    return entry_points(group=group)
+importlib.metadata.entry_points = search
+for line in sys.argv[1:]:
+    try:
+        status = main(line.split())
+    except SystemExit as end:
+        status = end.code
+    assert status == 0, line
+"""
+    done = fresh(code, *LINES)
+    assert done.returncode == 0, done.stderr
+
+
+def test_plugins_import_the_documented_names_alone():
+    page = (ROOT / "docs" / "extending.md").read_text()
+    table = page[page.index("| `polarlab.extend` | names |") :].partition("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(extend.__all__)
+    for module in PACKAGE.rglob("*.py"):
+        nodes = [node for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.ImportFrom)]
+        own = [
+            node
+            for node in nodes
+            if node.module.partition(".")[0] not in ("__future__", *sys.stdlib_module_names)
+        ]
+        assert {node.module for node in own} <= {"polarlab.extend"}, module
+        assert {alias.name for node in own for alias in node.names} <= {*extend.__all__}
+
+
+@AS_ROOT
+def test_root_runs_a_file_of_another_user_only_once_it_is_approved(capsys):
+    with public_folder() as folder:
+        file = folder / "mine.py"
+        file.write_text(MIRROR)
+        give(file)
+        line = f"predict hypercube --dimension 3 --pattern mirrored --load 0.1 --plugin {file}"
+        assert unnamed(fails(capsys, line, 2), f"{file} nobody --run-programs") == []
+        assert prints_json(capsys, f"{line} --run-programs --json")["pattern"] == "mirrored"
+        take_over([])
+        with pytest.raises(polarlab.UsageError, match="nobody"):
+            polarlab.register(file)
+        polarlab.register(file, run_programs=True)
+        program = [sys.executable, "-m", "polarlab", *line.split()]
+        for answer, status in (("y\r", 0), ("n\r", 2)):
+            with Terminal(program) as terminal:
+                terminal.expect(r"return routers\[::-1\]")
+                terminal.expect(r"\[y/N\]")
+                terminal.type(answer)
+                assert terminal.status() == status

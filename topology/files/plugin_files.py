@@ -1,0 +1,175 @@
+"""Files of plug-ins: read once, run, and handed to other processes exactly as they were run."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from topology.errors import ParameterError, UsageError
+from topology.files.foreign import Foreign, foreign_file
+from topology.files.reading import SETTINGS_BYTES, read_bytes
+from topology.plugins import PYTHON, Plugin, plugin_named, registering, registries, unregister
+
+_SUFFIX = ".py"
+_loaded: dict[str, Plugin] = {}  # by their paths
+
+# (path, content) of each file
+Sources = Sequence[tuple[str, bytes]]
+
+
+def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
+    """Runs the file of a plug-in, which registers its definitions.
+
+    A file that was run before is left alone, or takes the place of its former content.
+
+    Args:
+        path: the file.
+        approves: (file, its text) -> whether root may run a file that another user can change.
+
+    Raises:
+        UsageError: the file cannot be read, is not approved, fails, or registers something wrong.
+    """
+    if path.suffix != _SUFFIX:
+        raise ParameterError(f"plug-in must be a file of Python, as my_routing{_SUFFIX}, got {path}")
+    judged: list[Foreign | None] = []
+    content = read_bytes(
+        path, SETTINGS_BYTES, what="plug-in", opened=lambda opened: judged.append(foreign_file(path, opened))
+    )
+    foreign = judged[0]
+    if foreign is not None and not approves(foreign, content.decode(errors="backslashreplace")):
+        raise UsageError(
+            f"{foreign.reason}, and root would run the plug-in; look at the file, then give --run-programs"
+        )
+    _run(os.path.abspath(path), content)
+
+
+def take_over(files: Sources) -> None:
+    """Runs the plug-ins of another process by their contents, in place of those that this one has run.
+
+    Args:
+        files: the files; those that have run already are left alone.
+
+    Raises:
+        UsageError: a file fails, or registers something wrong.
+    """
+    for path, plugin in [*_loaded.items()]:
+        if (path, plugin.content) not in files:
+            unregister(_loaded.pop(path))
+    for path, content in files:
+        _run(path, content)
+
+
+def _run(path: str, content: bytes) -> None:
+    """Runs a file of a plug-in, unless that has been done."""
+    before = _loaded.get(path)
+    if before is not None:
+        if before.content == content:
+            return
+        unregister(_loaded.pop(path))
+    plugin = Plugin(os.path.basename(path), content=content)
+    module = ModuleType(f"polarlab_plugin_{plugin.digest[:16]}")
+    module.__dict__.update(__file__=path, __plugin__=plugin)
+    sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
+    with registering(plugin, f"plug-in {path}"):
+        exec(compile(content, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # asked for
+        if not any(one is plugin for registry in registries() for one in registry.plugins()):
+            raise UsageError("it must register something, as `register(NAME, DEFINITION)`")
+    _loaded[path] = plugin
+
+
+class Needed(NamedTuple):
+    """Plug-ins that another process needs.
+
+    Attributes:
+        files: files of plug-ins, for `take_over`; none if no name is of one.
+        kept: name -> its plug-in, as `check_plugins` takes it.
+    """
+
+    files: Sources
+    kept: Mapping[str, str]
+
+
+def needed(*names: str) -> Needed:
+    """Returns what another process needs of plug-ins.
+
+    Args:
+        *names: names of the definitions that the process needs.
+
+    Raises:
+        UsageError: one of them was registered in Python, and no other process can have it.
+    """
+    plugins = {name: plugin for name in names if (plugin := plugin_named(name)) is not None}
+    for name, plugin in plugins.items():
+        if plugin is PYTHON:
+            raise UsageError(
+                f"{name} must be of a file or a package where other processes need it, got a definition of "
+                f'Python; put it into a file, and polarlab.register("FILE{_SUFFIX}")'
+            )
+    files = any(plugin.content is not None for plugin in plugins.values())
+    return Needed(
+        [(path, plugin.content or b"") for path, plugin in _loaded.items()] if files else [],
+        {name: str(plugin) for name, plugin in plugins.items()},
+    )
+
+
+@contextmanager
+def handed_over(*names: str) -> Iterator[tuple[int, ...]]:
+    """Opens what a child needs to `receive` the plug-ins of some names.
+
+    Args:
+        *names: names of the definitions that it needs.
+
+    Yields:
+        The descriptor of an open file, which no folder has; none if no name is of a plug-in's file.
+
+    Raises:
+        UsageError: one of them was registered in Python, and no other process can have it.
+    """
+    files = needed(*names).files
+    if not files:
+        yield ()
+        return
+    with os.fdopen(os.memfd_create("plug-ins"), "w+b") as file:
+        file.write(json.dumps([(path, content.decode("latin-1")) for path, content in files]).encode())
+        file.seek(0)
+        yield (file.fileno(),)
+
+
+def receive(descriptor: int) -> None:
+    """Runs the plug-ins that the parent has handed over.
+
+    Args:
+        descriptor: of the file, which this process inherited.
+    """
+    with open(descriptor, "rb") as file:
+        take_over([(path, content.encode("latin-1")) for path, content in json.load(file)])
+
+
+def digest_of(content: bytes | None) -> str:
+    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def package_digest(module: str) -> str:
+    """Returns the SHA-256 of the names and contents of all modules of an installed package.
+
+    Args:
+        module: one of its modules, as `my_package.routing`.
+    """
+    spec = importlib.util.find_spec(module.partition(".")[0])
+    folders = [Path(one) for one in (spec.submodule_search_locations or ())] if spec else []
+    files = [(one.relative_to(f), one) for f in folders for one in f.rglob(f"*{_SUFFIX}")]
+    if spec and spec.origin and not folders:
+        files = [(Path(spec.origin).relative_to(Path(spec.origin).parent), Path(spec.origin))]
+    digest = hashlib.sha256()
+    for name, file in sorted(files):
+        digest.update(f"{name}\n{digest_of(file.read_bytes())}\n".encode())
+    return digest.hexdigest()
