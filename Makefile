@@ -85,9 +85,9 @@ lint: dev ## style, types, layers and spelling
 	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
 
-bench: ## measurements; ROWS="..." runs only those rows
+bench: ## measurements; ROWS="..." runs only those rows; BEFORE=COMMIT is compared with
 	@$(SUDO) vagrant/provision.sh tests
-	@$(SUDO) $(VENV)/python tests/bench $(ROWS)
+	@$(SUDO) env BEFORE=$(BEFORE) $(VENV)/python tests/bench $(ROWS)
 
 # Pages that follow from the code are made first, in build/docs/.
 docs: ## the documentation as a site, in site/
