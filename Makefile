@@ -88,7 +88,7 @@ lint: dev ## style, types, layers and spelling
 	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
 
-bench: ## measurements; ROWS="..." runs only those rows, BEFORE=COMMIT compares with that one, too
+bench: ## measurements; ROWS="..." runs only those rows; BEFORE=COMMIT is compared with
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) env $(if $(BEFORE),BEFORE=$(BEFORE)) $(VENV)/python tests/bench $(ROWS)
 

@@ -25,10 +25,9 @@ from pathlib import Path
 
 from emulation.hosts.identity import host_root
 from emulation.prompt.process_state import process_file
-from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
+from emulation.subprocesses import END_SIGNALS, MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
-from topology.exit_status import END_SIGNALS
 from topology.files.shown import shown
 from topology.files.writing import remove_tree
 

@@ -23,6 +23,8 @@ from emulation.prompt.process_state import descendants, tracers
 from topology.errors import MachineError, PolarLabError
 from topology.files.shown import shown
 
+# Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
+END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 DEFAULT_TIMEOUT_S = 60.0
 MOST_BYTES = 16 << 20  # of a program's output
 _PIPE_BYTES = 1 << 20  # the most that a pipe holds

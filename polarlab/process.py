@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulation.subprocesses import add_administration_folders
-from topology.exit_status import END_SIGNALS, Status, Terminated, internal_text, known_status
+from emulation.subprocesses import END_SIGNALS, add_administration_folders
+from topology.exit_status import Status, Terminated, internal_text, known_status
 from topology.files.libraries import run_as_command
 from topology.files.shown import shown, shown_exactly
 

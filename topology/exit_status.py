@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import errno
-import signal
 
 from topology.errors import MachineError, NegativeResult, PolarLabError, UsageError
 
@@ -22,10 +21,6 @@ class Status(enum.IntEnum):
     MACHINE = 3
     INTERNAL = 4
     INTERRUPTED = 130
-
-
-# Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
-END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 class Terminated(SystemExit):

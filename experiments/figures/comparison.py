@@ -169,7 +169,7 @@ def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: 
         if hidden:
             bar.set(facecolor="white", edgecolor=DARK, hatch="////")
     if any(half is not None for half in halves):
-        widths = [half or 0.0 for half in halves]
+        widths = [np.nan if half is None else half for half in halves]
         axes.errorbar(lengths, places, xerr=widths, fmt="none", ecolor="0.45", capsize=scaled(3))
     # Beside the longer of the bars and the ends of the intervals.
     beyond = [length + (half or 0.0) for length, half in zip(lengths, halves, strict=True)]

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from experiments.figures.collective import draw_collective
 from experiments.figures.events import list_events, list_inches, mark_events
 from experiments.figures.flows import draw_flows
+from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
 from experiments.figures.programs import draw_programs
@@ -22,10 +23,7 @@ from experiments.figures.style import (
     LIGHT,
     heading,
     legend_above,
-    new_figure,
     new_panels,
-    number_text,
-    plain_log_labels,
     set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
@@ -185,27 +183,7 @@ def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label
     axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=scaled(8))
 
 
-_QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
-
-
 def _latency(run: Run) -> Figure:
-    """Draws the share of the packets that took longer, over latency."""
     table = run.table(LATENCY, LATENCY_COLUMNS)
-    figure = new_figure((7.5, 4.2))
-    axes = figure.subplots()
     latency_ms, packets = np.array(table["latency_ms"], float), np.array(table["packets"], float)
-    if packets.sum():
-        slower = 1 - np.cumsum(packets) / packets.sum()
-        # A log axis has no 0: the last step ends below one packet.
-        axes.step(latency_ms, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
-        axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
-        for number, (name, share) in enumerate(_QUANTILES):
-            value = getattr(run.summary.latency_ms, name)
-            if value:
-                style = ("-", "--", ":")[number]
-                axes.axvline(value, color="0.5", linestyle=style, label=f"{share}: {number_text(value)} ms")
-        legend_above(axes, columns=3)
-        plain_log_labels(axes.xaxis)
-    axes.set(xlabel="latency in ms", ylabel="share of the packets that took longer")
-    set_title(figure, heading(run.summary))
-    return figure
+    return draw_latency(latency_ms, packets, run.summary.latency_ms, "ms", heading(run.summary))

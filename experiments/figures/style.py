@@ -7,8 +7,8 @@ import io
 import math
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ _ROUTINGS = {
     "ugal-pf": ("s", ORANGE),
     "four-color-valiant": ("P", BLUE),
 }
+_LOOKS = tuple((marker, color) for marker in MARKERS for color in PALETTE)
 _DARKEST, _LIGHTEST = 0.2, 0.75  # shades of curves of one routing
 # Up to so many decades an axis has labels between those of powers of ten as well: some, or all.
 _LABELLED_DECADES = (2.5, 0.4)
@@ -60,7 +61,7 @@ _LEAST_PANEL, _LEAST_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
 
 
 def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Returns the marker and the colour of each curve of a figure; no two have the same marker.
+    """Returns the marker and the colour of each curve of a figure, all different up to some 80 curves.
 
     A known routing looks the same in every figure. Several curves of one routing are shades of one colour.
 
@@ -70,18 +71,22 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
     by_routing: dict[str, list[str]] = {}
     for curve in dict.fromkeys(curves):
         by_routing.setdefault(first_name(curve), []).append(curve)
-    known = {routing: _ROUTINGS[routing] for routing in by_routing if routing in _ROUTINGS}
-    taken = {marker for marker, _ in known.values()}, {color for _, color in known.values()}
-    free_markers = cycle([one for one in MARKERS if one not in taken[0]] or MARKERS)
-    free_colors = cycle([one for one in PALETTE if one not in taken[1]] or PALETTE)
+    taken = {_ROUTINGS[routing] for routing in by_routing if routing in _ROUTINGS}
+    used = Counter(part for pair in taken for part in pair)
+
+    def free() -> tuple[str, str]:
+        left = [one for one in _LOOKS if one not in taken] or _LOOKS
+        marker, color = min(left, key=lambda one: (used[one[0]], used[one[1]]))
+        taken.add((marker, color))
+        used.update((marker, color))
+        return marker, color
+
     styles: dict[str, tuple[str, str]] = {}
     for routing, own in by_routing.items():
-        marker, color = known.get(routing) or (next(free_markers), next(free_colors))
+        marker, color = _ROUTINGS.get(routing) or free()
         for place, curve in enumerate(own):
-            styles[curve] = (
-                next(free_markers) if place else marker,
-                color if len(own) == 1 else _shade(color, place / (len(own) - 1)),
-            )
+            shade = color if len(own) == 1 else _shade(color, place / (len(own) - 1))
+            styles[curve] = (free()[0] if place else marker, shade)
     return styles
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from polarlab.api.results import Results
 
 _LIBRARY = "matplotlib"
+_STDERR = 2
 
 
 class Draughtsman:
@@ -67,7 +68,7 @@ def _serve(pipe: Connection, other: Connection) -> None:
     """Draws the results of the folder that comes through a pipe, and answers with the files."""
     other.close()  # so that the pipe ends with the command
     os.setsid()  # Ctrl-C is the command's
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # this one's errors are told by the command
     from polarlab.api.figures import load
 
     load()

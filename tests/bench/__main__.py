@@ -2,7 +2,7 @@
 
     make bench                      all rows, about half an hour
     make bench ROWS="next-hops"     only the rows whose names begin with one of the words
-    make bench BEFORE=v0.2.0        rows that compare with an older commit, too
+    make bench BEFORE=v0.2.0        another commit to compare with than the one before
 
 Numbers go to standard output as a table and to results/bench.json, with date, commit and machine; rows that
 are not measured now stay there. `make benchmarks` makes docs/benchmarks.md of them.
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import adaptation
 import before
+import command_rows
 import deadlock_rows
 import dragonfly_rows
 import drain
@@ -42,6 +43,7 @@ from rows import Row, RowMaker
 from topology.errors import PolarLabError
 
 MAKERS: dict[str, RowMaker] = {
+    "commands": command_rows.commands,
     "next-hops-er31": mathematics.next_hops_er31,
     "next-hops-er127": mathematics.next_hops_er127,
     "next-hops-polarstar": mathematics.next_hops_polarstar,

@@ -45,7 +45,7 @@ def up_er31() -> list[Row]:
 
 def _up(q: int) -> list[Row]:
     words = ("up", "polarfly", "--q", str(q), "--link-rate", "20Mbit", "--exec", "h1_1 true")
-    costs: dict[Path, list[Cost]] = {_older_tree(): [], ROOT: []}
+    costs: dict[Path, list[Cost]] = {older_tree(): [], ROOT: []}
     for _ in range(_TIMES):
         for tree, measured in costs.items():
             measured.append(_cost(tree, *words))
@@ -71,24 +71,25 @@ def _row(what: str, unit: str, figures: list[list[float]]) -> Row:
     more = now / before - 1
     return Row(
         what,
-        f"at {_commit()}: {texts[0]}",
+        f"at {commit()}: {texts[0]}",
         f"{texts[1]}: {more:+.1%}",
         "at most 5 % more",
         more <= _MOST_MORE,
     )
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Returns the older commit's short name."""
     words = ["git", "rev-parse", "--short", "--verify", os.environ.get("BEFORE", "HEAD~1") + "^{commit}"]
     return subprocess.run(words, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def _older_tree() -> Path:
+def older_tree() -> Path:
     """Returns the folder of the older commit, ready to run."""
-    tree = ROOT / "build" / "before" / _commit()
+    tree = ROOT / "build" / "before" / commit()
     if not tree.exists():
         subprocess.run(["git", "clone", "--quiet", "--no-checkout", ROOT, tree], check=True)
-        subprocess.run(["git", "checkout", "--quiet", _commit()], cwd=tree, check=True)
+        subprocess.run(["git", "checkout", "--quiet", commit()], cwd=tree, check=True)
     subprocess.run(["sh", "vagrant/provision.sh", "tests"], cwd=tree, check=True, stdout=subprocess.DEVNULL)
     return tree
 

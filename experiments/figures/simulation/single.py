@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark_events
+from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
 from experiments.figures.replications import draw_replications
@@ -16,10 +17,7 @@ from experiments.figures.style import (
     LIGHT,
     heading,
     legend_above,
-    new_figure,
     new_panels,
-    number_text,
-    plain_log_labels,
     set_title,
 )
 from experiments.results.open import Simulation
@@ -30,9 +28,6 @@ from experiments.results.simulation.tables import (
     PERIODS,
 )
 from experiments.results.tables import HOP_COLUMNS, HOPS, damage_named
-
-_QUANTILES = (("p50", "50 %"), ("p99", "99 %"), ("p99_9", "99.9 %"))
-_STYLES = ("-", "--", ":")
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
@@ -113,23 +108,6 @@ def _hops(axes: Axes, results: Simulation) -> None:
 
 
 def _latency(results: Simulation) -> Figure:
-    """Draws the share of the packets that took longer, over latency."""
-    table = results.table(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS)
-    figure = new_figure((7.5, 4.2))
-    axes = figure.subplots()
+    table, summary = results.table(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS), results.summary
     cycles, packets = np.array(table["latency_cycles"], float), np.array(table["packets"], float)
-    if packets.sum():
-        slower = 1 - np.cumsum(packets) / packets.sum()
-        # A log axis has no 0: the last step ends below one packet.
-        axes.step(cycles, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
-        axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
-        for (name, share), style in zip(_QUANTILES, _STYLES, strict=True):
-            value = getattr(results.summary.latency_cycles, name)
-            if value:
-                label = f"{share}: {number_text(value)} cycles"
-                axes.axvline(value, color="0.5", linestyle=style, label=label)
-        legend_above(axes, columns=3)
-        plain_log_labels(axes.xaxis)
-    axes.set(xlabel="latency in cycles", ylabel="share of the packets that took longer")
-    set_title(figure, heading(results.summary))
-    return figure
+    return draw_latency(cycles, packets, summary.latency_cycles, "cycles", heading(summary))

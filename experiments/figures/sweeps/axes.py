@@ -95,7 +95,7 @@ def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
     chosen, drawing.keys = drawing.look.x, [_LOAD, *spans]
     if chosen and chosen not in drawing.keys:
         raise ParameterError(f"x must be one of {', '.join(drawing.keys)}, got {quoted(chosen)}")
-    key = chosen or _LOAD if chosen or loads else next(iter(spans), _LOAD)
+    key = chosen or (_LOAD if loads else next(iter(spans), _LOAD))
     return Axis() if key == _LOAD else Axis(key, _label(key, kind), spans[key], loads)
 
 

@@ -34,6 +34,7 @@ _LEVEL: dict[str, Any] = {"linestyle": "--"}
 _PANEL, _LEAST_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
 _FEW_CURVES, _CURVE = 6, 0.12  # each further curve makes the legend, and the figure, longer
 _NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # of a panel, and of an entry of the legend, in a narrow figure
+_ALIKE = 2.0  # ratio of latencies that hardly differ
 _DOUBTS = {"valid": INVALID, "stable": UNSTABLE}
 
 Curve = list[tuple[float, float]]
@@ -142,6 +143,19 @@ class SweepPanels:
             axes.plot(*zip(*curve, strict=True), color=color, linewidth=scaled(1.2), **_PREDICTED, **style)
             self.shown.add("predicted")
 
+    def _limit_latencies(self) -> None:
+        """Ends the axis of latencies below the least, whatever is below it of an interval.
+
+        Latencies that hardly differ are in the middle of it: on a shorter axis they would seem far apart.
+        """
+        if self.latencies:
+            [_, axes], *_ = self.pairs.values()
+            least, most = min(self.latencies), max(self.latencies)
+            if most < _ALIKE * least:
+                axes.set_ylim(least / 2, 2 * most)
+            elif axes.get_ylim()[0] < least / 2:
+                axes.set_ylim(bottom=least / 2)
+
     @staticmethod
     def sweep_style(number: int) -> dict[str, Any]:
         """Returns line and filling of the curves of a sweep in a figure of several sweeps."""
@@ -155,9 +169,7 @@ class SweepPanels:
             title: the title.
             model: the fluid model in words.
         """
-        [_, latency], *_ = self.pairs.values()
-        if self.latencies and latency.get_ylim()[0] < min(self.latencies) / 2:
-            latency.set_ylim(bottom=min(self.latencies) / 2)  # whatever is below it of an interval
+        self._limit_latencies()
         more: list[Artist] = []
         if "interval" in self.shown:
             more.append(interval_handle())

@@ -12,7 +12,7 @@ from documents import ROOT
 
 import polarlab
 from experiments.codec import plain
-from experiments.figures.style import curve_style
+from experiments.figures.style import curve_styles
 from experiments.results.link_loads import directed_links
 from experiments.results.model import Latencies, Summary
 from experiments.results.open import Run
@@ -256,9 +256,9 @@ def test_a_folder_that_matplotlib_cannot_write_is_not_told_of():
     assert done.stdout + done.stderr == ""
 
 
-def test_every_routing_has_a_curve_of_its_own_and_an_unknown_one_has_a_style():
-    styles = [curve_style(routing) for routing in ROUTINGS]
-    assert len(set(styles)) == len(styles)
-    assert curve_style("somebody-elses") == curve_style("somebody-elses")
+def test_every_curve_of_a_figure_differs_and_a_known_routing_looks_the_same_in_all():
     varied = [f"ugal-pf:threshold={tenth / 10:g}" for tenth in range(3, 10)]
-    assert len({curve_style(name) for name in (*ROUTINGS, *varied)}) == len(ROUTINGS) + len(varied)
+    for curves in (ROUTINGS, [*ROUTINGS, *varied, "somebody-elses"], ["min", "somebody-elses"]):
+        styles = curve_styles(curves)
+        assert len({*styles.values()}) == len(curves)
+        assert styles["min"] == curve_styles(["min"])["min"]

@@ -106,6 +106,11 @@ def test_an_interval_below_zero_ends_at_the_edge_of_a_logarithmic_axis(sweep):
     assert figure.axes[2].get_ylim()[0] >= least / 2.5
 
 
+def test_latencies_that_hardly_differ_do_not_fill_their_axis(sweep):
+    low, high = polarlab.plot(sweep)["sweep"].axes[2].get_ylim()  # all are of 10 ms
+    assert high / low >= 4
+
+
 def test_the_legend_names_the_model_where_it_is_drawn_and_by_what_it_means():
     figure = polarlab.plot(golden.FOLDER / "simulated-sweep")["sweep"]
     assert "dotted: fluid model of routers that drop" in entries(figure)

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 import result_folders
 
+from experiments.figures.style import curve_styles
 from experiments.figures.sweep import draw_sweep
-from experiments.figures.sweeps.axes import Axis, curve_styles
+from experiments.figures.sweeps.axes import Axis
 
 
 def drawn(folder):
@@ -73,10 +74,10 @@ def test_a_sweep_of_several_loads_is_drawn_over_offered_and_its_title_has_what_a
     assert len(labels_of(figure)) == 4 + 1
 
 
-def test_curves_of_a_routing_have_markers_of_their_own_and_the_first_is_the_routings():
+def test_curves_of_a_routing_have_markers_of_their_own_and_are_shades_of_a_colour():
     styles = curve_styles(["min, queue 8", "min, queue 32", "ugal-pf:threshold=0.5", "ugal-pf"])
-    assert styles["min, queue 8"] == curve_styles(["min"])["min"]
-    assert styles["ugal-pf:threshold=0.5"] == curve_styles(["ugal-pf"])["ugal-pf"]
+    assert styles["min, queue 8"][0] == curve_styles(["min"])["min"][0]
+    assert styles["ugal-pf:threshold=0.5"][0] == curve_styles(["ugal-pf"])["ugal-pf"][0]
     assert len({marker for marker, _ in styles.values()}) == 4
     assert len({color for _, color in styles.values()}) == 4
 

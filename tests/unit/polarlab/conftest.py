@@ -5,8 +5,8 @@ import signal
 import pytest
 
 import emulation.requirements
+from emulation.subprocesses import END_SIGNALS
 from topology.errors import MachineError
-from topology.exit_status import END_SIGNALS
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,8 @@
 """`polarlab simulate` and `saturation`: what they print, and how they end."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from command_line import fails, prints_json
@@ -25,6 +27,26 @@ def test_json_has_the_keys_of_a_run(capsys, tmp_path):
     assert result == json.loads((tmp_path / "one" / "summary.json").read_text())
     figures = {path.name for path in (tmp_path / "one").glob("*.png")}
     assert figures == {"throughput.png", "latency.png", "links.png"}
+
+
+def test_another_process_draws_all_figures(tmp_path):
+    """Here, where matplotlib is loaded, the command draws by itself: its own process has to be tried."""
+    folder = tmp_path / "one"
+    words = [
+        sys.executable,
+        "-m",
+        "polarlab",
+        "simulate",
+        *SHORT.split(),
+        "--load",
+        "0.3",
+        "--out",
+        str(folder),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True)
+    names = {f"{name}.{ending}" for name in ("throughput", "latency", "links") for ending in ("png", "svg")}
+    assert {path.name for path in folder.iterdir() if path.suffix in (".png", ".svg")} == names
+    assert all(name in done.stderr for name in names)
 
 
 def test_a_deadlock_ends_with_status_1_and_its_circle(capsys, tmp_path):
