@@ -208,7 +208,6 @@ def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
     opened = open_folder(folder)
     for format_ in FORMATS:
         opened.write(f"{name}.{format_}", _content(figure, format_))
-        figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
     return [folder / f"{name}.{format_}" for format_ in FORMATS]
 
 
@@ -245,6 +244,11 @@ def _content(figure: Figure, format_: str) -> bytes:
     with warnings.catch_warnings():
         # Names of a foreign file may be longer than a figure.
         warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+        if engine := figure.get_layout_engine():
+            # Once and for good: with an engine, even one without effect, each file is drawn twice.
+            figure.set_dpi(DPI)
+            engine.execute(figure)
+            figure.set_layout_engine(None)
         figure.savefig(content, format=format_, dpi=DPI)
     return content.getvalue()
 
