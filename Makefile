@@ -4,6 +4,8 @@ VENV := .venv/bin
 POLARLAB := $(VENV)/polarlab
 # Set-up and fabrics need root; where we are not, sudo asks for it.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+# Byte code is kept wherever this runs: else each of the hundreds of processes of the tests compiles the code.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys benchmarks package clean help
 
