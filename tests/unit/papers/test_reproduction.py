@@ -149,12 +149,12 @@ def test_a_damaged_record_is_reported(tmp_path, computed):
 def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bisection, "metis_found", lambda: False)
     for _ in range(2):
-        assert run("polarstar", "fig12", "--seeds", "1", "--out", tmp_path) in (0, 1)
+        assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
         shown = " ".join(capsys.readouterr().out.split())
         assert "METIS is not installed: halves are found by Kernighan-Lin passes alone; pip install" in shown
     assert "complete there before" in shown
     monkeypatch.undo()
-    assert run("polarstar", "fig12", "--seeds", "1", "--out", tmp_path) in (0, 1)
+    assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
     assert bisection.metis_found() != ("complete there before" in capsys.readouterr().out)
 
 
@@ -280,8 +280,13 @@ def test_the_list_has_every_item_once(capsys):
     assert " no\n" in capsys.readouterr().out
 
 
-def test_all_items_come_with_a_page(tmp_path, capsys):
-    assert run("dragonfly", "all", "--quick", "--out", tmp_path, "--json") == 0
+# One curve of those of two items that are simulated.
+FEW = ("--curves", "2 VCs:uniform")
+
+
+@pytest.mark.parametrize("curves", [FEW, pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"])
+def test_all_items_come_with_a_page(tmp_path, capsys, curves):
+    assert run("dragonfly", "all", "--quick", *curves, "--out", tmp_path, "--json") == 0
     result = json.loads(capsys.readouterr().out)
     page = (tmp_path / "report.html").read_text()
     assert result["report"] == str(tmp_path / "report.html")
@@ -290,7 +295,7 @@ def test_all_items_come_with_a_page(tmp_path, capsys):
     assert "simulations of" in page
     assert page.count("<h2>") >= len(result["items"])
     assert all(claim["claim"] in page for claim in result["claims"])
-    assert run("dragonfly", "all", "--quick", "--out", tmp_path) == 0
+    assert run("dragonfly", "all", "--quick", *curves, "--out", tmp_path) == 0
     text = " ".join(capsys.readouterr().out.split())  # a long path comes on a line of its own
     assert f"all of it on one page: {tmp_path / 'report.html'}" in text
     assert (
@@ -401,7 +406,8 @@ def test_arguments_of_other_types_are_refused(given, text, tmp_path):
 
 def test_all_items_are_told_one_after_the_other(tmp_path):
     told = []
-    polarlab.reproduce("dragonfly", "all", quick=True, out=tmp_path, progress=told.append)
+    chosen = {"quick": True, "curves": [FEW[1]], "out": tmp_path}
+    polarlab.reproduce("dragonfly", "all", **chosen, progress=told.append)
     begun = [str(event) for event in told if isinstance(event, ItemBegun)]
     assert begun[0] == "item 1 of 4, dragonfly table2: Sizes of the simulated trunked dragonfly"
     assert len(begun) == 4

@@ -25,6 +25,7 @@ def words_of(line):
 
 def test_every_command_has_examples():
     assert {name for name, _ in EXAMPLES} == set(commands())
+    assert {*LONG} <= {line for _, line in EXAMPLES}
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES)
@@ -32,7 +33,21 @@ def test_examples_can_be_parsed(name, line):
     assert make_parser().parse_args(words_of(line)).subcommand == name
 
 
-@pytest.mark.parametrize("line", [line for name, line in EXAMPLES if name in WITHOUT_ROOT])
+# These take seconds: five seeds, and each of 224 failed links.
+LONG = (
+    "polarlab simulate polarfly --q 5 --hosts 3 --load 0.5 --repeat 5",
+    "polarlab verify polarfly --q 7 --routing ugal-pf --failures links",
+)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(line, marks=pytest.mark.slow if line in LONG else ())
+        for name, line in EXAMPLES
+        if name in WITHOUT_ROOT
+    ],
+)
 def test_examples_without_root_succeed(line, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)

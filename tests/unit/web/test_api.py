@@ -52,9 +52,17 @@ class RecordingHub(Hub):
         return Answer(1, 200, {})
 
 
+@functools.cache
+def application():
+    """Returns the application behind its guard, and its hub."""
+    hub = RecordingHub()
+    return Guard(make_app(hub, FILES, "1.2.3"), Rules()), hub
+
+
 def request(method, target, body=b"", **headers):
     """Returns status, headers, body and what reached the fabric, of a request in this process."""
-    hub = RecordingHub()
+    app, hub = application()
+    hub.asked = []
     path, _, query = target.partition("?")
     given = {"host": "localhost", **{name.replace("_", "-"): text for name, text in headers.items()}}
     scope = {
@@ -81,7 +89,7 @@ def request(method, target, body=b"", **headers):
     async def send(message):
         messages.append(message)
 
-    asyncio.run(Guard(make_app(hub, FILES, "1.2.3"), Rules())(scope, receive, send))
+    asyncio.run(app(scope, receive, send))
     start, *rest = messages
     answered = {name.decode(): text.decode() for name, text in start["headers"]}
     return start["status"], answered, b"".join(one["body"] for one in rest), hub.asked
@@ -100,7 +108,7 @@ def listed(operation, answer):
     [(kind, content)] = told["content"].items()
     assert headers["content-type"].partition(";")[0] == kind
     if kind == "application/json":
-        jsonschema.validate(json.loads(body), resolved(content["schema"]))
+        jsonschema.Draft202012Validator(resolved(content["schema"])).validate(json.loads(body))
     return status
 
 
@@ -202,27 +210,30 @@ def values_of(schema):
     return st.floats(least, most, exclude_min="exclusiveMinimum" in schema)
 
 
-def bodies_of(operation):
-    """Returns bodies that match the schema of an operation."""
-    schema = DOCUMENT["components"]["schemas"][body_schema(operation)]
+@functools.cache
+def bodies_of(name):
+    """Returns bodies that match a schema."""
+    schema = DOCUMENT["components"]["schemas"][name]
     fields = {name: values_of(one) for name, one in schema["properties"].items()}
     needed = {name: fields.pop(name) for name in schema["required"]}
     return st.fixed_dictionaries(needed, optional=fields)
 
 
-def nearly_bodies_of(operation):
+@functools.cache
+def nearly_bodies_of(name):
     """Returns bodies like them, of which a field is another, missing or too much."""
-    fields = DOCUMENT["components"]["schemas"][body_schema(operation)]["properties"]
+    fields = DOCUMENT["components"]["schemas"][name]["properties"]
     odd = st.sampled_from(["", 0, -1, 1.5, 2**63, 1e308, None, True, [], {}, "x" * 4097]) | JSON
     changed = st.dictionaries(st.sampled_from([*fields, "more"]), odd, min_size=1, max_size=2)
-    return st.builds(lambda good, bad: {**good, **bad}, bodies_of(operation), changed) | JSON
+    return st.builds(lambda good, bad: {**good, **bad}, bodies_of(name), changed) | JSON
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), WITH_BODY, ids=names_of(WITH_BODY))
 @given(st.data())
 def test_bodies_that_match_reach_the_fabric_as_they_are(path, method, operation, data):
-    body = data.draw(bodies_of(operation))
-    validator(body_schema(operation)).validate(body)
+    name = body_schema(operation)
+    body = data.draw(bodies_of(name))
+    validator(name).validate(body)
     answer = post(method, path, body)
     assert listed(operation, answer) == 200
     [(action, arguments)] = answer[3]
@@ -233,8 +244,9 @@ def test_bodies_that_match_reach_the_fabric_as_they_are(path, method, operation,
 @pytest.mark.parametrize(("path", "method", "operation"), WITH_BODY, ids=names_of(WITH_BODY))
 @given(st.data())
 def test_bodies_that_do_not_match_never_reach_it(path, method, operation, data):
-    body = data.draw(nearly_bodies_of(operation))
-    assume(not validator(body_schema(operation)).is_valid(body))
+    name = body_schema(operation)
+    body = data.draw(nearly_bodies_of(name))
+    assume(not validator(name).is_valid(body))
     answer = post(method, path, body)
     assert listed(operation, answer) == 400
     assert answer[3] == []
