@@ -37,8 +37,9 @@ demo: setup ## graph, proof, a run, and a sweep of two routings
 
 # SELECT chooses tests: `make test` leaves out those that only repeat what others show, `make test-all` does not.
 test: SELECT := -m "not slow"
-# Some unit tests wait, for shells and for other processes: there is a worker more than processors.
-UNITS = -n "$$(($$(nproc) + 1))"
+# Some unit tests wait, for shells and for other processes: there is a worker more than processors. Each takes
+# whole files, whose tests share what takes long to make; in their order the last ones are short.
+UNITS = -n "$$(($$(nproc) + 1))" --dist loadfile --no-loadscope-reorder
 # Fabrics wait more than they compute: each worker has a machine of its own, as far as fabrics can tell.
 FABRICS = --dist loadgroup --tx "$$(nproc)*popen//python=tests/fabric/machine.sh $(VENV)/python"
 test: ## all tests, on real switches as well
