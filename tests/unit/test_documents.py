@@ -76,9 +76,10 @@ PAGES = [
 def test_commands_on_pages_without_root_succeed(document, tmp_path, monkeypatch, capsys):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
+    compared = [shown.values[0] for shown in SHOWN]  # another test runs them
     for line in LINES[document]:
         words = polarlab_words(line)
-        if words and (words[0] in WITHOUT_ROOT or document.stem in NO_ROOT):
+        if words and words not in compared and (words[0] in WITHOUT_ROOT or document.stem in NO_ROOT):
             expected = Status.NEGATIVE if "# exit status 1" in line else Status.DONE
             assert run(words) == expected, (words, capsys.readouterr().err)
 
@@ -99,7 +100,10 @@ def shown_outputs():
                 yield pytest.param(words, following.text, id=f"{document.name}: {' '.join(words)}")
 
 
-@pytest.mark.parametrize(("words", "shown"), list(shown_outputs()))
+SHOWN = list(shown_outputs())
+
+
+@pytest.mark.parametrize(("words", "shown"), SHOWN)
 def test_commands_print_the_output_that_pages_show(words, shown, monkeypatch, capsys):
     monkeypatch.delenv("COLUMNS", raising=False)  # output is not wrapped that is not for a terminal
     assert entry.main(words) == Status.DONE

@@ -1,6 +1,7 @@
 """Pages that are made of the code: references of the command line, of names and of Python, and notebooks."""
 
 import base64
+import functools
 import json
 
 from api_page import api_page
@@ -16,6 +17,7 @@ from topology.registry import FAMILIES
 from traffic.workload.patterns import PATTERNS
 
 
+@functools.cache
 def sections():
     """Returns the sections of the page of the command line by their commands."""
     parts = command_line_page().split("\n## polarlab ")[1:]

@@ -26,7 +26,7 @@ from topology.registry import make_topology
 SLOW = {
     *(("polarfly", item) for item in ("fig12", "fig14", "table4")),
     *(("polarstar", item) for item in ("fig12", "fig13", "fig14")),
-    *(("slimfly", item) for item in ("fig1", "fig5c", "table3", "sec3d")),
+    *(("slimfly", item) for item in ("fig1", "fig5c", "table3", "sec3d", "sec4d")),
 }
 COMPUTED = [
     pytest.param(paper, item, marks=pytest.mark.slow if (paper, item) in SLOW else (), id=f"{paper} {item}")

@@ -69,8 +69,7 @@ def test_all_that_needs_no_fabric_works(tmp_path):
         "rules polarfly --q 3 s3",
         "patterns",
         "simulate polarfly --q 2 --cycles 500 --out simulated",
-        "report simulated",
-        "plot run",
+        "plot simulated",
         "report sweep",
         "compare run other",
     ]
