@@ -53,7 +53,7 @@ class Page:
         deadline = time.monotonic() + timeout_s
         while not (found := holds()):
             assert time.monotonic() < deadline, self.text("message") or self.text("entries")
-            time.sleep(0.02)
+            time.sleep(0.1)  # each look costs three processes some time
         return found
 
     def click_drawn(self, name: str) -> None:

@@ -49,9 +49,10 @@ def signals(given):
 
 def traces(given):
     """No process of the machine can be traced, nor the memory of one be opened."""
+    own = own_processes()  # which the first of them would stop
     for pid in given["pids"]:
         for request in (PTRACE_ATTACH, PTRACE_SEIZE):
-            if pid not in own_processes() and LIBC.ptrace(request, pid, None, None) == 0:
+            if pid not in own and LIBC.ptrace(request, pid, None, None) == 0 and pid not in own_processes():
                 yield f"ptrace of {pid}"
 
 

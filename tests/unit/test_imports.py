@@ -36,38 +36,49 @@ def test_the_contracts_hold():
     assert status == 0, text
 
 
-@pytest.mark.parametrize(
-    ("module", "source", "contract"),
-    [
-        ("topology/new.py", "import routing.new", "rooms"),
-        ("controller/new.py", "def f():\n    from emulation import new", "rooms"),
-        ("traffic/workload/new.py", "from traffic.engine import new", "rooms"),
-        ("controller/new.py", "import traffic.wire.new", "siblings"),
-        ("routing/new.py", "import socket", "pure"),
-        ("experiments/new.py", "import mininet.net", "libraries"),
-        ("emulation/new.py", "def f():\n    from distutils import util", "removed"),
-        ("polarlab/cli/new.py", "def f():\n    import experiments.new", "face"),
-        ("controller/new.py", "from os_ken.lib import hub", "libraries"),
-        ("simulation/new.py", "import scapy.all", "libraries"),
-        ("simulation/new.py", "import cgi", "removed"),
-        ("polarlab/cli/new.py", "import simulation.new", "face"),
-        ("experiments/new.py", "from numba import njit", "compiled"),
-    ],
-)
-def test_a_broken_contract_is_reported(tmp_path, module, source, contract):
+# Modules with a line each that breaks a contract, and the import that is reported.
+BROKEN = [
+    ("topology", "import routing.new", "routing.new", "rooms"),
+    ("controller", "def f():\n    from emulation import new", "emulation.new", "rooms"),
+    ("traffic/workload", "from traffic.engine import new", "traffic.engine.new", "rooms"),
+    ("controller", "import traffic.wire.new", "traffic.wire.new", "siblings"),
+    ("routing", "import socket", "socket", "pure"),
+    ("experiments", "import mininet.net", "mininet", "libraries"),
+    ("emulation", "def f():\n    from distutils import util", "distutils", "removed"),
+    ("polarlab/cli", "def f():\n    import experiments.new", "experiments.new", "face"),
+    ("controller", "from os_ken.lib import hub", "os_ken", "libraries"),
+    ("simulation", "import scapy.all", "scapy", "libraries"),
+    ("simulation", "import cgi", "cgi", "removed"),
+    ("polarlab/cli", "import simulation.new", "simulation.new", "face"),
+    ("experiments", "from numba import njit", "numba", "compiled"),
+]
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """The report on a project with all of them: the text on each contract by its name."""
+    folder = tmp_path_factory.mktemp("project")
     parts = [f"traffic/{part}" for part in ("wire", "engine", "workload", "metrics")]
     for package in [*PACKAGES, *parts, "polarlab/cli", "simulation/tables"]:
-        (tmp_path / package).mkdir(parents=True, exist_ok=True)
-        (tmp_path / package / "__init__.py").touch()
-        (tmp_path / package / "new.py").touch()
-    (tmp_path / module).write_text(source + "\n")
+        (folder / package).mkdir(parents=True, exist_ok=True)
+        (folder / package / "__init__.py").touch()
+        lines = [source for name, source, *_ in BROKEN if name == package]
+        (folder / package / "new.py").write_text("\n".join([*lines, ""]))
     contracts = settings()
     for section in contracts.sections():
         contracts.remove_option(section, "ignore_imports")
-    with (tmp_path / "setup.cfg").open("w") as file:
+    with (folder / "setup.cfg").open("w") as file:
         contracts.write(file)
-    status, text = lint_imports(tmp_path)
-    assert (status, f"{contracts[CONTRACT + contract]['name']} BROKEN" in text) == (1, True), text
+    status, text = lint_imports(folder)
+    assert status == 1, text
+    _, *headed = re.split(r"^(.+)\n-+$", text, flags=re.MULTILINE)
+    return dict(zip(headed[::2], headed[1::2], strict=True))
+
+
+@pytest.mark.parametrize(("package", "source", "imported", "contract"), BROKEN)
+def test_a_broken_contract_is_reported(reported, package, source, imported, contract):
+    name = settings()[CONTRACT + contract]["name"]
+    assert f" {package.replace('/', '.')}.new -> {imported} (l." in reported[name]
 
 
 def test_no_package_is_left_out_of_the_contracts():
