@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ def make_extended_copy(folder: Path) -> Path:
             path.write_text(_with(path.read_text(), block.text) if block.kind == "py" else block.text)
     sort = [sys.executable, "-m", "ruff", "check", "--quiet", "--select", "I", "--fix"]
     subprocess.run([*sort, "topology", "routing", "traffic"], cwd=copy, check=True)
+    shell = {**os.environ, "PYTHONPATH": str(copy)}
+    subprocess.run([sys.executable, "tests/messages.py"], cwd=copy, env=shell, check=True)
     return copy
 
 

@@ -213,7 +213,7 @@ def register(name: str, definition: object) -> None:
         if isinstance(definition, registry.kind):
             registry.add(name, definition)
             return
-    kinds = ", ".join(registry.kind.__name__ for registry in _registries.values())
+    kinds = ", ".join(sorted(registry.kind.__name__ for registry in _registries.values()))
     raise ParameterError(f"definition of {name} must be one of {kinds}, got {quoted(definition)}")
 
 
@@ -237,7 +237,7 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
             raise type(error)(f"{what}: {error}") from None
         if not isinstance(error, Exception | SystemExit):
             raise
-        text = " ".join(str(error).split())
+        text = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
         raise UsageError(f"{what} fails{_line(error, plugin)}: {type(error).__name__}: {text}") from error
     finally:
         _running.pop()
@@ -354,7 +354,7 @@ def _check(
             keys = f", *, {', '.join(names)}" if names else ""
             shown = getattr(call.function, "__name__", repr(call.function))
             raise ParameterError(
-                f"{shown} of {name} must take ({', '.join(call.places)}{keys}), got a function with {error}"
+                f"{shown} of {name} must take ({', '.join(call.places)}{keys}), got: {error}"
             ) from None
 
 

@@ -48,7 +48,7 @@ def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
         raise UsageError(
             f"{foreign.reason}, and root would run the plug-in; look at the file, then give --run-programs"
         )
-    _run(os.path.abspath(path), content)
+    _run(os.path.abspath(path), content, str(path))
 
 
 def take_over(files: Sources) -> None:
@@ -64,11 +64,11 @@ def take_over(files: Sources) -> None:
         if (path, plugin.content) not in files:
             unregister(_loaded.pop(path))
     for path, content in files:
-        _run(path, content)
+        _run(path, content, path)
 
 
-def _run(path: str, content: bytes) -> None:
-    """Runs a file of a plug-in, unless that has been done."""
+def _run(path: str, content: bytes, shown: str) -> None:
+    """Runs a file of a plug-in, which errors name as `shown`, unless that has been done."""
     before = _loaded.get(path)
     if before is not None:
         if before.content == content:
@@ -78,7 +78,7 @@ def _run(path: str, content: bytes) -> None:
     module = ModuleType(f"polarlab_plugin_{plugin.digest[:16]}")
     module.__dict__.update(__file__=path, __plugin__=plugin)
     sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
-    with registering(plugin, f"plug-in {path}"):
+    with registering(plugin, f"plug-in {shown}"):
         exec(compile(content, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # asked for
         if not any(one is plugin for registry in registries() for one in registry.plugins()):
             raise UsageError("it must register something, as `register(NAME, DEFINITION)`")
