@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from conftest import completed
-from documents import PACKAGES, ROOT, blocks, command_lines, polarlab_words
+from support.fixtures.documents import PACKAGES, ROOT, blocks, command_lines, polarlab_words
 
 # Unit tests show that the page's patches apply and its commands parse.
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import records
+from support.builders import records
 
 from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link

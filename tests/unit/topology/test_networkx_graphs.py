@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
