@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from documents import PACKAGES, ROOT
+from support.fixtures.documents import PACKAGES, ROOT
 
 FILE = Path(__file__).parent / "data" / "messages.txt"
 _MODULE = re.compile(rf"\b(?:{'|'.join(PACKAGES)})\b[.\w]*")

@@ -27,7 +27,7 @@ from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
 sys.path.append(str(Path(__file__).parents[1]))
-from simulated_booksim import (
+from support.oracles.booksim import (
     BookSimRow,
     booksim_rows,
     detour_latencies,

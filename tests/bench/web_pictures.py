@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from browser import Page, browser
+from support.fixtures.browser import Page, browser
 
 import polarlab
 

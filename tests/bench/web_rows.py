@@ -22,8 +22,8 @@ from polarlab.web.address import WebAddress
 from polarlab.web.page_server import PageServer
 
 sys.path.append(str(Path(__file__).parents[1]))
-from browser import Page, browser
-from made_up import made_up_recording
+from support.builders.recordings import made_up_recording
+from support.fixtures.browser import Page, browser
 
 _PAGES = 20
 _SECONDS = 15.0

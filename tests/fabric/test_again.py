@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 from conftest import POLARLAB, completed, polarlab
-from documents import ROOT, blocks, command_lines
+from support.fixtures.documents import ROOT, blocks, command_lines
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

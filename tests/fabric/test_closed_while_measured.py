@@ -6,7 +6,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-from web_requests import ask
+from support.fixtures.web_requests import ask
 
 import polarlab
 

@@ -24,7 +24,7 @@ from conftest import (
     start_polarlab,
     wait_for_line,
 )
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from polarlab import plot
 from traffic.workload.patterns import Pattern

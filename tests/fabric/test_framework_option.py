@@ -4,9 +4,9 @@ import json
 import sys
 
 import pytest
-from command_line import fails
 from conftest import polarlab
-from documents import ROOT, blocks, command_lines, polarlab_words
+from support.fixtures.command_line import fails
+from support.fixtures.documents import ROOT, blocks, command_lines, polarlab_words
 
 from controller.openflow.frameworks import FRAMEWORKS
 from emulation.cleanup import RUN_DIR

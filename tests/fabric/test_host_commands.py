@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import POLARLAB, completed, one_line, polarlab
-from terminal import Terminal
+from support.fixtures.terminal import Terminal
 
 from polarlab import Fabric
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from conftest import eventually
-from taken_over import taken_over, web_processes
-from web_requests import ask
+from support.fixtures.taken_over_page import taken_over, web_processes
+from support.fixtures.web_requests import ask
 
 import polarlab
 from topology.addressing import switch_name

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 import pytest
-import wheels
+from support.builders import wheels
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 from conftest import PATIENCE, POLARLAB
-from documents import DOCUMENTS, NO_ROOT, ROOT, blocks
+from support.fixtures.documents import DOCUMENTS, NO_ROOT, ROOT, blocks
 
 pytestmark = [pytest.mark.usefixtures("no_leftovers")]
 

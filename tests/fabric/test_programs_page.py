@@ -4,7 +4,7 @@ import json
 
 import pytest
 from conftest import POLARLAB, completed
-from documents import ROOT, blocks, command_lines
+from support.fixtures.documents import ROOT, blocks, command_lines
 
 # As printed, the page takes a minute; what it says is tested in test_program_runs and test_sessions_recorded.
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]

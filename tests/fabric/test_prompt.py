@@ -14,9 +14,9 @@ from conftest import (
     marked_processes,
     polarlab,
 )
-from documents import ROOT, blocks
 from mininet.log import lg
-from terminal import Terminal
+from support.fixtures.documents import ROOT, blocks
+from support.fixtures.terminal import Terminal
 
 from emulation.prompt.line_input import run_lines
 from experiments.events.marks import ProcessEnded

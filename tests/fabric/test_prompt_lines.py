@@ -8,7 +8,7 @@ import time
 
 import pytest
 from conftest import PATIENCE, POLARLAB, TIMEOUT_S
-from prompt_lines import generated_lines
+from support.builders.prompt_lines import generated_lines
 
 LINE_S, INTERRUPTED_S = 1.5, 10.0
 MOST_INTERRUPTS = 4

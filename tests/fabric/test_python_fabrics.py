@@ -11,7 +11,7 @@ import networkx as nx
 import pytest
 from conftest import TIMEOUT_S, completed, eventually, wait_for_line
 from conftest import polarlab as polarlab_command
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 import polarlab
 

@@ -3,8 +3,8 @@
 import fnmatch
 
 import pytest
-from notebooks import EXAMPLES, executed, texts
-from python_page import python_blocks, run_block
+from support.fixtures.notebooks import EXAMPLES, executed, texts
+from support.fixtures.python_page import python_blocks, run_block
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 from conftest import MOST_ATTEMPTS, POLARLAB, completed, measures_a_failover
-from documents import ROOT, blocks, command_lines
+from support.fixtures.documents import ROOT, blocks, command_lines
 
 # As printed, the page takes two minutes; each of its commands runs shortened in other tests.
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]

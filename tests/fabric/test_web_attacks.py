@@ -8,10 +8,10 @@ from http import HTTPStatus
 
 import psutil
 import pytest
-from alarms import no_longer_than
 from conftest import eventually
-from taken_over import taken_over, web_processes
-from web_requests import ask
+from support.fixtures.alarms import no_longer_than
+from support.fixtures.taken_over_page import taken_over, web_processes
+from support.fixtures.web_requests import ask
 
 import polarlab
 from polarlab.web.events import PageEnded

@@ -7,9 +7,9 @@ import signal
 import subprocess
 
 import pytest
-from browser import browser, needs_browser
 from conftest import POLARLAB, eventually, one_line, start_polarlab
-from web_requests import ask
+from support.fixtures.browser import browser, needs_browser
+from support.fixtures.web_requests import ask
 
 from polarlab.web.address import WebAddress
 

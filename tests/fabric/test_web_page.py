@@ -9,9 +9,9 @@ from io import BytesIO
 
 import psutil
 import pytest
-from browser import browser, needs_browser
 from conftest import eventually
-from web_requests import ask, fetch
+from support.fixtures.browser import browser, needs_browser
+from support.fixtures.web_requests import ask, fetch
 
 import polarlab
 

@@ -8,8 +8,8 @@ import random
 import time
 from collections.abc import Iterator
 
-from page_ground import Ground, ground
-from taken_over import TakenOver, taken_over, web_processes
+from support.fixtures.attacked_page import Ground, ground
+from support.fixtures.taken_over_page import TakenOver, taken_over, web_processes
 
 from polarlab.web.actions import actions
 from polarlab.web.channel import ChannelError, to_fabric

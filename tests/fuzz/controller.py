@@ -93,7 +93,7 @@ FAULTS = (_length, _length, _byte, _bit, _lack, _end, _splice, _noise, _repeat, 
 
 def connection(messages: dict[int, list[bytes]], rng: random.Random) -> list[bytes]:
     """Returns what one switch sends, in pieces."""
-    from openflow_messages import features, hello, multipart
+    from support.builders.openflow_messages import features, hello, multipart
 
     version = rng.choice((4, 6))
     sent = mutated([hello(version)], rng) if rng.random() < 0.1 else hello(version)
@@ -148,8 +148,8 @@ def use(codec: object, parsed: object) -> None:
 
 def try_all(count: int, rng: random.Random) -> Iterator[str]:
     """Yields the connections that take too long, raise an exception or let the memory grow."""
-    from alarms import TooLong, no_longer_than
-    from openflow_messages import hello, samples
+    from support.builders.openflow_messages import hello, samples
+    from support.fixtures.alarms import TooLong, no_longer_than
 
     messages = {version: samples(version) for version in (4, 6)}
     for sent in (one for version in messages for one in messages[version]):

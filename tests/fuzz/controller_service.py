@@ -13,8 +13,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from fake_switch import FakeSwitch
-from openflow_messages import hello, message, samples
+from support.builders.openflow_messages import hello, message, samples
+from support.fixtures.fake_switch import FakeSwitch
 
 from controller.openflow.frameworks import FRAMEWORKS
 from fuzz.controller import MOST_KIB, connection

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from damaged_files import SECRET, Watch, damaged, exchanged, secret_file
-from foreign_folders import give_all, public_folder
+from support.builders.damaged_files import SECRET, Watch, damaged, exchanged, secret_file
+from support.fixtures.foreign_folders import give_all, public_folder
 
 from experiments.papers.prices import read_prices
 from experiments.spec.files.experiment_file import read_experiment

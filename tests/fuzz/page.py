@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from urllib.parse import quote, urlsplit
 
-from page_ground import Ground, ground
-from taken_over import web_processes
-from web_requests import ask, token_of
+from support.fixtures.attacked_page import Ground, ground
+from support.fixtures.taken_over_page import web_processes
+from support.fixtures.web_requests import ask, token_of
 
 from polarlab.api.verb import Verb
 from polarlab.web.actions import actions

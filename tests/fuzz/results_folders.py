@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import result_folders
-from damaged_files import SECRET, Watch, damaged, exchanged, secret_file
-from foreign_folders import give_all, public_folder
+from support.builders import result_folders
+from support.builders.damaged_files import SECRET, Watch, damaged, exchanged, secret_file
+from support.fixtures.foreign_folders import give_all, public_folder
 
 import polarlab
 from experiments.comparison.compare import compare

@@ -3,7 +3,7 @@
 import fcntl
 
 import pytest
-from foreign_folders import AS_ROOT, give, public_folder
+from support.fixtures.foreign_folders import AS_ROOT, give, public_folder
 
 from topology.files.plugin_files import take_over
 from topology.plugins import PYTHON, unregister
@@ -12,7 +12,7 @@ from topology.plugins import PYTHON, unregister
 @pytest.fixture(scope="session")
 def compiled_kernels():
     """Compiles the kernels, or loads them."""
-    import kernel_cases  # numba, which most tests do not need
+    from support.oracles import kernel_cases  # numba, which most tests do not need
 
     from simulation.kernels.compiled import cache_folder
 

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 sys.path.append(str(ROOT / "tests" / "bench"))
 import results_file

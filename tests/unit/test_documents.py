@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from documents import (
+from support.fixtures.documents import (
     DOCUMENTS,
     NO_ROOT,
     ROOT,

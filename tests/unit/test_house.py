@@ -6,7 +6,7 @@ import re
 from itertools import chain
 
 import pytest
-from documents import PACKAGES, ROOT
+from support.fixtures.documents import PACKAGES, ROOT
 
 MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
@@ -64,3 +64,9 @@ def pinned_sentences(source):
 def test_a_test_pins_the_value_that_an_error_names_and_not_its_words(module):
     """Whole messages stand in tests/data/messages.txt."""
     assert not list(pinned_sentences(module.read_text()))
+
+
+def test_the_page_on_what_tests_share_has_all_of_it():
+    support = ROOT / "tests" / "support"
+    rows = re.findall(r"^\| `(\w+)` \|", (support / "README.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(path.stem for path in support.rglob("*.py"))

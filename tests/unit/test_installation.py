@@ -5,8 +5,8 @@ import re
 import subprocess
 
 import pytest
-import wheels
-from documents import ROOT
+from support.builders import wheels
+from support.fixtures.documents import ROOT
 
 pytestmark = pytest.mark.slow
 

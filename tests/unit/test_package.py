@@ -9,8 +9,8 @@ import zipfile
 from email.parser import Parser
 
 import pytest
-import wheels
-from documents import PACKAGES, ROOT
+from support.builders import wheels
+from support.fixtures.documents import PACKAGES, ROOT
 
 
 @pytest.fixture(scope="module")

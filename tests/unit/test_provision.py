@@ -9,10 +9,10 @@ import subprocess
 import sys
 
 import pytest
-import wheels
-from documents import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from support.builders import wheels
+from support.fixtures.documents import ROOT
 
 
 def test_two_kinds_of_machine_are_refused():

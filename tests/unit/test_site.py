@@ -16,7 +16,7 @@ import threading
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from documents import GENERATED, ROOT
+from support.fixtures.documents import GENERATED, ROOT
 
 BROWSER = shutil.which("chromium")
 # Pages that are shown in turn in a frame as wide as a phone, by a page of our own.

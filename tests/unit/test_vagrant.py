@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 from itertools import chain
 from pathlib import PurePath
 
-from documents import PACKAGES, ROOT
+from support.fixtures.documents import PACKAGES, ROOT
 
 VAGRANTFILE = ROOT / "vagrant" / "Vagrantfile"
 

@@ -10,9 +10,9 @@ import threading
 import time
 import warnings
 
-import openflow_messages
 import pytest
-from fake_switch import MULTIPART_REQUEST, OPENFLOW_13, OPENFLOW_15, FakeSwitch
+from support.builders import openflow_messages
+from support.fixtures.fake_switch import MULTIPART_REQUEST, OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
 from controller.fabric_state import LONGEST_HOLD_S
 from controller.openflow.frameworks import FRAMEWORKS

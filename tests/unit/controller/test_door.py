@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from openflow_messages import HANGING, features, hello, message, multipart, samples
+from support.builders.openflow_messages import HANGING, features, hello, message, multipart, samples
 
 from controller.openflow.door import MOST_ENTRIES, MOST_PORTS, Door, MalformedMessage
 

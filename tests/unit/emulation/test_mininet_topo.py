@@ -1,9 +1,9 @@
 """Mininet's view of a fabric, where routers differ in their number of hosts."""
 
 import pytest
-from documents import ROOT
-from leaf_spine import LeafSpine
 from mininet.util import buildTopo
+from support.builders.leaf_spine import LeafSpine
+from support.fixtures.documents import ROOT
 
 from emulation import requirements
 from emulation.mininet_topo import FabricTopo

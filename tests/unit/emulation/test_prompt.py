@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from terminal import Terminal
+from support.fixtures.terminal import Terminal
 
 from emulation.nodes import FabricSwitch
 

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-import records
-import result_folders
-from command_line import fails
+from support.builders import records, result_folders
+from support.fixtures.command_line import fails
 
 from controller.openflow.frameworks import choose
 from experiments.codec import plain

@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-import records
-import result_folders
+from support.builders import records, result_folders
 
 import polarlab
 from experiments.codec import plain

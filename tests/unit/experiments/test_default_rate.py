@@ -5,10 +5,9 @@ import os
 import shlex
 
 import pytest
-import records
-import result_folders
 from hypothesis import given
 from hypothesis import strategies as st
+from support.builders import records, result_folders
 
 import polarlab
 from experiments.codec import plain

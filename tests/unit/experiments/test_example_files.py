@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from documents import blocks
+from support.fixtures.documents import blocks
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.schema import schema

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import fails, prints_json
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.fixtures.command_line import fails, prints_json
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import (

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from documents import ROOT
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
+from support.fixtures.documents import ROOT
 
 from experiments.theory.explain import explain, lines_of
 from polarlab.cli import main as entry

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from experiments.figures.fabric import draw_topology, link_lines
 from topology.errors import UsageError

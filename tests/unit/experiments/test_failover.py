@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import records
+from support.builders import records
 
 import polarlab
 from experiments.failover.course import repaired_by

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import records
+from support.builders import records
 from test_failover import SUMMARY
 
 import polarlab

@@ -5,9 +5,8 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-import records
-import result_folders
 from matplotlib.figure import Figure
+from support.builders import records, result_folders
 
 import polarlab
 from experiments.comparison.compare import compare

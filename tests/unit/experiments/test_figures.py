@@ -7,8 +7,8 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
-import records
-from documents import ROOT
+from support.builders import records
+from support.fixtures.documents import ROOT
 
 import polarlab
 from experiments.codec import plain

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from experiments.theory.fluid_model import predict, predict_pattern, router_demand
 from polarlab.cli.main import main

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 
 import pytest
-import result_folders
-from foreign_folders import NOBODY, exchanging, give, give_all
+from support.builders import result_folders
+from support.fixtures.foreign_folders import NOBODY, exchanging, give, give_all
 
 import polarlab
 from experiments.results.run_directory import RunDirectory

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-import records
-from command_line import fails
-from terminal import Terminal
+from support.builders import records
+from support.fixtures.command_line import fails
+from support.fixtures.terminal import Terminal
 
 import polarlab
 from experiments.codec import plain

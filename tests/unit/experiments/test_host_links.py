@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from records import SUMMARY
+from support.builders.records import SUMMARY
 
 from controller.occupancy.queues import QueueState
 from experiments.results.link_loads import LinkHistory

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from experiments.report.keys import descriptions, keys_page, table_columns, undescribed
 from experiments.results.model import LinkSummary, Summary

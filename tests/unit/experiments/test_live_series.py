@@ -1,7 +1,7 @@
 """Results of runs that were killed: what had been measured, and what is said of it."""
 
 import pytest
-from records import run_manifest, write
+from support.builders.records import run_manifest, write
 
 from controller.occupancy.queues import QueueState
 from experiments.live_series import LiveLinkSeries

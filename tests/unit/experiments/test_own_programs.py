@@ -8,7 +8,7 @@ from subprocess import Popen
 from types import SimpleNamespace
 
 import pytest
-from records import run_manifest, summary, write
+from support.builders.records import run_manifest, summary, write
 
 import polarlab
 from experiments.comparison.compare import compare

@@ -1,7 +1,7 @@
 """Means over seeds and how sure they are."""
 
 import pytest
-import records
+from support.builders import records
 
 from experiments.results.model import Adaptation, Fidelity, Latencies, LinkSummary, PacketCounts, Predicted
 from experiments.results.parts.replications import Interval

@@ -8,8 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-import records
-import result_folders
+from support.builders import records, result_folders
 
 from experiments.report.page import write_report
 from experiments.results.model import Fidelity

@@ -4,7 +4,7 @@ import errno
 from types import SimpleNamespace
 
 import pytest
-from foreign_folders import AS_ROOT
+from support.fixtures.foreign_folders import AS_ROOT
 
 from experiments.codec import read_record
 from experiments.results.run_directory import RunDirectory, kept_directory

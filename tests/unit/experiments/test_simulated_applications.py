@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from command_line import fails, prints_json, unnamed
+from support.fixtures.command_line import fails, prints_json, unnamed
 
 import polarlab
 from experiments.events.pace import EveryEvent

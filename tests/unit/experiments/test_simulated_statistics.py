@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from command_line import fails, prints_json
+from support.fixtures.command_line import fails, prints_json
 
 import polarlab
 from experiments.events.pace import EveryEvent

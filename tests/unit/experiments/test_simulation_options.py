@@ -3,8 +3,8 @@
 from dataclasses import fields
 
 import pytest
-from command_line import fails, unnamed
-from documents import ROOT
+from support.fixtures.command_line import fails, unnamed
+from support.fixtures.documents import ROOT
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import options_of

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-import result_folders
+from support.builders import result_folders
 
 from experiments.figures.style import curve_styles
 from experiments.figures.sweep import draw_sweep

@@ -5,9 +5,8 @@ import json
 from dataclasses import replace
 
 import pytest
-import records
-import result_folders
-from foreign_folders import AS_ROOT
+from support.builders import records, result_folders
+from support.fixtures.foreign_folders import AS_ROOT
 
 import polarlab
 from experiments.codec import plain

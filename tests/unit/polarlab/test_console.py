@@ -8,9 +8,8 @@ import subprocess
 import sys
 
 import pytest
-import records
-import result_folders
-from documents import ROOT
+from support.builders import records, result_folders
+from support.fixtures.documents import ROOT
 
 from polarlab.cli.commands.run import print_summary
 from polarlab.cli.console import print_result, print_rows, print_table, print_text

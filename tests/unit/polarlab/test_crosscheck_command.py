@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 import pytest
-import records
-from result_folders import write_replications, write_run, write_sweep
+from support.builders import records
+from support.builders.result_folders import write_replications, write_run, write_sweep
 
 import polarlab
 from controller.adaptation_loop import step_s

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import argcomplete
 import pytest
-from command_line import fails, flags_of, options_in_help
+from support.fixtures.command_line import fails, flags_of, options_in_help
 
 import polarlab
 from experiments.comparison.settings import flat_settings

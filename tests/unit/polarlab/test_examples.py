@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import DOCUMENTS, ROOT, WITHOUT_ROOT, blocks, command_lines, polarlab_words
+from support.fixtures.documents import DOCUMENTS, ROOT, WITHOUT_ROOT, blocks, command_lines, polarlab_words
 
 from polarlab.cli import main as entry
 from polarlab.cli.parser import commands, make_parser, parse

@@ -1,7 +1,7 @@
 """The example of each family: its figure and a short simulation; `verify` is in test_verify_command."""
 
 import pytest
-from command_line import prints_json
+from support.fixtures.command_line import prints_json
 
 from polarlab.cli import main as entry
 from topology.exit_status import Status

@@ -7,9 +7,9 @@ import tempfile
 from dataclasses import replace
 
 import pytest
-import result_folders
-from command_line import fails
-from foreign_folders import AS_ROOT
+from support.builders import result_folders
+from support.fixtures.command_line import fails
+from support.fixtures.foreign_folders import AS_ROOT
 
 import polarlab
 from polarlab.cli import main as entry

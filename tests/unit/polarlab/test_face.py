@@ -11,7 +11,7 @@ import types
 from pathlib import Path
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 import polarlab
 import polarlab.api

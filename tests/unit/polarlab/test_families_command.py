@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from command_line import fails
+from support.fixtures.command_line import fails
 
 import polarlab
 from polarlab.cli import main as entry

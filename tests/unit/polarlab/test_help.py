@@ -4,7 +4,7 @@ import re
 from importlib.metadata import version
 
 import pytest
-from command_line import flags_of, options_in_help
+from support.fixtures.command_line import flags_of, options_in_help
 
 from experiments.spec.options import family_options
 from polarlab.cli import main as entry

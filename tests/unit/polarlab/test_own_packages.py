@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 import polarlab
 from polarlab.own_packages import NAMES

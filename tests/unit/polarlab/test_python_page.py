@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from documents import ROOT
-from notebooks import EXAMPLES, NOTEBOOKS, executed, texts
-from python_page import PAGE, python_blocks, run_block
+from support.fixtures.documents import ROOT
+from support.fixtures.notebooks import EXAMPLES, NOTEBOOKS, executed, texts
+from support.fixtures.python_page import PAGE, python_blocks, run_block
 
 import polarlab
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-import records
-import result_folders
-from documents import ROOT
+from support.builders import records, result_folders
+from support.fixtures.documents import ROOT
 
 import polarlab
 from experiments.codec import plain

@@ -5,8 +5,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-import records
-import result_folders
+from support.builders import records, result_folders
 
 import polarlab
 from experiments.doctor import features, installation

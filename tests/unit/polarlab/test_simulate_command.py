@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from command_line import fails, prints_json
-from damage import damaged
+from support.builders.damaged_plans import damaged
+from support.fixtures.command_line import fails, prints_json
 
 from experiments.simulation import fabric, saturation
 from polarlab.cli import main as entry

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from command_line import fails, prints_json, unnamed
+from support.fixtures.command_line import fails, prints_json, unnamed
 
 from polarlab.cli import main as entry
 from topology.exit_status import Status

@@ -4,7 +4,7 @@ import json
 
 import networkx as nx
 import pytest
-from command_line import fails, prints_json, unnamed
+from support.fixtures.command_line import fails, prints_json, unnamed
 
 import polarlab
 from polarlab.api.analysis.deadlocks import write_certificate

@@ -12,8 +12,8 @@ import sys
 from importlib.util import find_spec
 
 import pytest
-import result_folders
-from documents import ROOT
+from support.builders import result_folders
+from support.fixtures.documents import ROOT
 
 MININET = ("mininet", "distutils", "imp", "asyncore", "asynchat", "smtpd", "pkg_resources")
 FRAMEWORKS = ("ryu", "os_ken", "eventlet")

@@ -1,7 +1,7 @@
 """Wrong use: status 2 and one line that names the option, the value, and the remedy where there is one."""
 
 import pytest
-from command_line import fails, unnamed
+from support.fixtures.command_line import fails, unnamed
 
 from topology.exit_status import Status
 from topology.registry import FAMILIES

@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from command_line import fails
+from support.fixtures.command_line import fails
 
 from topology.exit_status import Status
 

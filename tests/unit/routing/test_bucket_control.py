@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 
 import pytest
-from packet_model import PacketModel
+from support.oracles.queue_model import PacketModel
 
 from routing.algorithms.bucket_control import SwitchAdapter
 from routing.plan.groups import GroupRole, group_number

@@ -3,8 +3,8 @@
 import networkx as nx
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
-from sample_fabrics import Drawn
+from support.builders.graphs import Drawn
+from support.builders.leaf_spine import LeafSpine
 
 from routing.compiler import SourceTable, compile_plan, detour_bucket
 from routing.plan.groups import GroupRole, group_number

@@ -5,7 +5,7 @@ from functools import cache
 import networkx as nx
 import numpy as np
 import pytest
-from rule_walker import RuleWalker
+from support.oracles.rule_walker import RuleWalker
 
 from routing.deadlock.certificate import ranks_ascend
 from routing.deadlock.channels import Channels

@@ -8,8 +8,8 @@ import sys
 from dataclasses import fields, replace
 
 import pytest
-from leaf_spine import LeafSpine
-from sample_fabrics import routings_of
+from support.builders.graphs import routings_of
+from support.builders.leaf_spine import LeafSpine
 
 from routing.interner import Interner
 from routing.plan.digest import plan_digest

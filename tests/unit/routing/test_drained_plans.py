@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import networkx as nx
 import pytest
-from sample_fabrics import FABRICS, Drawn, drawn
+from support.builders.graphs import FABRICS, Drawn, drawn
 
 from routing.algorithms import valiant
 from routing.plan.groups import pushed_tags

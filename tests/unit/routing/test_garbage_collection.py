@@ -6,7 +6,7 @@ import sys
 import weakref
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from routing.garbage_collection import without_garbage_collection
 

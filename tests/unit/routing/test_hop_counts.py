@@ -1,7 +1,7 @@
 """Hops and fates of packets, against a walk of single packets, on sound plans and on damaged ones."""
 
 import pytest
-from damage import damaged, unprotected
+from support.builders.damaged_plans import damaged, unprotected
 
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace

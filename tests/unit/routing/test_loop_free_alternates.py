@@ -5,7 +5,7 @@ import random
 import networkx as nx
 import numpy as np
 import pytest
-from sample_fabrics import FABRICS, Drawn, drawn, single_failures
+from support.builders.graphs import FABRICS, Drawn, drawn, single_failures
 
 from routing.plan.model import GroupKind
 from routing.registry import make_plan

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
-from rule_walker import RuleWalker
-from sample_fabrics import drawn, single_failures
+from support.builders.graphs import drawn, single_failures
+from support.oracles.rule_walker import RuleWalker
 
 from routing import ordered_repair
 from routing.deadlock.channels import Channels

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sample_fabrics import FABRICS, single_failures
+from support.builders.graphs import FABRICS, single_failures
 
 from routing.plan.columns import SwitchColumns, group_parts
 from routing.plan.digest import plan_digest

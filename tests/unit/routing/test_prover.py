@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from damage import damaged
+from support.builders.damaged_plans import damaged
 
 from routing.registry import make_plan
 from routing.replan.replan import Provers, surviving_plan

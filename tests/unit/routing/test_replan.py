@@ -6,8 +6,8 @@ import random
 import networkx as nx
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
-from sample_fabrics import FABRICS, single_failures, together
+from support.builders.graphs import FABRICS, single_failures, together
+from support.builders.leaf_spine import LeafSpine
 
 from routing.algorithms.minimal import minimal_plan
 from routing.compiler import SourceTable, compile_plan, detour_bucket

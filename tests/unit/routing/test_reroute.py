@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sample_fabrics import Drawn, routings_of, together
+from support.builders.graphs import Drawn, routings_of, together
 
 from routing.plan.model import GroupKind, Table
 from routing.registry import make_plan

@@ -2,8 +2,8 @@
 
 import networkx as nx
 import pytest
-from leaf_spine import LeafSpine
-from sample_fabrics import routings_of
+from support.builders.graphs import routings_of
+from support.builders.leaf_spine import LeafSpine
 
 from routing import families
 from routing.families import DETOURS, REROUTES, FamilyDetours, detours_of, reroute_maker

@@ -6,7 +6,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from sample_fabrics import routings_of
+from support.builders.graphs import routings_of
 
 from routing.plan.digest import plan_digest
 from routing.plan.groups import GroupRole, pushed_tags

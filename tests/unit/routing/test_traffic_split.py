@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from routing.registry import make_plan
 from routing.verification.traffic_split import TrafficSplit, traffic_split

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from sample_fabrics import together
+from support.builders.graphs import together
 
 from routing.registry import make_plan
 from routing.replan.replan import surviving_plan

@@ -5,14 +5,14 @@ import os
 import subprocess
 import sys
 
-import message_graphs
 import numpy as np
 import pytest
-from documents import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_graphs import FLIT_BYTES, graph, sent
-from simulated_networks import digest
+from support.builders import message_graphs
+from support.builders.message_graphs import FLIT_BYTES, graph, sent
+from support.builders.simulated_networks import digest
+from support.fixtures.documents import ROOT
 
 from simulation.settings import RouterSettings
 from simulation.timing import unloaded_cycles

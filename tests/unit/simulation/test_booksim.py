@@ -1,7 +1,7 @@
 """Agreement with the PolarFly authors' simulator on ER_5 with 3 hosts a router."""
 
 import pytest
-from simulated_booksim import booksim_rows, rows_below_saturation, simulated_row
+from support.oracles.booksim import booksim_rows, rows_below_saturation, simulated_row
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 

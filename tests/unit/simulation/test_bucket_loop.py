@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from simulated_networks import mean_hops, polarfly_pattern
+from support.builders.simulated_networks import mean_hops, polarfly_pattern
 
 from routing.algorithms.bucket_control import SwitchAdapter
 from routing.registry import make_plan

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from damage import damaged, unprotected
-from sample_fabrics import single_failures
-from walked_tables import compare_with_walk
+from support.builders.damaged_plans import damaged, unprotected
+from support.builders.graphs import single_failures
+from support.oracles.forwarding_walk import compare_with_walk
 
 from routing.plan.model import (
     NO_VLAN,

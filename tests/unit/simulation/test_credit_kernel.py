@@ -9,14 +9,12 @@ from collections import defaultdict, deque
 from dataclasses import replace
 from pathlib import Path
 
-import kernel_cases
 import numpy as np
 import pytest
-from documents import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_fabrics import FABRICS
-from simulated_networks import (
+from support.builders.graphs import FABRICS
+from support.builders.simulated_networks import (
     Watch,
     digest,
     mean_latency,
@@ -24,6 +22,8 @@ from simulated_networks import (
     polarfly_tables,
     simulated,
 )
+from support.fixtures.documents import ROOT
+from support.oracles import kernel_cases
 
 from routing.registry import make_plan
 from simulation.arrays import memory
@@ -53,7 +53,7 @@ def decision_for(routing, threshold=0.25):
 
 
 def test_kernels_give_the_same_numbers_without_compilation():
-    program = [sys.executable, str(ROOT / "tests" / "kernel_cases.py")]
+    program = [sys.executable, str(ROOT / "tests" / "support" / "oracles" / "kernel_cases.py")]
     paths = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths}
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from simulated_networks import simulated
+from support.builders.simulated_networks import simulated
 
 from routing.deadlock.channels import Channels
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts

@@ -3,9 +3,9 @@
 from itertools import pairwise
 
 import pytest
-from sample_fabrics import Drawn
-from simulated_booksim import booksim_pattern
-from simulated_networks import polarfly_pattern, polarfly_tables, simulated
+from support.builders.graphs import Drawn
+from support.builders.simulated_networks import polarfly_pattern, polarfly_tables, simulated
+from support.oracles.booksim import booksim_pattern
 
 from routing.registry import make_plan
 from simulation.arrays.network import make_network

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from sample_fabrics import Drawn
-from simulated_networks import polarfly_pattern, polarfly_tables, simulated
+from support.builders.graphs import Drawn
+from support.builders.simulated_networks import polarfly_pattern, polarfly_tables, simulated
 
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import make_plan

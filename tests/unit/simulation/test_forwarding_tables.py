@@ -9,10 +9,10 @@ from itertools import chain, pairwise
 import networkx as nx
 import numpy as np
 import pytest
-from documents import ROOT
-from leaf_spine import LeafSpine
-from sample_fabrics import FABRICS, single_failures, together
-from walked_tables import compare_with_walk
+from support.builders.graphs import FABRICS, single_failures, together
+from support.builders.leaf_spine import LeafSpine
+from support.fixtures.documents import ROOT
+from support.oracles.forwarding_walk import compare_with_walk
 
 from routing.plan.model import Bucket, Group, GroupKind, ToGroup
 from routing.registry import make_plan

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from message_graphs import graph, sent
-from simulated_networks import mean_latency, polarfly_tables, simulated
+from support.builders.message_graphs import graph, sent
+from support.builders.simulated_networks import mean_latency, polarfly_tables, simulated
 
 from simulation.arrays.ports import link_ports, make_ports
 from simulation.kernels.state import DELAY

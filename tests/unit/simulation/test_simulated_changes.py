@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from damage import damaged
-from simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
+from support.builders.damaged_plans import damaged
+from support.builders.simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
 
 from routing.registry import make_plan
 from routing.verification.errors import PlanError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_fabrics import FABRICS, Drawn
-from simulated_networks import Watch, polarfly_pattern
+from support.builders.graphs import FABRICS, Drawn
+from support.builders.simulated_networks import Watch, polarfly_pattern
 from test_credit_kernel import check_conservation, decision_for
 
 import simulation.faults

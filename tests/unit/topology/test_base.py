@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.base import Adjacency, Link, Topology
 

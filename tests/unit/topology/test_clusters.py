@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.clusters import Clusters, consecutive_clusters
 from topology.families.low_diameter.polarfly import PolarFly

@@ -1,7 +1,7 @@
 """Drains: elements that may be drained, parts that a drain would cut off, and drains in fault schedules."""
 
 import pytest
-from sample_fabrics import FABRICS
+from support.builders.graphs import FABRICS
 
 from topology.drains import (
     NO_DRAIN,

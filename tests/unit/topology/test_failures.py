@@ -1,6 +1,6 @@
 """Failures: the links and routers that single failures and fault elements take away."""
 
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.failures import NO_FAILURE, failure_of, link_failures, switch_failures
 from topology.families.low_diameter.polarfly import PolarFly

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from foreign_folders import AS_ROOT, NOBODY, exchanging, give
+from support.fixtures.foreign_folders import AS_ROOT, NOBODY, exchanging, give
 
 from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile

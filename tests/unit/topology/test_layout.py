@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.families.classic.hypercube import Hypercube
 from topology.families.classic.hyperx import HyperX

@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from documents import ROOT
-from foreign_folders import AS_ROOT, give, give_all
+from support.fixtures.documents import ROOT
+from support.fixtures.foreign_folders import AS_ROOT, give, give_all
 
 from topology.files.libraries import trusted_folder
 

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from polarlab.cli.parser import parse
 from routing.plan.digest import plan_digest

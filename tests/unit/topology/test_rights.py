@@ -5,8 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from documents import ROOT
-from foreign_folders import AS_ROOT, NOBODY
+from support.fixtures.documents import ROOT
+from support.fixtures.foreign_folders import AS_ROOT, NOBODY
 
 from topology.files.rights import caller
 

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
 from topology.families.low_diameter.polarfly import PolarFly

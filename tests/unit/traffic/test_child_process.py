@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from traffic.engine.child_process import start_python, with_project_path
 

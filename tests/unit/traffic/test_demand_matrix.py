@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from leaf_spine import LeafSpine
+from support.builders.leaf_spine import LeafSpine
 
 from topology.errors import ParameterError, UsageError
 from topology.families.classic.hypercube import Hypercube

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import records
-from result_folders import FAULTS, write_run
-from web_requests import token_of
+from support.builders import records
+from support.builders.result_folders import FAULTS, write_run
+from support.fixtures.web_requests import token_of
 
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress

@@ -5,8 +5,8 @@ import os
 import zipfile
 
 import pytest
-from alarms import no_longer_than
-from foreign_folders import AS_ROOT, exchanging, give_all
+from support.fixtures.alarms import no_longer_than
+from support.fixtures.foreign_folders import AS_ROOT, exchanging, give_all
 
 from polarlab.web import archive
 from polarlab.web.archive import Results

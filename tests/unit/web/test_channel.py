@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from taken_over import stolen_fd, taken_over, web_processes
+from support.fixtures.taken_over_page import stolen_fd, taken_over, web_processes
 
 from polarlab.web.actions import actions
 from polarlab.web.address import WebAddress

@@ -12,8 +12,8 @@ import time
 
 import pytest
 import uvicorn
-from taken_over import web_processes
-from web_requests import token_of
+from support.fixtures.taken_over_page import web_processes
+from support.fixtures.web_requests import token_of
 
 from polarlab.web.address import WebAddress
 from polarlab.web.page_server import PageServer

@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from browser import browser, needs_browser
-from foreign_folders import AS_ROOT, NOBODY
-from made_up import made_up_recording
-from taken_over import stolen_fd, web_processes
+from support.builders.recordings import made_up_recording
+from support.fixtures.browser import browser, needs_browser
+from support.fixtures.foreign_folders import AS_ROOT, NOBODY
+from support.fixtures.taken_over_page import stolen_fd, web_processes
 
 import polarlab
 from emulation.hosts.identity import PAGE_NUMBER

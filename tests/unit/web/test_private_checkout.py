@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 ASKING = """
 import http.client, json, socket, sys
 sys.path[:0] = ["tests"]
-from made_up import made_up_recording
-from web_requests import token_of
+from support.builders.recordings import made_up_recording
+from support.fixtures.web_requests import token_of
 from polarlab.web.address import WebAddress
 from polarlab.web.page_server import PageServer
 

@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
-from documents import ROOT
-from made_up import made_up_recording
+from support.builders.recordings import made_up_recording
+from support.fixtures.documents import ROOT
 
 from experiments.observation.model import IncidentState, Validity
 from experiments.session.status import TrafficStatus

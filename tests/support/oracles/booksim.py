@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from simulated_networks import (
+from support.builders.simulated_networks import (
     DATA,
     mean_hops,
     mean_latency,

@@ -10,7 +10,7 @@ import sysconfig
 import venv
 from pathlib import Path
 
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 _LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
 _LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", "build", "dist", "results", "site")

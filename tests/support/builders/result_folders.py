@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import records
+from support.builders import records
 
 from experiments.results.failover import FailoverSummary, Phase, Phases
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, directed_links

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from alarms import TooLong, no_longer_than
+from support.fixtures.alarms import TooLong, no_longer_than
 
 from topology.exit_status import Status, known_status
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
+from support.builders.simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
 
 from routing.registry import make_plan
 from simulation.bucket_loop import BucketLoop

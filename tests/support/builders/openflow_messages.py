@@ -2,7 +2,7 @@
 
 import struct
 
-from fake_switch import FakeSwitch
+from support.fixtures.fake_switch import FakeSwitch
 
 HEADER = struct.Struct("!BBHI")
 TYPES = range(36)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from simulated_networks import polarfly_tables
+from support.builders.simulated_networks import polarfly_tables
 
 from simulation.applications import ApplicationResult, Phase, simulate_application
 from simulation.settings import Decision, RouterSettings

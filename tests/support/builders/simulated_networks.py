@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from routing.registry import make_plan
 from simulation.arrays.ports import link_ports
