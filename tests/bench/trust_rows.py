@@ -16,7 +16,7 @@ from pathlib import Path
 from rows import Row
 
 sys.path.append(str(Path(__file__).parents[1]))
-from web_requests import ask
+from support.fixtures.web_requests import ask
 
 _FUZZ = Path(__file__).parents[1] / "fuzz"
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))

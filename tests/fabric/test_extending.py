@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from conftest import completed
-from extended_copy import PAGE, make_extended_copy
+from support.builders.extended_copy import PAGE, make_extended_copy
 from support.fixtures.documents import PACKAGES, blocks, command_lines, polarlab_words
 
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]

@@ -5,9 +5,9 @@ import os
 import sys
 
 import pytest
-import wheels
 from conftest import completed
-from documents import ROOT
+from support.builders import wheels
+from support.fixtures.documents import ROOT
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from unittest import mock
 
 import numpy as np
-from alarms import TooLong, no_longer_than
+from support.fixtures.alarms import TooLong, no_longer_than
 
 from topology.addressing import Host
 from traffic.engine import collective_worker, sockets

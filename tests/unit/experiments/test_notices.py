@@ -5,7 +5,7 @@ import inspect
 import string
 
 import pytest
-from documents import ROOT
+from support.fixtures.documents import ROOT
 
 from experiments.events.notices import TEXTS, Notice
 

@@ -6,9 +6,9 @@ import operator
 
 import golden
 import pytest
-import result_folders
 from matplotlib.colors import to_rgb
 from matplotlib.text import Text
+from support.builders import result_folders
 
 import polarlab
 from experiments.figures.style import PALETTE

@@ -11,10 +11,10 @@ import sys
 
 import numpy as np
 import pytest
-from command_line import fails, prints_json, unnamed
-from documents import ROOT
-from foreign_folders import AS_ROOT, give, public_folder
-from terminal import Terminal
+from support.fixtures.command_line import fails, prints_json, unnamed
+from support.fixtures.documents import ROOT
+from support.fixtures.foreign_folders import AS_ROOT, give, public_folder
+from support.fixtures.terminal import Terminal
 
 import polarlab
 from experiments.simulation.task import PlannedFabric

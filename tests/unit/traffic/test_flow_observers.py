@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from alarms import no_longer_than
 from fuzz.frames import Air
+from support.fixtures.alarms import no_longer_than
 
 from topology.addressing import Host
 from traffic.engine.flows import observers

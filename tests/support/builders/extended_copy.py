@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import wheels
-from documents import ROOT, Block, blocks
+from support.builders import wheels
+from support.fixtures.documents import ROOT, Block, blocks
 
 PAGE = ROOT / "docs" / "extending.md"
 
