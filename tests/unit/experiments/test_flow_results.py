@@ -308,7 +308,7 @@ def test_routings_stand_side_by_side(tmp_path, record):
     assert not {*results} & {*comparison.same, *comparison.differing}  # a name is that of one row
 
 
-def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record):
+def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, record, figures):
     options = replace(record.fabric.options, routing="ugal")
     other = replace(record, fabric=replace(record.fabric, options=options))
     folders = [written(tmp_path / "one", record), written(tmp_path / "two", other)]
