@@ -22,6 +22,7 @@ _COLORS = {"watched": ORANGE, "all": DARK}
 _STYLES = {"watched": "-", "all": "--"}
 # Span around the first failure that is shown enlarged.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
+_INCHES, _LEAST_INCHES, _STACKED_INCHES = (12.0, 6.4), 6.0, 5.6
 _SHORTEST_S = 0.01  # span of a demonstration that was interrupted at once
 
 Amounts = npt.NDArray[np.float64]
@@ -45,10 +46,7 @@ def draw_failover(folder: Path) -> dict[str, Figure]:
 
 
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
-    below = list_inches(events, 12)
-    figure = new_figure((12, 6.4))
-    figure.set_figheight(figure.get_figheight() + below)
-    panels = figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
+    figure, panels = _new_panels(list_inches(events, _INCHES[0]))
     series = {name: _series(probes, name) for name in STREAMS}
     # All pairs are probed one after another: only a whole round has every pair in it.
     series["all"] = series["all"].over_rounds(summary.all_pairs_interval_ms / 1e3)
@@ -62,10 +60,11 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     for row, numbered in zip(panels, (True, False), strict=True):
         for axes in row:
             mark_events(axes, events, numbered=numbered)
-    panels[0, 0].set_ylabel("probes lost [%]")
+    for losses, hops in panels.T if figure.get_figwidth() <= _LEAST_INCHES else panels.T[:1]:
+        losses.set_ylabel("probes lost [%]")
+        hops.set_ylabel("hops")
     panels[0, 0].set_ylim(-4, 125)
     panels[0, 0].set_yticks(range(0, 101, 20))
-    panels[1, 0].set_ylabel("hops")
     panels[1, 0].set_xlabel("time [s]")
     panels[1, 1].set_xlabel("time [s], the first failure enlarged")
     legend_above(panels[0, 0], columns=3, handles=_handles(summary))
@@ -78,6 +77,25 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
         f"repaired by: {summary.repaired_by}",
     )
     return figure
+
+
+def _new_panels(below: float) -> tuple[Figure, npt.NDArray[Any]]:
+    """Returns a figure, and its panels of losses above those of hops, the enlarged ones in the second column.
+
+    In a column of a paper, the enlarged ones are below the others.
+    """
+    figure = new_figure(_INCHES)
+    if figure.get_figwidth() > _LEAST_INCHES:
+        figure.set_figheight(figure.get_figheight() + below)
+        return figure, figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
+    figure.set_figheight(_STACKED_INCHES + below)
+    panels = figure.subplots(4, 1).reshape(2, 2).T
+    for losses, hops in panels.T:
+        hops.sharex(losses)
+        losses.tick_params(labelbottom=False)
+    for whole, enlarged in panels:
+        enlarged.sharey(whole)
+    return figure, panels
 
 
 def _handles(summary: FailoverSummary) -> list[Line2D]:

@@ -86,7 +86,7 @@ def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
 def _inches(value: str | float) -> float:
     matched = _WIDTH.fullmatch(value) if isinstance(value, str) else None
     inches = float(matched[1]) * _INCHES[matched[2]] if matched else value
-    if isinstance(inches, str) or not _LEAST_INCHES <= inches <= _MOST_INCHES:
+    if not isinstance(inches, int | float) or not _LEAST_INCHES <= inches <= _MOST_INCHES:
         domain = f"a length of {_LEAST_INCHES:g}in to {_MOST_INCHES:g}in, as 3.3in, 8.4cm, 84mm or 240pt"
         raise ParameterError(f"width must be {domain}, got {quoted(value)}")
     return inches

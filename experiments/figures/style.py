@@ -70,7 +70,7 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
     """
     by_routing: dict[str, list[str]] = {}
     for curve in dict.fromkeys(curves):
-        by_routing.setdefault(first_name(curve), []).append(curve)
+        by_routing.setdefault(_routing_of(curve), []).append(curve)
     taken = {_ROUTINGS[routing] for routing in by_routing if routing in _ROUTINGS}
     used = Counter(part for pair in taken for part in pair)
 
@@ -90,7 +90,7 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
     return styles
 
 
-def first_name(curve: str) -> str:
+def _routing_of(curve: str) -> str:
     """Returns the routing of a curve's name, without parameters and options."""
     return curve.partition(":")[0].partition(",")[0]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -40,6 +42,9 @@ class Draughtsman:
 
     def __exit__(self, *_error: object) -> None:
         if self._pipe:
+            if self._process.pid:
+                with contextlib.suppress(ProcessLookupError):  # it has not made its group yet
+                    os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.join()
             self._pipe.close()

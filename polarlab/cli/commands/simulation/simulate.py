@@ -8,7 +8,6 @@ import polarlab
 from polarlab import NegativeResult
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
-from polarlab.cli.drawing import Draughtsman
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status, Terminated
 
@@ -26,6 +25,8 @@ EXAMPLES = (
 
 def run(arguments: argparse.Namespace) -> Status:
     """Simulates one experiment and prints its summary."""
+    from polarlab.cli.drawing import Draughtsman
+
     out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
         with Draughtsman() as draughtsman, ConsoleProgress() as progress:
