@@ -29,10 +29,13 @@ def schema_page(schema: Mapping[str, Any]) -> str:
             continue
         having = {kind: tables[name] for kind, tables in kinds.items() if name in tables}
         parts.append(f"## [{name}]")
-        if "allOf" in next(iter(having.values())):
-            parts += _families([branch["then"] for branch in next(iter(having.values()))["allOf"]])
-        else:
+        first = next(iter(having.values()))
+        if "allOf" in first:
+            parts += _families([branch["then"] for branch in first["allOf"]])
+        elif "properties" in first:
             parts.append(table(("key", "type", "of", "meaning"), _rows(having)))
+        else:  # of any keys
+            parts.append(f"{plain(first['description'])}.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,10 +1,12 @@
 """The simulator's kernels, which one process compiles while the others wait, and folders of another user."""
 
 import fcntl
+import signal
 
 import pytest
 from support.fixtures.foreign_folders import AS_ROOT, give, public_folder
 
+from emulation.subprocesses import END_SIGNALS
 from topology.files.plugin_files import take_over
 from topology.plugins import PYTHON, unregister
 
@@ -20,6 +22,15 @@ def compiled_kernels():
     with (cache_folder() / ".compiling").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kernel_cases.digests()
+
+
+@pytest.fixture(autouse=True)
+def _own_signals():
+    """Handles signals after the test as before it: a command within this process handles them for good."""
+    handlers = {number: signal.getsignal(number) for number in END_SIGNALS}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_values_that_vary_are_those_of_the_points(tmp_path):
 def test_sweeps_are_drawn_reported_and_compared(swept, tmp_path):
     other = polarlab.sweep("polarfly", out=tmp_path / "other", workers=1, speedup=1, **SWEPT)
     labels = [text.get_text() for text in swept.plot()["sweep"].legends[0].get_texts()]
-    assert {"min, simulated", "ugal-pf, simulated", "dotted, bars: fluid model"} <= set(labels)
+    assert {"min, simulated", "ugal-pf, simulated", "dotted: fluid model of routers that drop"} <= set(labels)
     assert "ugal-pf-tornado-0.4" in other.report().read_text()
     comparison = polarlab.compare(swept, other)
     assert comparison.differing["routers.speedup"] == [2, 1]

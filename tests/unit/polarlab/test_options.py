@@ -137,7 +137,7 @@ def test_a_drawn_schedule_is_written_so_that_it_can_be_carried_out_again(tmp_pat
     events = []
     write_schedule(RunDirectory(tmp_path / "run"), drawn, events.append)
     (event,) = events
-    assert event.failures + event.repairs == len(drawn.faults)
+    assert event.values["failures"] + event.values["repairs"] == len(drawn.faults)
     _, again = specified(f"{words} {tmp_path / 'run' / 'faults.txt'}")
     assert again.faults == drawn.faults
     assert again.settings().faults_asked is None

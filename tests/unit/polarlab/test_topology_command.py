@@ -151,7 +151,7 @@ def test_a_fabric_is_drawn_and_a_file_that_exists_is_refused(capsys, tmp_path):
 
 
 def test_a_command_that_is_refused_writes_nothing(capsys, tmp_path):
-    graph, figure = tmp_path / "a.json", tmp_path / "a.pdf"
+    graph, figure = tmp_path / "a.json", tmp_path / "a.gif"
     fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {figure}", Status.USAGE)
     fails(capsys, f"topology polarfly --q 3 --export json {graph} --figure {tmp_path}/no/a.png", Status.USAGE)
     same = tmp_path / "same.svg"
