@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from experiments.codec import plain
 from experiments.comparison.model import compared_columns
-from experiments.results.metrics import In, Metric, metrics
+from experiments.results.metrics import In, metrics
 from experiments.results.text import readable, with_half

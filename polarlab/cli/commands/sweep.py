@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import polarlab
 from polarlab import UsageError
@@ -12,9 +12,6 @@ from polarlab.cli.console import print_result, print_table
 from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
-
-if TYPE_CHECKING:
-    from polarlab.api.command_line.records import Metric
 
 SUMMARY = "experiments over loads, patterns, routings and other options, resumable (root, unless simulated)"
 EXAMPLES = (
@@ -31,7 +28,7 @@ def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
     from polarlab.api.command_line.declarations import SWEEP
     from polarlab.api.command_line.events import Event, EveryEvent, Notice, PointsMeasured
-    from polarlab.api.command_line.records import In, metrics, plain
+    from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
     simulated = arguments.experiment.declared_kind != SWEEP
@@ -65,21 +62,18 @@ def run(arguments: argparse.Namespace) -> Status:
         result = {"folder": str(out), "measured": measured, "points": plain(points)}
         print_result(arguments, {**result, "figures": [str(path) for path in figures]})
     else:
-        keys = [variation.key for variation in chosen.sweep.vary]
-        shown = tuple(metrics(points[0].engine, In.SWEEP))
-        rows = [_row(point, results.halves(point.point), shown, keys) for point in points]
-        print_table(rows, (*_POINT, *keys, *(metric.key for metric in shown)))
+        _print_points(results, points, [variation.key for variation in chosen.sweep.vary])
     return Status.NEGATIVE if arguments.strict and invalid else Status.DONE
 
 
-def _row(
-    point: Any, halves: Mapping[str, float], shown: Sequence[Metric], keys: Sequence[str]
-) -> dict[str, str]:
-    """Returns the cells of a point; a mean has its interval."""
-    from polarlab.api.command_line.records import with_half
+def _print_points(results: Any, points: Sequence[Any], keys: Sequence[str]) -> None:
+    """Prints a table of points; means have their intervals."""
+    from polarlab.api.command_line.records import In, metrics, with_half
 
-    cells: dict[str, str] = dict.fromkeys(keys, "") | point.cells()
-    for metric in shown:
-        if metric.key in halves:
-            cells[metric.key] = with_half(getattr(point, metric.key), halves[metric.key])
-    return cells
+    shown = [metric.key for metric in metrics(results.engine, In.SWEEP)]
+    rows = []
+    for point in points:
+        halves, cells = results.halves(point.point), dict.fromkeys(keys, "") | point.cells()
+        means = {key: with_half(getattr(point, key), halves[key]) for key in shown if key in halves}
+        rows.append(cells | means)
+    print_table(rows, (*_POINT, *keys, *shown))
