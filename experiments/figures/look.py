@@ -1,4 +1,4 @@
-"""The look of figures as options of `polarlab plot` say it: formats, width, title, order, horizontal axis."""
+"""The look of figures, by the options of `polarlab plot`: formats, width, title, order, horizontal axis."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ PLAIN = Look()
 
 @dataclass
 class Drawing:
-    """What is drawn with one look.
+    """Figures in progress, and what the options of their look can apply to.
 
     Attributes:
         look: the look.
-        figures: figures that were made.
-        names: names of panels and curves that could be ordered.
-        keys: keys that could be on the horizontal axis; None where no figure has one to choose.
+        figures: the figures.
+        names: names of their panels and curves.
+        keys: keys for the horizontal axis; None if no figure has a choice.
     """
 
     look: Look = field(default_factory=Look)
@@ -116,19 +116,19 @@ _DRAWING: ContextVar[Drawing | None] = ContextVar("drawing", default=None)
 
 
 def current() -> Drawing:
-    """Returns what is drawn at the moment; without a look of its own, that of figures on a screen."""
+    """Returns the drawing in progress; outside of `drawn_as`, a new one with the default look."""
     return _DRAWING.get() or Drawing()
 
 
 @contextmanager
 def drawn_as(look: Look) -> Iterator[None]:
-    """Gives the figures that are made in its block a look.
+    """Applies a look to the figures that its block makes.
 
     Args:
         look: the look.
 
     Raises:
-        ParameterError: at the end of the block, an option of the look has met no figure.
+        ParameterError: an option of the look applies to none of these figures.
     """
     drawing = Drawing(look)
     token = _DRAWING.set(drawing)
@@ -199,7 +199,7 @@ def _fit(figure: Figure) -> None:
 
 
 def _check(drawing: Drawing) -> None:
-    """Raises ParameterError if an option of the look has met no figure."""
+    """Raises ParameterError if an option of the look applies to no figure."""
     look = drawing.look
     for word in look.order:
         if not any(_stands_for(word, name) for name in drawing.names):
