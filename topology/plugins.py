@@ -126,7 +126,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             return True
         if not isinstance(name, str) or not _NAME.fullmatch(name) or _owner(name) is not None:
             return False
-        return (self.group, name) in _installed()
+        return name in _installed(self.group)
 
     def __getitem__(self, name: str) -> Definition:
         """Returns a definition.
@@ -148,16 +148,14 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         """Yields all names: PolarLab's own, those of loaded plug-ins, those of installed ones."""
         yield from self.own
         yield from [*self._added]
-        yield from sorted(
-            name for group, name in _installed() if group == self.group and name not in self._added
-        )
+        yield from sorted(_installed(self.group).keys() - self._added)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def _entry(self, name: str) -> tuple[Definition, Plugin]:
         if name not in self._added:
-            entry = _installed()[self.group, name]
+            entry = _installed(self.group)[name]
             plugin = _package_of(entry)
             with registering(plugin, f"plug-in {name} of the package {plugin.name}"):
                 self.add(name, entry.load())
@@ -296,32 +294,31 @@ def _owner(name: str) -> str | None:
 
 def _installed_owner(name: str) -> str:
     """Returns which installed package has a name, in words; empty if none has."""
-    for (group, other), entry in _installed().items():
-        if other == name:
-            return f"a {_registries[group].noun} of the package {_package_of(entry).name}"
+    for group, registry in _registries.items():
+        if entry := _installed(group).get(name):
+            return f"a {registry.noun} of the package {_package_of(entry).name}"
     return ""
 
 
 @cache
-def _installed() -> Mapping[tuple[str, str], EntryPoint]:
-    """Returns (group, name) -> entry point of all installed plug-ins.
+def _installed(group: str) -> Mapping[str, EntryPoint]:
+    """Returns name -> entry point of the installed plug-ins of a kind, whose registry is loaded.
 
     Raises:
         UsageError: a package takes a name of PolarLab's, or of another package.
     """
     from importlib.metadata import entry_points  # slow to import
 
-    found: dict[tuple[str, str], EntryPoint] = {}
-    for group, registry in _registries.items():
-        for entry in entry_points(group=f"polarlab.{group}"):
-            place, package = (group, entry.name), _package_of(entry).name
-            if entry.name in registry.own or place in found:
-                other = _package_of(found[place]).name if place in found else "PolarLab"
-                raise UsageError(
-                    f"the package {package} must give its {registry.noun} a new name, got {entry.name!r}, a "
-                    f"{registry.noun} of {other}; remove one of the packages, or rename it"
-                )
-            found[place] = entry
+    found: dict[str, EntryPoint] = {}
+    registry = _registries[group]
+    for entry in entry_points(group=f"polarlab.{group}"):
+        if entry.name in registry.own or entry.name in found:
+            other = _package_of(found[entry.name]).name if entry.name in found else "PolarLab"
+            raise UsageError(
+                f"the package {_package_of(entry).name} must give its {registry.noun} a new name, got "
+                f"{entry.name!r}, a {registry.noun} of {other}; remove one of the packages, or rename it"
+            )
+        found[entry.name] = entry
     return found
 
 

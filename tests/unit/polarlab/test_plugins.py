@@ -315,6 +315,11 @@ LINES = (
 )
 
 
+def test_a_command_that_begins_with_the_topology_of_a_package_finds_its_routing(site):
+    ((status, _, errors),) = outcomes(site, "verify moebius --rungs 3 --routing scatter:share=0.5")
+    assert status == 0, errors
+
+
 def test_packages_are_not_searched_for_names_of_polarlab():
     code = """
 import importlib.metadata, sys
