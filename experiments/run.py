@@ -149,8 +149,7 @@ def _measure(
     try:
         summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
     except CommandError as error:  # of a switch that hangs: what was measured stays
-        reasons = (*summary.fidelity.reasons, str(error))
-        summary = replace(summary, fidelity=replace(summary.fidelity, valid=False, reasons=reasons))
+        summary = summary.doubted(str(error))
     directory.write_record(SUMMARY, summary)
     return summary, runs
 
