@@ -178,8 +178,8 @@ def test_packets_and_credits_are_conserved_at_every_tick(
     for tick in range(1, 150):
         assert run(network, tick, False) == RUNNING
         check_conservation(network, watch)
-    born = network.counts[of.ARRIVED] + len(network.unused) - network.counts[of.UNUSED]
-    assert born > 0
+    run(network, 1000, False)  # long enough for the first packet of the slowest network
+    assert network.counts[of.ARRIVED] > 0
 
 
 @pytest.mark.parametrize("routing", ["min", "valiant", "ugal", "ugal-pf"])
