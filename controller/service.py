@@ -244,7 +244,7 @@ def parse_params(name: str, words: list[str]) -> dict[str, Value]:
     """Returns the parameters of a topology, by their keys, from words like `q=7`.
 
     Raises:
-        ParameterError: the family has not such a parameter, a value is outside its domain, or a required
+        ParameterError: the family has no such parameter, a value is outside its domain, or a required
             parameter is missing.
     """
     by_key = {parameter.key: parameter for parameter in family(name).parameters}

@@ -42,7 +42,7 @@ class Routing:
         law_parameters: parameters of the control law; they change nothing that is installed on a switch.
         packet_law: law of simulated source routers that decide for every packet; None without one.
         families: names of the families of topologies that have it; empty for any graph.
-        name: its name on the command line with those parameters that have not their defaults.
+        name: its name on the command line with those parameters that do not have their defaults.
         given: key -> value of the parameters that have not their defaults.
     """
 

@@ -356,7 +356,7 @@ class SessionVerbs:
                 absent stay.
 
         Raises:
-            UsageError: the routing has not such a parameter, it cannot change while the fabric is up, traffic
+            UsageError: the routing has no such parameter, it cannot change while the fabric is up, traffic
                 is measured, or the controller does not run.
             ParameterError: a value is outside its domain.
         """
