@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from controller.adaptation_loop import AdaptiveLoop
-from controller.event_guards import fatal_on_error, from_served
 from controller.fabric_state import SetPort
 from controller.installer import Installer, Outcome, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
@@ -29,14 +29,43 @@ from controller.reports import (
     Report,
     Restored,
     RoutingSet,
+    StateReports,
     TakingOver,
     Warned,
     Warnings,
+    die,
     report,
 )
-from controller.state_reports import StateReports
 from topology.addressing import dpid, dpid_router, switch_name
 from topology.drains import Drain
+
+Application = TypeVar("Application")
+Handler = Callable[[Application, Any], None]
+
+
+def fatal_on_error(handler: Handler[Application]) -> Handler[Application]:
+    """Returns a handler whose exceptions end the controller; the framework would log them and continue."""
+
+    @functools.wraps(handler)
+    def guarded(self: Application, event: Any) -> None:
+        try:
+            handler(self, event)
+        except Exception as error:  # the boundary to the framework's event loop, which swallows exceptions
+            die(f"{type(error).__name__} in {handler.__name__}: {error}")
+
+    return guarded
+
+
+def from_served(handler: Handler[Any]) -> Handler[Any]:
+    """Returns a handler that ignores messages of connections other than those that its application serves."""
+
+    @functools.wraps(handler)
+    def guarded(self: Any, event: Any) -> None:
+        if self.serves(event.msg.datapath):
+            handler(self, event)
+
+    return guarded
+
 
 ADAPTATION_XID = 0xFFFFFFFE  # the transaction id of the adaptation's messages; the installer's are smaller
 _REPORT_EVERY_S = 1.0

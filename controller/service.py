@@ -4,7 +4,7 @@
 
 Reports (`controller.reports`) go to standard output, one JSON object per line, and logs to standard error.
 The controller of an adaptive routing reads the queues that its parent hands over; given the links' rate
-instead, it requests port statistics from the switches. The exit status is one of `topology.exit_status`: 1 if
+instead, it requests port statistics from the switches. The exit status is one of `topology.errors`: 1 if
 the plan fails its proof, in which case nothing is installed.
 """
 
@@ -37,8 +37,7 @@ from routing.verification.verifier import Prover
 from topology.addressing import dpid, switch_router
 from topology.base import Params
 from topology.drains import Drain, drain_named
-from topology.errors import NegativeResult, ParameterError, UsageError
-from topology.exit_status import Status, internal_text, known_status
+from topology.errors import NegativeResult, ParameterError, Status, UsageError, internal_text, known_status
 from topology.files.plugin_files import receive
 from topology.parameters import Value, hint
 from topology.registry import family, make_topology

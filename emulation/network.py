@@ -18,8 +18,7 @@ from emulation.hosts.identity import OWN_ROOT
 from emulation.hosts.spaces import HostSpaces
 from emulation.mininet_library import Mininet, lg
 from emulation.mininet_topo import FabricTopo
-from emulation.name_resolution import write_name_files
-from emulation.node_configuration import check_queues, configure, set_queues
+from emulation.node_configuration import check_queues, configure, set_queues, write_name_files
 from emulation.node_shell import LastingNode, shells_side_by_side
 from emulation.nodes import FabricHost, FabricLink, FabricSwitch, SwitchContext
 from emulation.open_vswitch import VSwitch, kill_all

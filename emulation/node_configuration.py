@@ -5,21 +5,109 @@ Programs that do the same (`mount`, `tc`, `ip`, `ethtool`) cost more at their st
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import socket
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from emulation.kernel.disciplines import Shaping, read_shaping
-from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
 from emulation.kernel.namespaces import MOUNTS, NETWORK, in_namespaces
 from emulation.kernel.rtnetlink import RouteSocket, add_address
 from emulation.kernel.system_calls import bind
 from emulation.nodes import FabricHost, FabricSwitch
 from emulation.shaping import check_impairment, check_shaping, shape
 from emulation.subprocesses import CommandError
+from topology.addressing import format_ip, hosts_of, switch_name
+from topology.base import Topology
 from topology.links import LinkSpec
+
+IFF_UP, IFF_PROMISC = 0x1, 0x100
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFMTU, _SIOCETHTOOL = 0x8913, 0x8914, 0x8922, 0x8946
+_ETHTOOL_STXCSUM = 0x17
+_NAME_BYTES, _REQUEST_BYTES = 16, 40  # of struct ifreq
+
+
+class InterfaceSettings:
+    """The interfaces of the namespace in which it is made; methods raise OSError if the kernel refuses."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def __enter__(self) -> InterfaceSettings:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._socket.close()
+
+    def add_flags(self, name: str, flags: int) -> None:
+        """Sets flags of an interface, IFF_UP or IFF_PROMISC, and leaves all other flags."""
+        answer = self._request(_SIOCGIFFLAGS, name, b"")
+        present = struct.unpack_from("=H", answer, _NAME_BYTES)[0]
+        self._request(_SIOCSIFFLAGS, name, struct.pack("=H", present | flags))
+
+    def set_mtu(self, name: str, mtu: int) -> None:
+        """Sets the longest packet that an interface sends, in bytes."""
+        self._request(_SIOCSIFMTU, name, struct.pack("=i", mtu))
+
+    def compute_checksums(self, name: str) -> None:
+        """Has the kernel compute the checksums of sent packets, as `ethtool -K NAME tx off`."""
+        setting = ctypes.create_string_buffer(struct.pack("=II", _ETHTOOL_STXCSUM, 0))
+        self._request(_SIOCETHTOOL, name, struct.pack("@P", ctypes.addressof(setting)))
+
+    def _request(self, number: int, name: str, value: bytes) -> bytes:
+        words = name.encode().ljust(_NAME_BYTES, b"\0") + value
+        return fcntl.ioctl(self._socket, number, words.ljust(_REQUEST_BYTES, b"\0"))
+
+
+_HOSTS_FILE, _RESOLVER_FILE = Path("/etc/hosts"), Path("/etc/resolv.conf")
+# No name server can be reached from a node. Programs would wait 10 s for one that is named here, even for
+# names of hosts: `getent hosts` asks for an IPv6 address first, which no host has.
+_RESOLVER = "# nodes of a fabric have no name server\n"
+
+
+def write_name_files(folder: Path, topology: Topology, concentration: int) -> dict[Path, Path]:
+    """Writes the files into a folder, and returns their places in the nodes.
+
+    Args:
+        folder: the folder, which lasts as long as the nodes.
+        topology: the graph of routers.
+        concentration: p, the number of hosts at each router that has any.
+
+    Returns:
+        Place -> file, for the places that the machine has.
+    """
+    contents = {_HOSTS_FILE: hosts_text(topology, concentration, _machine_names()), _RESOLVER_FILE: _RESOLVER}
+    files = {place: folder / place.name for place in contents}
+    for place, file in files.items():
+        file.write_text(contents[place])
+        file.chmod(0o644)
+    return {place: file for place, file in files.items() if place.exists()}
+
+
+def hosts_text(topology: Topology, concentration: int, machine: str) -> str:
+    """Returns the content of the nodes' /etc/hosts: names of the fabric's hosts, then those of the machine.
+
+    Args:
+        topology: the graph of routers.
+        concentration: p, the number of hosts at each router that has any.
+        machine: content of the machine's own file.
+    """
+    hosts = [f"{format_ip(host.ip)} {host.name}" for host in hosts_of(topology, concentration)]
+    switches = f"# {switch_name(0)} to {switch_name(topology.routers - 1)} are switches, without an address"
+    return "\n".join(["# hosts of the fabric", *hosts, switches, "# names of the machine", machine])
+
+
+def _machine_names() -> str:
+    """Returns the content of the machine's /etc/hosts; empty where it has none."""
+    try:
+        return _HOSTS_FILE.read_text(errors="replace")
+    except OSError:
+        return ""
+
 
 _IPV6_SETTINGS = [Path(f"/proc/sys/net/ipv6/conf/{kind}/disable_ipv6") for kind in ("all", "default")]
 _Result = TypeVar("_Result")

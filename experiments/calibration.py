@@ -19,9 +19,9 @@ from experiments.live_fabric import LiveFabric, controlled
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.traffic import MAX_PACKETS_PER_S, TrafficOptions
 from experiments.traffic_jobs import path_delay_ns, run_measured_traffic
-from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.judgement import AIM_STRAIN, USUAL_POWER, Evidence, strain
+from experiments.validity.monitors import CpuMonitor
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from topology.errors import MachineError
 from topology.links import MAX_RATE_BPS, MIN_RATE_BPS

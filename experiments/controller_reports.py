@@ -28,8 +28,7 @@ from controller.reports import (
     Warned,
     parse_report,
 )
-from topology.errors import MachineError, NegativeResult, PolarLabError
-from topology.exit_status import Status
+from topology.errors import MachineError, NegativeResult, PolarLabError, Status
 
 SILENCE_TIMEOUT_S = 30.0
 

@@ -22,7 +22,6 @@ from experiments.fault_injector import FaultSchedule
 from experiments.flows.runs import base_times_ms, run_flow_traffic
 from experiments.live_fabric import LiveFabric
 from experiments.programs.running import NO_PROGRAMS, ProgramPlan, RunningPrograms
-from experiments.programs.traffic import run_program_traffic
 from experiments.results.collective import collective_troubles
 from experiments.results.flows.statistics import flow_troubles
 from experiments.results.model import Adaptation, PairCheck, Summary
@@ -35,11 +34,15 @@ from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import most_warmup_s
-from experiments.traffic_jobs import deaths_named, run_collective_traffic, run_measured_traffic
+from experiments.traffic_jobs import (
+    deaths_named,
+    run_collective_traffic,
+    run_measured_traffic,
+    run_program_traffic,
+)
 from experiments.validity.monitors import Monitors
 from routing.registry import routing
-from topology.errors import NegativeResult, PolarLabError
-from topology.exit_status import Terminated
+from topology.errors import NegativeResult, PolarLabError, Terminated
 from topology.faults import Fault
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot

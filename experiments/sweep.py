@@ -41,8 +41,7 @@ from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
-from topology.errors import ParameterError
-from topology.exit_status import Terminated
+from topology.errors import ParameterError, Terminated
 from traffic.workload.patterns import make_pattern
 
 

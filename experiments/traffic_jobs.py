@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 
 from emulation.subprocesses import marked_environment
 from experiments.live_fabric import LiveFabric
+from experiments.programs.running import RunningPrograms
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import steady_span_s
@@ -17,7 +19,7 @@ from traffic.engine.engine import run_collective, run_traffic
 from traffic.engine.jobs import CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.processes import TrafficError
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
-from traffic.metrics.measurements import Clock, TrafficResult
+from traffic.metrics.measurements import Clock, TrafficResult, no_packets_received, no_packets_sent
 from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.workload.collectives.registry import split_collective
@@ -188,4 +190,44 @@ def host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
     pids = fabric.network.namespace_pids()
     return tuple(
         HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
+    )
+
+
+_INTERVAL_NS = 250_000_000
+
+
+def run_program_traffic(
+    hosts: int, programs: RunningPrograms, starts: Callable[[Clock], None]
+) -> TrafficResult:
+    """Starts the clock and returns when the programs have ended.
+
+    Args:
+        hosts: number of hosts of the fabric.
+        programs: the programs.
+        starts: called once with the clock, at the start.
+    """
+    clock = Clock(time.monotonic_ns(), time.time_ns())
+    starts(clock)
+    interrupted = programs.wait()
+    elapsed_ns = time.monotonic_ns() - clock.monotonic_ns
+    seconds = elapsed_ns / 1e9 if interrupted else programs.ended_s
+    return result_without_packets(hosts, clock, seconds, interrupted=interrupted)
+
+
+def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrupted: bool) -> TrafficResult:
+    """Returns the result of traffic without generated packets, whose window is all of its time.
+
+    Args:
+        hosts: number of hosts of the fabric.
+        clock: its start.
+        seconds: its duration.
+        interrupted: whether it was ended early.
+    """
+    return TrafficResult(
+        sent=no_packets_sent(hosts, seconds),
+        received=no_packets_received(hosts),
+        clock=clock,
+        interval_ns=_INTERVAL_NS,
+        window_ns=(0, round(seconds * 1e9)),
+        interrupted=interrupted,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from emulation.subprocesses import END_SIGNALS, add_administration_folders
-from topology.exit_status import Status, Terminated, internal_text, known_status
+from topology.errors import Status, Terminated, internal_text, known_status
 from topology.files.libraries import run_as_command
 from topology.files.shown import shown, shown_exactly
 

@@ -29,8 +29,7 @@ from simulation.messages import Ideal, ideal_times, message_arrays, message_pack
 from simulation.result import SimulationResult
 from simulation.settings import Decision, RouterSettings
 from simulation.tables.model import ForwardingTables
-from topology.errors import ParameterError
-from topology.exit_status import Terminated
+from topology.errors import ParameterError, Terminated
 from traffic.workload.messages import MessageGraph
 
 MOST_CYCLES = 10**9  # of all iterations in the ideal case

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from simulation.arrays.network import make_network
 from simulation.course import DEADLOCKED, Course, Intervention, Progress, result_of
 from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
-from topology.exit_status import Terminated
+from topology.errors import Terminated
 
 
 def simulate(  # noqa: PLR0913  # all that a result depends on

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from simulation.kernels.random import seeded
 from simulation.kernels.sources import BIRTH_BITS
 from simulation.kernels.state import HOT, IDLE, NONE, PARTNER, SHARES, UNIFORM
-from simulation.settings import RouterSettings
-from simulation.workload import Workload
+from simulation.settings import RouterSettings, Workload
 from traffic.workload.patterns import Pattern
 
 _WHOLE = 1 << 32  # a certain event, in the units of random numbers

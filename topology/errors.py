@@ -1,8 +1,13 @@
-"""Root of PolarLab's exceptions and the kinds that the command line tells apart.
+"""Root of PolarLab's exceptions, their kinds, and the exit statuses that the kinds end with.
 
-Each kind stands for one exit status of the outside contract. The exceptions live in `topology` because every
-other package may import it; a package's own errors derive from the kind that fits.
+They live in `topology` because every other package may import it; a package's own errors derive from the kind
+that fits. The command line and the controller's process both end with these statuses.
 """
+
+from __future__ import annotations
+
+import enum
+import errno
 
 
 class PolarLabError(Exception):
@@ -23,3 +28,74 @@ class ParameterError(UsageError, ValueError):
 
 class MachineError(PolarLabError):
     """The machine lacks something; the text names it and the way to get it (status 3)."""
+
+
+class Status(enum.IntEnum):
+    """Exit status of a command."""
+
+    DONE = 0
+    NEGATIVE = 1
+    USAGE = 2
+    MACHINE = 3
+    INTERNAL = 4
+    INTERRUPTED = 130
+
+
+class Terminated(SystemExit):
+    """Request to end by a signal; unlike Ctrl-C, a prompt must not catch it."""
+
+
+DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
+_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
+
+
+def known_status(error: BaseException) -> tuple[Status, str] | None:
+    """Returns the exit status and the line for the user if the user can remedy the error.
+
+    Args:
+        error: any exception that reached the outermost boundary of a process.
+
+    Returns:
+        The status and one line of text; None for an internal error.
+    """
+    if isinstance(error, KeyboardInterrupt | Terminated):
+        return Status.INTERRUPTED, "interrupted"
+    if isinstance(error, UsageError):
+        return Status.USAGE, str(error)
+    if isinstance(error, MachineError):
+        return Status.MACHINE, str(error)
+    if isinstance(error, NegativeResult):
+        return Status.NEGATIVE, str(error)
+    if isinstance(error, MemoryError):
+        return Status.MACHINE, "the machine has too little memory for this; try a smaller fabric"
+    return _file_status(error) if isinstance(error, OSError) else None
+
+
+def _file_status(error: OSError) -> tuple[Status, str] | None:
+    if error.errno in DISK_FULL:
+        return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
+    if error.errno in _TOO_MANY_FILES:
+        return Status.MACHINE, "too many files are open; raise the limit (`ulimit -n 4096`)"
+    if error.errno == errno.ENAMETOOLONG:
+        return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
+    if error.errno == errno.ELOOP:
+        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere, or may not be one"
+    if error.errno in (errno.EISDIR, errno.ENOTDIR):
+        return Status.USAGE, f"{error.filename or 'a file'} cannot be written or read ({error.strerror})"
+    if error.errno in _NOT_WRITABLE:
+        return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
+    return None
+
+
+def internal_text(error: BaseException) -> str:
+    """Returns an internal error in one line.
+
+    Args:
+        error: an error for which `known_status` returns None.
+
+    Returns:
+        The error's text, behind the name of its type if PolarLab did not raise it on purpose.
+    """
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, PolarLabError) else f"{type(error).__name__}: {text}"

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from controller.openflow.frameworks import load, used
 from controller.reports import die
-from topology.exit_status import Status
+from topology.errors import Status
 
 # Addresses are numbers here: eventlet need not load its own resolver of names, which takes a while.
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"

@@ -9,19 +9,21 @@ and run before the host's file system is there.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import socket
+import stat
+import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from emulation.hosts.file_system import HOME
 from emulation.hosts.identity import Identity, host_root
 from emulation.hosts.keeper import FAILED, Description, receive
-from emulation.hosts.terminal import Terminal, open_terminal
 from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
 from emulation.kernel.namespaces import MOUNTS, first_of_its_own, in_namespaces, start_filtered
 from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
@@ -33,6 +35,44 @@ from emulation.subprocesses import (
     marked_environment,
 )
 from topology.errors import MachineError
+
+_MULTIPLEXER, _DEVICE = "/dev/pts/ptmx", os.makedev(5, 2)
+_TIOCGPTN, _TIOCSPTLCK, _TIOCGPTPEER = 0x80045430, 0x40045431, 0x5441
+_NUMBER = struct.Struct("=i")
+
+
+class Terminal(NamedTuple):
+    """A pseudo-terminal: its two ends as open files, and the name of the second one on the host."""
+
+    master: int
+    slave: int
+    name: str
+
+
+def open_terminal() -> Terminal:
+    """Opens a new terminal of the file system of terminals in this namespace.
+
+    Raises:
+        OSError: there is none.
+    """
+    flags = os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC
+    master = os.open(_MULTIPLEXER, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(master)
+        if (
+            not stat.S_ISCHR(status.st_mode) or status.st_rdev != _DEVICE
+        ):  # a program has put another one there
+            raise FileNotFoundError(None, f"{_MULTIPLEXER} is none of terminals")
+        fcntl.ioctl(master, _TIOCSPTLCK, _NUMBER.pack(0))
+        number = _NUMBER.unpack(fcntl.ioctl(master, _TIOCGPTN, _NUMBER.pack(0)))[0]
+        slave = fcntl.ioctl(master, _TIOCGPTPEER, flags)
+        os.set_inheritable(slave, False)
+        os.set_blocking(master, True)
+    except BaseException:
+        os.close(master)
+        raise
+    return Terminal(master, slave, f"/dev/pts/{number}")
+
 
 CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
 FOLDER = "hosts"  # of the working folders, in a folder of results

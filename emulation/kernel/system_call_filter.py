@@ -17,8 +17,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from emulation.kernel.system_call_numbers import number
-from emulation.kernel.system_calls import CLONE_NEWCGROUP, call
+from emulation.kernel.system_calls import CLONE_NEWCGROUP, call, number
 
 _SET_FILTER, _ALLOW_SPECULATION = 1, 0x4  # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO

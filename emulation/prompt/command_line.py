@@ -21,8 +21,7 @@ from mininet.log import lg, output
 
 from emulation.node_shell import LastingNode, ShellEnded
 from emulation.nodes import FabricHost
-from topology.errors import PolarLabError, UsageError
-from topology.exit_status import Status, Terminated
+from topology.errors import PolarLabError, Status, Terminated, UsageError
 from topology.parameters import hint
 
 _LOOK_EVERY_MS = 200

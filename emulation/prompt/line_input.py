@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
 from emulation.prompt.mininet_commands import FabricCLI
-from topology.exit_status import Status
+from topology.errors import Status
 
 
 class FailedLine(NamedTuple):

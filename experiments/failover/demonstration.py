@@ -36,11 +36,10 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
 from experiments.traffic_jobs import make_job
 from experiments.validity.controller_monitor import ControllerMonitor
-from experiments.validity.cpu_monitor import cpu_stolen_s
+from experiments.validity.monitors import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
-from topology.errors import MachineError, NegativeResult
-from topology.exit_status import Terminated
+from topology.errors import MachineError, NegativeResult, Terminated
 from topology.failures import Failure, failure_of, link_failures
 from topology.faults import Element, link_element
 from topology.shortest_paths import connected_components

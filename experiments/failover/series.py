@@ -30,7 +30,7 @@ from experiments.results.replications import interval
 from experiments.results.run_directory import SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions
-from topology.exit_status import Terminated
+from topology.errors import Terminated
 from topology.faults import CONTROLLER
 
 

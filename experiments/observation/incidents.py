@@ -16,6 +16,7 @@ from experiments.failover.course import repaired_by
 from experiments.live_fabric import LiveFabric
 from experiments.observation.model import IncidentState, TrafficSilence
 from experiments.observation.pair_probes import BEFORE_S, PairProbes, fitting_pairs, probe_interval_s
+from experiments.observation.timeline import Timeline
 from experiments.session.interfaces import cut_off_hosts
 from routing.replan.surviving_graph import crossing_pairs
 from topology.addressing import Host
@@ -24,6 +25,7 @@ from topology.failures import Failure, failure_of
 from topology.faults import Element, ElementKind
 from topology.shortest_paths import connected_components
 from traffic.engine.sockets import sleep_precisely
+from traffic.metrics.silence import Silence
 
 MOST_PAIRS, LEAST_PAIRS = 16, 2
 _STEP_S = 0.002
@@ -228,3 +230,81 @@ def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Ho
     most = min(max(LEAST_PAIRS, fitting_pairs(fabric.options.links.rate_bps)), MOST_PAIRS, len(pairs))
     places = np.unique(np.linspace(0, len(pairs) - 1, most).round().astype(int))
     return [pairs[place] for place in places.tolist()]
+
+
+class IncidentCourses:
+    """The courses of incidents as a timeline has them: repairs once they are known, and ends that differ."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._told: tuple[int, str] | None = None  # number of the incident, and its losses as they were told
+
+    def tell(self, incident: Incident) -> None:
+        """Tells that all pairs of an incident are heard again, or the outcome of its probes."""
+        state = incident.state
+        if not state.running:
+            self._tell_end(state)
+        elif (
+            state.repaired_by is not None and state.repaired_ms is not None and incident.changed_s is not None
+        ):
+            losses = _losses(state)
+            text = f"none of the {state.pairs} probed pairs lost a packet"
+            if state.lost:
+                text = f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: {losses}"
+            at_s = incident.changed_s + state.repaired_ms / 1e3
+            self._timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
+            self._told = state.number, losses if state.lost else ""
+
+    def _tell_end(self, state: IncidentState) -> None:
+        if state.lost and state.repaired_ms is None:
+            text = f"probed pairs stay silent: {state.lost} of {state.sent} probes lost"
+            self._timeline.add("warning", text, incident=state.number)
+        elif state.lost and self._told != (state.number, _losses(state)):
+            text = f"by the end of the probes: {_losses(state)}"
+            self._timeline.add("repair", text, incident=state.number)
+        if traffic := state.traffic:
+            text = (
+                f"the traffic's longest silence since then: {traffic.silence_ms:g} ms, {traffic.pair} "
+                f"(before: {traffic.before_ms:g} ms); "
+                + ("it goes on; at least " if traffic.ongoing else "")
+                + f"{traffic.lost} of its packets lost"
+            )
+            self._timeline.add("traffic", text, incident=state.number)
+
+
+def _losses(state: IncidentState) -> str:
+    return f"longest silence {state.silence_ms:g} ms, {state.lost} probes lost"
+
+
+_UNUSUAL = 2
+_BEFORE_S = 8.0  # of the time before the change that is compared with
+
+
+def traffic_silence(
+    silences: Sequence[Silence], changed_s: float, hosts: Sequence[str]
+) -> TrafficSilence | None:
+    """Returns the longest silence of traffic since a change; None before the traffic has told of any.
+
+    Args:
+        silences: reports of the traffic, the oldest first.
+        changed_s: time of the change on time.monotonic's clock.
+        hosts: names of all hosts, in order.
+    """
+    since = [report for report in silences if report.time_s > changed_s]
+    if not since:
+        return None
+    before = [report for report in silences if report.time_s <= changed_s]
+    ended = [(one.longest_s, one.pair) for one in since if one.ended_s > changed_s]
+    going_on = since[-1].open_s, since[-1].open_pair
+    longest_s, pair = max([*ended, going_on])
+    early = (one.longest_s for one in silences if changed_s - _BEFORE_S < one.ended_s <= changed_s)
+    before_s = max(early, default=0.0)
+    source, destination = divmod(pair, len(hosts))
+    return TrafficSilence(
+        silence_ms=round(longest_s * 1e3, 1),
+        pair=f"{hosts[source]} to {hosts[destination]}" if pair >= 0 else "",
+        before_ms=round(before_s * 1e3, 1),
+        lost=max(0, since[-1].missing - (before[-1].missing if before else 0)),
+        # Where a pair sends seldom, a silence as long as those before is none that a failure makes.
+        ongoing=(longest_s, pair) == going_on and longest_s > _UNUSUAL * before_s > 0,
+    )

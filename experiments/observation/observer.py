@@ -15,18 +15,15 @@ from experiments.events.base import Event, Ongoing
 from experiments.events.marks import ProcessEnded
 from experiments.live_fabric import LiveFabric
 from experiments.observation.experiment import ExperimentProgress
-from experiments.observation.incident_texts import IncidentCourses
-from experiments.observation.incidents import Incident, affected_pairs
+from experiments.observation.incidents import Incident, IncidentCourses, affected_pairs, traffic_silence
 from experiments.observation.link_readings import LinkReadings
 from experiments.observation.model import FabricState, IncidentState, Proof, Validity
 from experiments.observation.port_states import PortStates
-from experiments.observation.silences import traffic_silence
 from experiments.observation.timeline import Timeline
 from experiments.results.link_loads import directed_links
 from experiments.results.parts.faults import replan_text
 from experiments.results.text import rate_remedy
-from experiments.session.fabric_session import FabricSession
-from experiments.session.status import TrafficStatus
+from experiments.session.fabric_session import FabricSession, TrafficStatus
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS, Evidence, slower_rate_bps, strain

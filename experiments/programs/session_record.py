@@ -15,7 +15,6 @@ from experiments.events.notices import Notice
 from experiments.fault_injector import replan_record
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
-from experiments.programs.traffic import result_without_packets
 from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import Adaptation, PairCheck
 from experiments.results.parts.faults import FaultRecord, InjectedFault
@@ -25,9 +24,9 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.spec.programs import SESSION, ProgramTraffic
+from experiments.traffic_jobs import result_without_packets
 from experiments.validity.monitors import Monitors
-from topology.errors import PolarLabError
-from topology.exit_status import Terminated
+from topology.errors import PolarLabError, Terminated
 from topology.faults import Element, Fault
 from traffic.metrics.measurements import Clock
 from traffic.wire.layout import ETHERNET_BYTES

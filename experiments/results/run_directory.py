@@ -16,8 +16,7 @@ from typing import Any
 
 from experiments.codec import plain
 from topology.base import Params, Topology
-from topology.errors import MachineError, ParameterError, UsageError
-from topology.exit_status import DISK_FULL
+from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
 from topology.files.writing import Folder, make_folder, open_folder
 from topology.networkx_graphs import NetworkxTopology, from_graphml

@@ -20,7 +20,7 @@ from experiments.results.simulation.model import SimulationSummary
 from experiments.results.tables import read_csv
 from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 from experiments.spec.sweep import Point
-from experiments.spec.variations.values import read_value, values_at
+from experiments.spec.variations import read_value, values_at
 from topology.errors import ParameterError
 from topology.parameters import Value, value_text
 

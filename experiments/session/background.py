@@ -8,7 +8,7 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.status import TrafficStatus
+from experiments.session.fabric_session import TrafficStatus
 from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import deaths_named, run_measured_traffic

@@ -6,6 +6,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
@@ -20,7 +21,6 @@ from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
-from experiments.session.status import ControllerStatus, TrafficStatus
 from experiments.session.turns import Turns, one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.values import check_range
@@ -30,6 +30,50 @@ from topology.errors import PolarLabError, UsageError
 from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
 from topology.parameters import Value
 from traffic.metrics.silence import Silence
+
+
+@dataclass(frozen=True)
+class ControllerStatus:
+    """The state of the controller.
+
+    Attributes:
+        running: whether its process runs.
+        pid: its process; None if it does not run.
+        killed: whether the session killed it; if neither this nor `running`, it ended by itself.
+        planned_failure: name of the failure that its present plan is for; `none` for the whole fabric.
+        planned_drain: name of the elements that its present plan drains; `none` for none.
+    """
+
+    running: bool
+    pid: int | None
+    killed: bool
+    planned_failure: str
+    planned_drain: str = "none"
+
+
+@dataclass(frozen=True)
+class TrafficStatus:
+    """Background traffic that flows.
+
+    Attributes:
+        pattern, load: as it was started.
+        seconds: since its start.
+        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
+        loss: fraction of the packets that had time to arrive and did not; None before the first.
+        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
+        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    offered: float
+    accepted: float
+    loss: float | None
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None
+    out_of_order: float | None = None
+
 
 MOST_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive

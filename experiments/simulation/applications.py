@@ -18,9 +18,8 @@ from experiments.spec.simulation.applications import SimulatedApplication, Simul
 from simulation.applications import ApplicationResult, Phase, simulate_application
 from simulation.timing import fastest_cycles
 from traffic.workload.collectives.dependencies import program_messages
-from traffic.workload.messages import MessageGraph
+from traffic.workload.messages import MessageGraph, read_trace
 from traffic.workload.placement import place_ranks
-from traffic.workload.traces import read_trace
 
 
 def simulate_messages(

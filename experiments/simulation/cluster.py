@@ -16,8 +16,7 @@ from experiments.events.notices import Notice
 from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
-from topology.errors import MachineError, UsageError
-from topology.exit_status import Terminated
+from topology.errors import MachineError, Terminated, UsageError
 
 CONNECT_S, _WORKERS_S = 5, 10
 

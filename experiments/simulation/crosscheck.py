@@ -28,11 +28,10 @@ from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from simulation.bucket_loop import BucketLoop
 from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Arrivals, Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Arrivals, Workload
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError
 from topology.links import LinkSpec

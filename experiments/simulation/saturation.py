@@ -19,7 +19,7 @@ from experiments.simulation.model import LoadPoint, SaturationInterrupted, Satur
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
-from topology.exit_status import Terminated
+from topology.errors import Terminated
 
 # Cycles after the window in which its packets may arrive: ten times the latency of a stable network.
 _MOST_DRAIN = 5000

@@ -58,8 +58,7 @@ from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
 from routing.registry import make_plan, routing
 from simulation.tables.compiler import compile_tables
-from topology.errors import ParameterError
-from topology.exit_status import Terminated
+from topology.errors import ParameterError, Terminated
 
 Points = Sequence[tuple[Point, Simulation]]
 

@@ -18,10 +18,9 @@ from simulation.bucket_loop import BucketLoop
 from simulation.course import Progress
 from simulation.faults import SimulatedFaults, Tell
 from simulation.result import FaultCourse, FaultOutcome, PlanOutcome, SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
 from topology.base import Topology
 from topology.faults import Fault
 from topology.files.plugin_files import Sources, needed, take_over

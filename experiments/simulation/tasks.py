@@ -20,8 +20,7 @@ from experiments.simulation.address import Scheduler
 from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
 from simulation.settings import Times
-from topology.errors import MachineError
-from topology.exit_status import Terminated
+from topology.errors import MachineError, Terminated
 
 Runner = Callable[[PlannedFabric, Sequence[Task]], Iterator[Done]]
 _MOST_DEATHS = 3  # of processes in one task

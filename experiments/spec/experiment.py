@@ -36,7 +36,7 @@ from experiments.spec.options import (
     option_of,
     options_of,
 )
-from experiments.spec.variations.texts import varied_options
+from experiments.spec.variations import varied_options
 from topology.errors import ParameterError, UsageError
 from topology.parameters import Value, hint
 from topology.registry import FAMILIES

@@ -102,7 +102,7 @@ def _frame_bytes(experiment: Experiment, values: Mapping[str, Given]) -> Given:
 
 _CREDIT, _DROP = ("flow-control", "credit"), ("flow-control", "drop")
 _NAMED = "experiments.spec.files.named"
-_LISTED = at("experiments.spec.variations.values:listed_values")  # of the option of a run that a list is for
+_LISTED = at("experiments.spec.variations:listed_values")  # of the option of a run that a list is for
 _VARIED = at(f"{_NAMED}:files_of_variation")
 Options = tuple[Option, ...]
 
@@ -320,14 +320,14 @@ OPTIONS: tuple[Option, ...] = (
               "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "
               "need a fabric of their own for each value: run a sweep for each",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SWEEP,),
-              known=at("experiments.spec.variations.keys:known_keys"), paths=_VARIED,
-              parse=at("experiments.spec.variations.values:check_variation")),
+              known=at("experiments.spec.variations:known_keys"), paths=_VARIED,
+              parse=at("experiments.spec.variations:check_variation")),
         _text("vary", "further values to go over, as cycles=3000,10000 or virtual-channels=4,8; several "
               "times for several keys. KEY is an option of traffic, or of simulated routers but for "
               "flow-control, ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SIMULATED_SWEEP,),
-              known=at("experiments.spec.variations.keys:known_simulated_keys"), paths=_VARIED,
-              parse=at("experiments.spec.variations.values:check_simulated_variation")),
+              known=at("experiments.spec.variations:known_simulated_keys"), paths=_VARIED,
+              parse=at("experiments.spec.variations:check_simulated_variation")),
     ),
     *_table("failover", (FAILOVER,), (),
         _text("fail", "failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its "

@@ -12,13 +12,13 @@ from typing import Any
 from experiments.spec.fabric import FabricOptions, routing_name
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.values import plain_name
-from experiments.spec.variations.keys import parameters_of
-from experiments.spec.variations.texts import SHORT_FORMS
-from experiments.spec.variations.values import (
+from experiments.spec.variations import (
     MAX_POINTS,
+    SHORT_FORMS,
     Variation,
     listed_values,
     number,
+    parameters_of,
     read_variations,
 )
 from topology.errors import ParameterError, UsageError

@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from experiments.live_fabric import LiveFabric
 from experiments.validity.controller_monitor import ControllerMonitor
-from experiments.validity.cpu_monitor import CpuMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
-from experiments.validity.samples import HeldLately
+from experiments.validity.samples import CpuSamples, HeldLately
+
+
+class CpuMonitor:
+    """Monitor of the idle and stolen shares of the CPU; a context manager."""
+
+    def __init__(self) -> None:
+        self.samples = CpuSamples()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> CpuMonitor:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        before = _cpu_times()
+        while not self._stop.wait(self.samples.span_s):
+            now = _cpu_times()
+            idle, stolen, total = (later - earlier for later, earlier in zip(now, before, strict=True))
+            self.samples.times_s.append(time.monotonic())
+            self.samples.idle.append(idle / max(0.01, total))
+            self.samples.stolen.append(stolen / max(0.01, total))
+            before = now
+
+
+def _cpu_times() -> tuple[float, float, float]:
+    """Returns (idle, stolen, total) seconds of all cores since boot."""
+    times = psutil.cpu_times()
+    # A guest's time is counted as user time, too.
+    return times.idle + times.iowait, times.steal, sum(times) - times.guest - times.guest_nice
+
+
+def cpu_stolen_s() -> float:
+    """Returns the processor time in s, of all cores, that was taken from a virtual machine since its boot.
+
+    The host gave it to others: proc(5), "steal". Packets that came in that time may be lost.
+    """
+    return float(psutil.cpu_times().steal)
 
 
 class Monitors:

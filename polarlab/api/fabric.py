@@ -32,8 +32,7 @@ from polarlab.api.verbs import SessionVerbs
 from polarlab.web.address import Web, parse_address, web_address
 from topology.addressing import format_ip, switch_name
 from topology.base import Topology
-from topology.errors import ParameterError, UsageError
-from topology.exit_status import Terminated
+from topology.errors import ParameterError, Terminated, UsageError
 from topology.parameters import hint
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there

@@ -8,7 +8,7 @@ from pathlib import Path
 from emulation import requirements
 from emulation.cleanup import MarkedProcess, described, left_behind
 from emulation.cleanup import clean as clean_fabric
-from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
+from experiments.doctor.default_rate import largest_fabric_routers, link_rate_bps
 from experiments.doctor.features import Feature, examine_features
 from experiments.doctor.findings import Finding, examine
 from polarlab.api.frames import Row, Table

@@ -2,16 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.group_columns import GroupColumns
-from routing.plan.model import Group, Rule, SwitchPlan
+from routing.plan.model import Bucket, Group, GroupKind, Rule, SwitchPlan
 from routing.plan.rule_store import RuleStore
+
+Key = TypeVar("Key")
+Numbers = npt.NDArray[np.intp]
+
+
+class BucketStore(Generic[Key]):
+    """The buckets of a fabric's groups, numbered in the order in which they are first asked for.
+
+    Attributes:
+        buckets: the buckets by number.
+    """
+
+    def __init__(self, make: Callable[[Key], Bucket]) -> None:
+        """Makes an empty store.
+
+        Args:
+            make: key -> its bucket; asked once for equal keys.
+        """
+        self.buckets: list[Bucket] = []
+        self._make = make
+        self._numbers: dict[Key, int] = {}
+
+    def number(self, key: Key) -> int:
+        """Returns the number of the bucket of a key.
+
+        Args:
+            key: any key.
+        """
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.buckets)
+            self.buckets.append(self._make(key))
+        return found
+
+
+class GroupColumns(Sequence[Group]):
+    """Groups without candidates, which are made objects when one of them is read.
+
+    Attributes:
+        buckets: the buckets of the fabric, by number.
+        numbers: the numbers of the groups.
+        selects: bool array: whether the group is one of GroupKind.SELECT; others are FAST_FAILOVER.
+        counts: the number of buckets of each group.
+        starts: the index in `members` of each group's first bucket.
+        members: the numbers of the buckets, group by group.
+    """
+
+    def __init__(
+        self,
+        buckets: list[Bucket],
+        numbers: Numbers,
+        selects: npt.NDArray[np.bool_],
+        counts: Numbers,
+        members: Numbers,
+    ) -> None:
+        """Takes the columns, as of the class."""
+        self.buckets = buckets
+        self.numbers = numbers
+        self.selects = selects
+        self.counts = counts
+        self.starts = np.cumsum(counts) - counts
+        self.members = members
+        self._made: tuple[Group, ...] | None = None
+
+    def __len__(self) -> int:
+        """Returns the number of groups."""
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Group: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Group, ...]: ...
+    def __getitem__(self, index: int | slice) -> Group | tuple[Group, ...]:
+        """Returns a group, or some of them."""
+        return self.made()[index]
+
+    def __iter__(self) -> Iterator[Group]:
+        """Yields the groups."""
+        return iter(self.made())
+
+    def made(self) -> tuple[Group, ...]:
+        """Returns the groups; always the same objects."""
+        if self._made is None:
+            buckets = list(map(self.buckets.__getitem__, self.members.tolist()))
+            columns = (self.numbers, self.selects, self.starts, self.starts + self.counts)
+            rows = zip(*(column.tolist() for column in columns), strict=True)
+            kinds = (GroupKind.FAST_FAILOVER, GroupKind.SELECT)
+            self._made = tuple(
+                [Group(number, kinds[select], tuple(buckets[a:b])) for number, select, a, b in rows]
+            )
+        return self._made
+
+    def group(self, place: int) -> Group:
+        """Returns one group; the others are not made objects.
+
+        Args:
+            place: its index.
+        """
+        if self._made is not None:
+            return self._made[place]
+        start = int(self.starts[place])
+        members = self.members[start : start + int(self.counts[place])].tolist()
+        kind = GroupKind.SELECT if self.selects[place] else GroupKind.FAST_FAILOVER
+        return Group(int(self.numbers[place]), kind, tuple(map(self.buckets.__getitem__, members)))
+
+    def used(self) -> Numbers:
+        """Returns the numbers of the buckets that the groups have, ascending."""
+        return np.flatnonzero(np.bincount(self.members))
+
+
+def different_buckets(parts: Iterable[Sequence[Group]]) -> list[Bucket]:
+    """Returns the buckets and candidates of groups; those that are one object are given once.
+
+    Args:
+        parts: sequences of groups.
+    """
+    found: dict[int, Bucket] = {}  # by their identities; the groups keep them
+    stores: dict[int, tuple[list[Bucket], list[GroupColumns]]] = {}
+    for part in parts:
+        if isinstance(part, GroupColumns):
+            stores.setdefault(id(part.buckets), (part.buckets, []))[1].append(part)
+            continue
+        for group in part:
+            for buckets in (group.buckets, group.candidates):
+                if buckets:
+                    found.update(zip(map(id, buckets), buckets, strict=True))
+    for store, columns in stores.values():
+        used = np.zeros(len(store), bool)
+        for one in columns:
+            used[one.members] = True
+        found.update((id(store[number]), store[number]) for number in np.flatnonzero(used).tolist())
+    return list(found.values())
+
+
+def runs(starts: Numbers, counts: Numbers) -> Numbers:
+    """Returns the numbers of several runs, one run after the other.
+
+    Args:
+        starts: the first number of each run.
+        counts: the length of each run.
+    """
+    firsts = np.cumsum(counts) - counts
+    return np.repeat(starts - firsts, counts) + np.arange(int(counts.sum()))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

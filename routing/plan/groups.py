@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from routing.plan.group_columns import different_buckets
+from routing.plan.columns import different_buckets
 from routing.plan.model import Actions, Group, Match, PushVlan, SetField
 from routing.plan.port_sets import PortSets, port_sets
 from routing.plan.tables import router_of_tag, tag_of

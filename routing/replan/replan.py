@@ -29,9 +29,8 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import PRIORITY_UNDETOURED, TO_ANY_HOST, to_router
-from routing.replan.drained_detours import without_drained_detours
+from routing.replan.drains import without_drained_detours, without_transit
 from routing.replan.surviving_graph import SurvivingGraph, surviving_graph
-from routing.replan.transit import without_transit
 from routing.reroute.base import alternate_bucket
 from routing.verification.proof import Proof
 from routing.verification.verifier import Prover

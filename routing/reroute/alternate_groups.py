@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.group_columns import BucketStore, GroupColumns, runs
+from routing.plan.columns import BucketStore, GroupColumns, runs
 from routing.plan.groups import GroupRole, group_number
 from routing.plan.model import Bucket, GroupKind, ToGroup
 from routing.plan.port_sets import PortSets

@@ -17,8 +17,7 @@ import numpy as np
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, RoutePlan, SwitchPlan, Table
 from routing.verification.ingress_ports import ingress_port_classes
 from routing.verification.packet_actions import Emission, Outcome, Packet, Shared
-from routing.verification.rules.rule_book import SOURCE_FIELDS, RuleBook
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.rules import SOURCE_FIELDS, Numbers, RuleBook
 from routing.verification.switch_model import SwitchModel
 from routing.verification.treatments import Arrival, Branches, Handover, KnownOutcomes, Treatment
 from topology.addressing import INITIAL_TTL, Host, hosts_of, interface_name, switch_name

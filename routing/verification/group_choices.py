@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from routing.plan.group_columns import GroupColumns, runs
+from routing.plan.columns import GroupColumns, runs
 from routing.plan.model import Bucket, Group, GroupKind
-from routing.verification.rules.rule_book import RuleBook
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.rules import Numbers, RuleBook
 
 
 class Choices(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.verification.forwarding_states import NextStates, State, StateSpace, Steps
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.rules import Numbers
 from topology.failures import NO_FAILURE, Failure
 
 Hops = npt.NDArray[np.int16]

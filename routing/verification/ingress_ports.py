@@ -14,9 +14,7 @@ import numpy as np
 from routing.plan.columns import group_parts
 from routing.plan.model import PORT_INGRESS, FieldMatch, SwitchPlan, Table
 from routing.verification.action_facts import ActionFacts
-from routing.verification.rules.group_index import GroupIndex
-from routing.verification.rules.rule_book import RuleBook
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.rules import GroupIndex, Numbers, RuleBook
 
 
 def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers: Numbers) -> list[int]:

@@ -18,7 +18,7 @@ from routing.plan.model import (
     PushVlan,
     SetField,
 )
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 
 Packet = dict[str, int]  # OXM field name -> value; fields that the packet does not have are absent
 

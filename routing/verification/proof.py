@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from topology.errors import PolarLabError
+
+
+class PlanError(PolarLabError):
+    """A plan that a switch cannot hold or a proof cannot judge; the text names the rule."""
+
+
 MAX_LISTED_FAULTS = 20
 
 

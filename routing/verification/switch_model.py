@@ -13,10 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from routing.plan.columns import group_parts
-from routing.plan.group_columns import GroupColumns
+from routing.plan.columns import GroupColumns, group_parts
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
-from routing.verification.errors import PlanError
 from routing.verification.group_choices import Choices, GroupBuckets, different_choices
 from routing.verification.packet_actions import (
     NOTHING,
@@ -28,9 +26,8 @@ from routing.verification.packet_actions import (
     rewritten,
     send,
 )
-from routing.verification.rules.group_index import GroupIndex
-from routing.verification.rules.rule_book import RuleBook
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.proof import PlanError
+from routing.verification.rules import GroupIndex, Numbers, RuleBook
 from routing.verification.treatments import (
     Arrival,
     Branches,

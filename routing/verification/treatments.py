@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from routing.verification.packet_actions import Packet, Shared
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.rules import Numbers
 
 # Outcomes, and the ports whose state mattered.
 Branches = tuple[Shared, frozenset[int]]

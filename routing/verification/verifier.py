@@ -16,11 +16,10 @@ import numpy.typing as npt
 
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
-from routing.verification.destination_proof import DestinationProof, FailureProof
+from routing.verification.destination_proof import DestinationProof, FailedPorts, FailureProof, Scenario
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.hop_counts import Hops, hop_counts
 from routing.verification.proof import Proof
-from routing.verification.scenarios import FailedPorts, Scenario
 from topology.addressing import Host
 from topology.failures import NO_FAILURE, Failure
 

@@ -22,8 +22,7 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import router_of_tag
-from simulation.tables.errors import inexpressible
-from simulation.tables.model import NO_TAG
+from simulation.tables.model import NO_TAG, inexpressible
 
 Numbers = npt.NDArray[np.int64]
 

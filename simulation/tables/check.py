@@ -11,10 +11,9 @@ import numpy.typing as npt
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, REROUTED_DSCP, RoutePlan
 from routing.plan.tables import router_of_tag, tag_of
-from routing.verification.errors import PlanError
 from routing.verification.packet_actions import Packet, Shared
-from routing.verification.rules.rule_book import RuleBook
-from routing.verification.rules.rule_facts import Numbers
+from routing.verification.proof import PlanError
+from routing.verification.rules import Numbers, RuleBook
 from routing.verification.switch_model import SwitchModel
 from simulation.tables.model import NO_CHOICE, NO_TAG, ForwardingTables
 from topology.addressing import INITIAL_TTL, Host, hosts_of, switch_name

@@ -7,8 +7,7 @@ import numpy.typing as npt
 
 from routing.plan.model import Table
 from simulation.tables.actions import NO_TARGET
-from simulation.tables.errors import inexpressible
-from simulation.tables.model import NO_TAG
+from simulation.tables.model import NO_TAG, inexpressible
 from simulation.tables.packets import Ingress, Packet
 from simulation.tables.rules import ANY, EXACT, PlanRules
 

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from routing.plan.model import SwitchPlan
 from simulation.tables.actions import INVALID, KEPT, check_effect
 from simulation.tables.detours import AdaptiveUse, BucketBook, Detours, find_detours
-from simulation.tables.errors import inexpressible
 from simulation.tables.lookup import SwitchRules
-from simulation.tables.model import NO_CHOICE, NO_TAG
+from simulation.tables.model import NO_CHOICE, NO_TAG, inexpressible
 from simulation.tables.outcomes import LOST, SwitchGroups
 from simulation.tables.packets import DROPPED, UNCERTAIN, Arrival, Ingress, Packet, Treatments
 from simulation.tables.rules import PlanRules

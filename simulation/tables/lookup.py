@@ -13,9 +13,8 @@ from routing.plan.model import Table
 from routing.plan.tables import tag_of
 from simulation.tables.actions import KEPT, NO_TARGET
 from simulation.tables.coverage import EVERYONE
-from simulation.tables.errors import inexpressible
 from simulation.tables.first_table import FirstTable
-from simulation.tables.model import NO_TAG
+from simulation.tables.model import NO_TAG, inexpressible
 from simulation.tables.packets import DROPPED, UNCERTAIN, Ingress, Packet, Treatments
 from simulation.tables.rules import ANY, EXACT, PlanRules
 

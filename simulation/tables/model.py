@@ -15,6 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from routing.verification.proof import PlanError
+from topology.addressing import switch_name
+
 Int32 = npt.NDArray[np.int32]
 
 NO_CHOICE = -1  # the packet is dropped
@@ -172,3 +175,13 @@ class ForwardingTables:
     def hosts(self) -> int:
         """H, the number of hosts."""
         return len(self.host_routers)
+
+
+def inexpressible(router: int, reason: str) -> PlanError:
+    """Returns the error of a switch whose treatment of packets forwarding tables cannot express.
+
+    Args:
+        router: the switch's router.
+        reason: the property of the plan that they lack.
+    """
+    return PlanError(f"{switch_name(router)} cannot be simulated: {reason}")

@@ -11,9 +11,9 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from routing.plan.model import Bucket, Group, GroupKind, SwitchPlan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from simulation.tables.actions import KEPT, NO_TARGET, ActionBook, ActionEffect, check_effect, group_target
-from simulation.tables.errors import inexpressible
+from simulation.tables.model import inexpressible
 from topology.addressing import switch_name
 
 NO_PORT = 0  # of packets that are lost

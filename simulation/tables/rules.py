@@ -13,8 +13,8 @@ import numpy.typing as npt
 from routing.plan.model import ETH_TYPE_IPV4, NO_VLAN, REROUTED_DSCP, RoutePlan, Rule
 from simulation.tables.actions import INVALID, NO_TARGET, ActionBook, ActionEffect, check_effect
 from simulation.tables.coverage import EVERYONE, NOBODY, Coverage, CoverageMaker
-from simulation.tables.errors import inexpressible
 from simulation.tables.identities import IdentityTable
+from simulation.tables.model import inexpressible
 from topology.addressing import host_routers, hosts_of
 
 Numbers = npt.NDArray[np.int64]

@@ -10,11 +10,10 @@ from rows import Row
 import polarlab
 from routing.registry import make_plan, routing
 from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
 from topology.families.dragonflies.dragonfly import Dragonfly
 from traffic.workload.patterns import make_pattern
 

@@ -19,10 +19,9 @@ from matplotlib.figure import Figure
 
 from experiments.figures.style import curve_styles, legend_above, new_figure, save_new_figure
 from routing.registry import make_plan
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 

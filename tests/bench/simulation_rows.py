@@ -18,11 +18,10 @@ from rows import Row
 from experiments.papers.performance.model import shared_port
 from routing.registry import make_plan
 from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 
@@ -86,7 +85,7 @@ from routing.registry import make_plan
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
+from simulation.settings import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 routing, pattern_name, law, cycles, *loads = sys.argv[1:]
@@ -153,7 +152,7 @@ from routing.registry import make_plan
 from simulation.settings import Decision, RouterSettings, Times
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
+from simulation.settings import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern
 topology = PolarFly(2)

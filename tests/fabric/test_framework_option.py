@@ -12,7 +12,7 @@ from controller.openflow.frameworks import FRAMEWORKS
 from emulation.cleanup import RUN_DIR
 from experiments.codec import read_record
 from experiments.results.manifest import RunManifest
-from topology.exit_status import Status
+from topology.errors import Status
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 

@@ -39,6 +39,7 @@ def test_every_switch_has_a_datapath_of_its_own_that_forwards_in_the_kernel(fabr
         assert "actions:" in datapath(fabric.network, switch.name, "dump-flows")
 
 
+@pytest.mark.tried_again  # the kernel forwards by its cache until the switch's program has had its turn
 def test_a_dead_link_is_gone_around_and_taken_again(fabric):
     faults = FaultInjector(fabric.network)
     element = link_element(fabric.options.topology.link_list[0])

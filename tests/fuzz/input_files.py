@@ -21,7 +21,7 @@ from topology.networkx_graphs import from_graphml, from_networkx, to_networkx
 from traffic.workload.demand_matrix import read_matrix
 from traffic.workload.flows.flow_list import read_flows
 from traffic.workload.flows.sizes import read_sizes
-from traffic.workload.traces import read_trace
+from traffic.workload.messages import read_trace
 
 COUNT = 2_000
 _ROOT = Path(__file__).parents[2]

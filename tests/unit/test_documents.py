@@ -22,7 +22,7 @@ from support.fixtures.documents import (
 from experiments.spec.captures import parse_captures
 from polarlab.cli import main as entry
 from polarlab.cli.parser import make_parser
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.registry import make_topology
 
 README = ROOT / "README.md"

@@ -20,8 +20,7 @@ from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
-from traffic.metrics.reordering import MOST_NUMBERS
-from traffic.metrics.sending_order import SendingOrder
+from traffic.metrics.reordering import MOST_NUMBERS, SendingOrder
 from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE

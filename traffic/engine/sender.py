@@ -19,7 +19,7 @@ from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.measurements import Clock, Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
-from traffic.workload.events import CHUNK_EVENTS, Events
+from traffic.workload.arrivals import CHUNK_EVENTS, Events
 from traffic.workload.schedule import schedule_from_dict
 
 # Packets due within this time are sent together: a wake-up costs more than a packet.

@@ -14,8 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from traffic.workload.arrivals import ARRIVALS, InjectionSettings
-from traffic.workload.events import CHUNK_EVENTS, Events, number_per_source
+from traffic.workload.arrivals import ARRIVALS, CHUNK_EVENTS, Events, InjectionSettings, number_per_source
 from traffic.workload.hot_spots import HotSpots
 from traffic.workload.patterns import Pattern
 

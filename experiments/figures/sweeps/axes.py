@@ -8,8 +8,7 @@ from typing import Protocol
 
 from experiments.figures.look import current
 from experiments.spec.options import SWEEP
-from experiments.spec.variations.keys import declaration, parameters_of
-from experiments.spec.variations.values import number
+from experiments.spec.variations import declaration, number, parameters_of
 from topology.errors import ParameterError, UsageError
 from topology.files.shown import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text

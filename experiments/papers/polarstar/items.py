@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.links import failures_plot
-from experiments.papers.model import Item, Plot
+from experiments.papers.links import failures, failures_plot
+from experiments.papers.model import Effort, Found, Item, Plot
 from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections, bisections_by_supernode
-from experiments.papers.polarstar.failures import link_failures
 from experiments.papers.polarstar.motifs import motif_times
 from experiments.papers.polarstar.performance import (
     adversarial,
@@ -16,7 +15,31 @@ from experiments.papers.polarstar.performance import (
     compared,
     compared_curves,
 )
-from experiments.papers.polarstar.sizes import best_supernodes, configurations, factors, scales
+from experiments.papers.polarstar.sizes import TABLE_3, best_supernodes, configurations, factors, scales
+
+_BASE = "PS-IQ"
+_FAILED = 0.4  # share of links with which growths are compared
+_NAMES = {
+    "SF": "spectralfly",
+    "BF": "bundlefly",
+    "DF": "dragonfly",
+    "HX": "hyperx",
+    "MF": "megafly",
+    "FT": "fat tree",
+}
+
+
+def link_failures(effort: Effort) -> Found:
+    """Returns the distances of the networks of Table 3 while their links fail (Fig 14)."""
+    found = failures((one for one, _ in TABLE_3), effort)
+    grown = {label: found.growth(label, _FAILED) for label in ("DF", _BASE)}
+    values = {
+        **{name: found.ratio(label, _BASE) for label, name in _NAMES.items()},
+        "dragonfly diameter": grown["DF"].diameter / grown[_BASE].diameter,
+        "dragonfly path": grown["DF"].path / grown[_BASE].path,
+    }
+    return Found(values, found.rows)
+
 
 ITEMS: Mapping[str, AnyItem] = {
     "fig1": Item(

@@ -15,7 +15,7 @@ from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
 from experiments.spec.simulation.resolve import SimulatedSweep
 from experiments.spec.sweep import Point
-from experiments.spec.variations.keys import swept_options
+from experiments.spec.variations import swept_options
 from topology.errors import ParameterError
 from topology.parameters import Value
 

@@ -15,7 +15,7 @@ from experiments.spec.experiment import Experiment
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
-from experiments.spec.variations.texts import SHORT_FORMS
+from experiments.spec.variations import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES

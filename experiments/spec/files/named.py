@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from experiments.spec.options import SIMULATED_SWEEP
 from experiments.spec.values import words_of
-from experiments.spec.variations.keys import declaration, swept_options
-from experiments.spec.variations.texts import given_values
+from experiments.spec.variations import declaration, given_values, swept_options
 from topology.drawn_faults import PREFIX
 from topology.errors import UsageError
 from topology.parameters import split_parameters

@@ -18,7 +18,7 @@ from experiments.spec.options import (
     UP,
     options_of,
 )
-from experiments.spec.variations.texts import SHORT_FORMS, given_values
+from experiments.spec.variations import SHORT_FORMS, given_values
 from topology.errors import UsageError
 
 PREDICT = "predict"
@@ -83,7 +83,7 @@ def _of_sweep(
     experiment: Experiment, command: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[_Several]]:
     """Returns option -> value of the lists that have one value alone, and the lists that have several."""
-    from experiments.spec.variations.values import listed_values  # with all routings
+    from experiments.spec.variations import listed_values  # with all routings
     from routing.registry import ROUTINGS
 
     names = {option.name for option in options_of(command)} - given.keys()

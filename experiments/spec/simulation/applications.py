@@ -10,8 +10,8 @@ from experiments.spec.values import check_range
 from topology.errors import ParameterError, UsageError
 from traffic.workload.applications import Application, make_application
 from traffic.workload.collectives.registry import COLLECTIVES
+from traffic.workload.messages import read_trace
 from traffic.workload.placement import place_ranks
-from traffic.workload.traces import read_trace
 
 TRACE = "trace"  # in the place of a pattern
 # About a kilobyte of memory for each.

@@ -13,8 +13,7 @@ from experiments.spec.values import check_choice
 from polarlab.api.analysis.theory import FAILURES
 from polarlab.api.arguments import checked_plan
 from routing.deadlock.channels import MAX_VIRTUAL_CHANNELS
-from routing.deadlock.memory import proof_bytes
-from routing.deadlock.proof import DeadlockProof
+from routing.deadlock.proof import DeadlockProof, proof_bytes
 from routing.deadlock.proof import prove_deadlock_freedom as prove_scenarios
 from routing.plan.model import RoutePlan
 from topology.base import Topology

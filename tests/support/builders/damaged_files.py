@@ -16,7 +16,7 @@ from typing import Any
 
 from support.fixtures.alarms import TooLong, no_longer_than
 
-from topology.exit_status import Status, known_status
+from topology.errors import Status, known_status
 
 SECRET = "only-root-knows-1f0c"
 LONGEST_S = 20  # of an input, on a machine that is busy otherwise

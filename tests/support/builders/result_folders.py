@@ -20,7 +20,7 @@ from experiments.results.sweep_points import POINTS, columns_of, point_links, ro
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.sweep import SweepOptions
-from experiments.spec.variations.values import read_variations
+from experiments.spec.variations import read_variations
 from topology.families.low_diameter.polarfly import PolarFly
 
 FAULTS = FaultRecord(

@@ -14,11 +14,10 @@ from routing.registry import make_plan
 from simulation.arrays.ports import link_ports
 from simulation.kernels import state as of
 from simulation.result import SimulationResult
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Arrivals, Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
-from simulation.workload import Arrivals, Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
 

@@ -10,10 +10,9 @@ from support.builders.simulated_networks import digest, polarfly_pattern, polarf
 from routing.registry import make_plan
 from simulation.bucket_loop import BucketLoop
 from simulation.faults import SimulatedFaults
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
 

@@ -10,8 +10,7 @@ import pytest
 from controller.openflow.frameworks import FRAMEWORKS, VARIABLE, choose
 from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
-from topology.errors import MachineError, ParameterError
-from topology.exit_status import Status
+from topology.errors import MachineError, ParameterError, Status
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 

@@ -9,8 +9,7 @@ from controller.reports import parse_report
 from controller.service import ListenAddress, parse_listen, parse_params, parse_ports, proven_plan
 from routing.plan.digest import plan_digest
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
-from routing.verification.proof import Proof
+from routing.verification.proof import PlanError, Proof
 from routing.verification.verifier import Prover
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.families.low_diameter.polarfly import PolarFly

@@ -1,6 +1,6 @@
 """Names of hosts inside of nodes."""
 
-from emulation.name_resolution import hosts_text
+from emulation.node_configuration import hosts_text
 from topology.families.low_diameter.polarfly import PolarFly
 
 

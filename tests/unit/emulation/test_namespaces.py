@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation.kernel.interface_settings import IFF_PROMISC, IFF_UP, InterfaceSettings
 from emulation.kernel.namespaces import in_namespaces, in_namespaces_of_files, in_new_namespaces
 from emulation.kernel.rtnetlink import RouteSocket, add_address
 from emulation.kernel.system_calls import bind
+from emulation.node_configuration import IFF_PROMISC, IFF_UP, InterfaceSettings
 from emulation.subprocesses import CommandError, run, start_in_namespaces
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from emulation.kernel import system_call_numbers
+from emulation.kernel.system_calls import number
 
 pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="no filter for this architecture"
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
 PRELUDE = """
 import ctypes, errno, fcntl, mmap, os, signal, socket, struct, subprocess, sys, threading
 from emulation.kernel.system_call_filter import filter_calls
-from emulation.kernel.system_call_numbers import number
+from emulation.kernel.system_calls import number
 from emulation.kernel.system_calls import refuse_new_rights
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -148,4 +148,4 @@ print("done")
 def test_an_unknown_architecture_is_an_error_in_words(monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "vax")
     with pytest.raises(OSError, match="vax"):
-        system_call_numbers.number("keyctl")
+        number("keyctl")

@@ -14,7 +14,7 @@ from experiments.results.record import FabricRecord
 from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.settings import TrafficSettings
 from polarlab.cli.parser import parse
-from topology.exit_status import Status
+from topology.errors import Status
 
 
 def kept(words):

@@ -13,8 +13,7 @@ from experiments.comparison.settings import flat_settings
 from experiments.results.model import Latencies, PacketCounts, Predicted
 from experiments.results.parts.collective import CollectiveSize, CollectiveSummary
 from polarlab.cli import main as entry
-from topology.errors import ParameterError
-from topology.exit_status import Status
+from topology.errors import ParameterError, Status
 
 SUMMARY = records.summary(predicted=Predicted(0.31))
 DETOURED = replace(SUMMARY, routing="ugal-pf", accepted=0.49, predicted=None, hops={3: 4})

@@ -28,8 +28,7 @@ from experiments.controller_process import ControllerProcess
 from experiments.controller_reports import ControllerError
 from experiments.live_fabric import controlled
 from experiments.spec.fabric import FabricOptions
-from topology.errors import MachineError, NegativeResult
-from topology.exit_status import known_status
+from topology.errors import MachineError, NegativeResult, known_status
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 

@@ -11,7 +11,7 @@ from support.builders import records, result_folders
 
 import polarlab
 from experiments.codec import plain
-from experiments.doctor.capacity import link_rate_bps
+from experiments.doctor.default_rate import link_rate_bps
 from experiments.events.notices import Notice
 from experiments.observation.observer import judged_now
 from experiments.results.again import at_held_rate, experiment_again

@@ -8,12 +8,12 @@ import sys
 
 import pytest
 
-from experiments.doctor import capacity, findings, installation
-from experiments.doctor.capacity import largest_fabric_routers, link_rate_bps
+from experiments.doctor import default_rate, findings, installation
+from experiments.doctor.default_rate import largest_fabric_routers, link_rate_bps
 from experiments.doctor.features import examine_features
 from experiments.doctor.findings import Finding, examine
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 
 
 def finding_on(name):
@@ -93,7 +93,7 @@ def test_without_root_queues_cannot_be_tried(monkeypatch):
 
 
 def test_the_size_and_rate_that_it_carries_follow_from_memory_and_cores(monkeypatch):
-    monkeypatch.setattr(capacity, "available_memory_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(default_rate, "available_memory_bytes", lambda: 1 << 30)
     assert 57 <= largest_fabric_routers(1) < 183  # ER_7 took 0.8 GiB, and ER_13 took 2.9
     assert largest_fabric_routers(3) < largest_fabric_routers(1)
     assert link_rate_bps(10, 0.5, 1000) == pytest.approx(2 * link_rate_bps(10, 1.0, 1000))

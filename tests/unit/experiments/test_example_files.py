@@ -11,7 +11,7 @@ from experiments.spec.experiment import Experiment
 from experiments.spec.files.schema import schema
 from experiments.spec.options import FAILOVER, KINDS
 from polarlab.cli.main import main
-from topology.exit_status import Status
+from topology.errors import Status
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.toml"))
 

@@ -26,8 +26,7 @@ from experiments.spec.options import (
 from experiments.spec.resolve import Sweep
 from polarlab.cli.main import main
 from polarlab.cli.parser import parse
-from topology.errors import UsageError
-from topology.exit_status import Status
+from topology.errors import Status, UsageError
 
 ROOT = Path(__file__).parents[3]
 HEAD = 'version = 1\nkind = "run"\n'

@@ -15,8 +15,7 @@ from routing.replan.replan import surviving_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.paths import packet_paths
 from topology.addressing import hosts_of
-from topology.errors import ParameterError
-from topology.exit_status import Status
+from topology.errors import ParameterError, Status
 from topology.failures import link_failures
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import make_topology

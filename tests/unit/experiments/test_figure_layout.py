@@ -24,7 +24,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINK_COLUMNS, LINKS
 from experiments.spec.programs import NOT_GENERATED
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.files.writing import Folder
 from topology.registry import make_topology
 

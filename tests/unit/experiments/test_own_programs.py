@@ -13,8 +13,7 @@ from support.builders.records import run_manifest, summary, write
 import polarlab
 from experiments.comparison.compare import compare
 from experiments.events.progress import ProgramsProgress
-from experiments.programs.failures import failure_text
-from experiments.programs.running import ProgramPlan, RunningPrograms
+from experiments.programs.running import ProgramPlan, RunningPrograms, failure_text
 from experiments.report.page import write_report
 from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.replications import combine

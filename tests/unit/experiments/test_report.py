@@ -16,8 +16,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.sweep_points import POINTS, columns_of, row_of
 from experiments.spec.sweep import Point
 from polarlab.cli import main as entry
-from topology.errors import MachineError, ParameterError, UsageError
-from topology.exit_status import Status
+from topology.errors import MachineError, ParameterError, Status, UsageError
 from topology.files.writing import Folder
 
 BROWSER = shutil.which("chromium")

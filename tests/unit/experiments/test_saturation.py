@@ -5,7 +5,7 @@ import pytest
 import polarlab
 from experiments.events.pace import EveryEvent
 from polarlab.api.simulations import SaturationInterrupted
-from topology.exit_status import Terminated
+from topology.errors import Terminated
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 

@@ -11,8 +11,7 @@ import polarlab
 from experiments.events.pace import EveryEvent
 from experiments.events.progress import SimulationProgress
 from experiments.spec.experiment import Experiment
-from topology.errors import UsageError
-from topology.exit_status import Status
+from topology.errors import Status, UsageError
 
 TRACE = "time_cycles,source,destination,bytes\n0,h1_1,h5_1,4096\n10,h2_1,h5_1,100\n5000,h3_1,h4_1,100000\n"
 RING = {"q": 3, "pattern": "allreduce:ring", "message_bytes": "4KiB,64KiB", "iterations": 2}

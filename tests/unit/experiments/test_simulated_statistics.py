@@ -11,7 +11,7 @@ from experiments.events.pace import EveryEvent
 from experiments.events.progress import SimulationProgress
 from experiments.results.simulation.batch_means import LEAST_BATCHES, MOST_BATCHES, batch_interval
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 
 SHORT = {"q": 3, "hosts": 2, "warmup": 300, "cycles": 1500, "load": 0.3}
 

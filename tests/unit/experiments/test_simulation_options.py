@@ -12,8 +12,7 @@ from experiments.spec.simulation.decisions import DECISIONS, decision_name
 from experiments.spec.simulation.model import RouterRecord, router_record
 from routing.registry import ROUTINGS
 from simulation.settings import Decision, RouterSettings, Times
-from topology.errors import ParameterError, UsageError
-from topology.exit_status import Status
+from topology.errors import ParameterError, Status, UsageError
 
 
 def specified(**options):

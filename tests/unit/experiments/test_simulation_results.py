@@ -27,8 +27,7 @@ from experiments.spec.simulation.model import SimulatedFabric
 from routing.registry import make_plan
 from simulation.result import Deadlock
 from simulation.settings import RouterSettings
-from topology.errors import MachineError, ParameterError, UsageError
-from topology.exit_status import Terminated
+from topology.errors import MachineError, ParameterError, Terminated, UsageError
 from topology.families.hierarchical.megafly import Megafly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import make_topology

@@ -23,7 +23,7 @@ from experiments.results.sweep_points import (
     rows_of,
 )
 from experiments.spec.sweep import Point, SweepOptions
-from experiments.spec.variations.values import read_variations
+from experiments.spec.variations import read_variations
 from topology.errors import ParameterError
 
 SETTINGS = records.sweep_manifest().sweep

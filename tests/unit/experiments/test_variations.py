@@ -5,8 +5,7 @@ import pytest
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import OPTIONS, SWEEP
 from experiments.spec.sweep import Point, SweepOptions
-from experiments.spec.variations.keys import known_keys
-from experiments.spec.variations.values import MAX_POINTS, read_variations
+from experiments.spec.variations import MAX_POINTS, known_keys, read_variations
 from topology.errors import ParameterError, UsageError
 
 

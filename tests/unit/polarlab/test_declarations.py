@@ -17,8 +17,7 @@ from experiments.spec.files.schema import schema
 from experiments.spec.option import Option
 from polarlab.cli.options import OWN, add_options
 from polarlab.cli.parser import commands, parse
-from topology.errors import ParameterError, UsageError
-from topology.exit_status import Status
+from topology.errors import ParameterError, Status, UsageError
 from topology.registry import FAMILIES
 
 JITTER = Option(

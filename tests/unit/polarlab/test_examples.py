@@ -11,7 +11,7 @@ from support.fixtures.documents import DOCUMENTS, ROOT, WITHOUT_ROOT, blocks, co
 
 from polarlab.cli import main as entry
 from polarlab.cli.parser import commands, make_parser, parse
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.faults import parse_elements
 
 EXAMPLES = [(name, line) for name, command in commands().items() for line in command.EXAMPLES]

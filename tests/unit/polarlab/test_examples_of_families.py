@@ -4,7 +4,7 @@ import pytest
 from support.fixtures.command_line import prints_json
 
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.registry import FAMILIES
 
 

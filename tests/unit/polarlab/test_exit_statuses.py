@@ -15,8 +15,16 @@ import polarlab
 from polarlab.cli import main as entry
 from polarlab.cli import parser as cli
 from polarlab.error_log import remove_old_logs, write_log
-from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
-from topology.exit_status import Status, Terminated, known_status
+from topology.errors import (
+    MachineError,
+    NegativeResult,
+    ParameterError,
+    PolarLabError,
+    Status,
+    Terminated,
+    UsageError,
+    known_status,
+)
 
 
 def command_that_raises(monkeypatch, error: BaseException) -> None:

@@ -8,7 +8,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.sweep import SweepOptions
 from experiments.spec.traffic import TrafficOptions
-from experiments.spec.variations.values import listed_values
+from experiments.spec.variations import listed_values
 from polarlab.cli.parser import make_parser, parse
 from topology.errors import ParameterError
 from topology.families.family import Family

@@ -11,7 +11,7 @@ from support.fixtures.command_line import fails, prints_json
 from experiments.simulation import fabric, saturation
 from polarlab.cli import main as entry
 from routing.registry import make_plan
-from topology.exit_status import Status
+from topology.errors import Status
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 

@@ -7,7 +7,7 @@ import pytest
 from support.fixtures.command_line import fails, prints_json, unnamed
 
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.registry import FAMILIES
 
 # The outside contract's keys.

@@ -9,7 +9,7 @@ from support.fixtures.command_line import fails, prints_json, unnamed
 import polarlab
 from polarlab.api.analysis.deadlocks import write_certificate
 from polarlab.cli import main as entry
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import FAMILIES
 

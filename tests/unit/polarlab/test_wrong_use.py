@@ -3,7 +3,7 @@
 import pytest
 from support.fixtures.command_line import fails, unnamed
 
-from topology.exit_status import Status
+from topology.errors import Status
 from topology.registry import FAMILIES
 
 FAMILY_NAMES = " ".join(sorted(FAMILIES))

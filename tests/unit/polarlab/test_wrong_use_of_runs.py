@@ -5,7 +5,7 @@ import shlex
 import pytest
 from support.fixtures.command_line import fails
 
-from topology.exit_status import Status
+from topology.errors import Status
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from routing.algorithms import valiant
 from routing.plan.groups import pushed_tags
 from routing.plan.model import Group
 from routing.registry import make_plan
+from routing.replan.drains import without_transit
 from routing.replan.replan import surviving_plan
 from routing.replan.surviving_graph import surviving_graph
-from routing.replan.transit import without_transit
 from routing.replan.update_order import Removal, update_rounds
 from routing.verification.verifier import Prover, prove
 from topology.drains import NO_DRAIN, cut_off, drain_of

@@ -19,9 +19,9 @@ from routing.plan.model import (
     match,
 )
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
 from routing.verification.ingress_ports import ingress_port_classes
-from routing.verification.rules.rule_book import RuleBook
+from routing.verification.proof import PlanError
+from routing.verification.rules import RuleBook
 from routing.verification.verifier import prove
 from topology.families.low_diameter.polarfly import PolarFly
 

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from support.builders.graphs import FABRICS, single_failures
 
-from routing.plan.columns import SwitchColumns, group_parts
+from routing.plan.columns import GroupColumns, SwitchColumns, group_parts
 from routing.plan.digest import plan_digest
-from routing.plan.group_columns import GroupColumns
 from routing.plan.model import GroupKind, SwitchPlan, Table
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from routing.verification.verifier import prove
 
 ROUTER = 1

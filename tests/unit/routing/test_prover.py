@@ -8,7 +8,7 @@ from support.builders.damaged_plans import damaged
 
 from routing.registry import make_plan
 from routing.replan.replan import Provers, surviving_plan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from routing.verification.verifier import Prover, prove
 from topology.errors import NegativeResult
 from topology.failures import failure_of

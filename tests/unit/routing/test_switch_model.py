@@ -21,9 +21,9 @@ from routing.plan.model import (
     ToGroup,
     match,
 )
-from routing.verification.errors import PlanError
 from routing.verification.packet_actions import Emission
-from routing.verification.rules.rule_book import RuleBook
+from routing.verification.proof import PlanError
+from routing.verification.rules import RuleBook
 from routing.verification.switch_model import SwitchModel
 
 ALL_UP = frozenset()

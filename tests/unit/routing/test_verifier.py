@@ -25,7 +25,7 @@ from routing.plan.model import (
 )
 from routing.registry import ROUTINGS, make_plan, routing
 from routing.reroute.base import without_local_repair
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from routing.verification.verifier import prove
 from topology.addressing import ROUTER_MASK, hosts_of, router_ip
 from topology.base import Topology

@@ -16,8 +16,7 @@ from support.fixtures.documents import ROOT
 
 from simulation.settings import RouterSettings
 from simulation.timing import unloaded_cycles
-from topology.errors import ParameterError
-from topology.exit_status import Terminated
+from topology.errors import ParameterError, Terminated
 from topology.families.low_diameter.polarfly import PolarFly
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

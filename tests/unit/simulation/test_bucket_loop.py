@@ -11,10 +11,9 @@ from simulation.arrays.network import make_network
 from simulation.bucket_loop import BucketLoop
 from simulation.faults import SimulatedFaults
 from simulation.kernels.decisions import DETOUR_BIT
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
 

@@ -25,7 +25,7 @@ from routing.plan.model import (
 )
 from routing.plan.tables import tag_of
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from simulation.tables.check import check_against_walk, used_tags
 from simulation.tables.compiler import compile_tables
 from simulation.tables.model import NO_CHOICE

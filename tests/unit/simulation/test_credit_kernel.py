@@ -26,17 +26,16 @@ from support.fixtures.documents import ROOT
 from support.oracles import kernel_cases
 
 from routing.registry import make_plan
-from simulation.arrays import memory
+from simulation.arrays import network as network_arrays
 from simulation.arrays.network import make_network
 from simulation.kernels import compiled
 from simulation.kernels import state as of
 from simulation.kernels.credit import DONE, RUNNING, run
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.check import PacketKind, forwarded, look_up
 from simulation.tables.compiler import compile_tables
 from simulation.timing import unloaded_cycles
-from simulation.workload import Workload
 from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern, make_pattern
@@ -65,7 +64,7 @@ def test_kernels_give_the_same_numbers_without_compilation():
 @pytest.mark.parametrize("prefetches", [False, True])
 @pytest.mark.parametrize("routing", DIGESTS)
 def test_a_run_gives_the_same_numbers_on_every_machine(routing, prefetches, monkeypatch):
-    monkeypatch.setattr(memory, "CACHE_BYTES", 0 if prefetches else 1 << 40)
+    monkeypatch.setattr(network_arrays, "CACHE_BYTES", 0 if prefetches else 1 << 40)
     found = simulated(
         polarfly_tables(5, 3, routing),
         polarfly_pattern(5, 3, "uniform"),

@@ -12,9 +12,8 @@ from simulation.arrays.network import make_network
 from simulation.deadlock import stuck_queues
 from simulation.kernels.credit import run
 from simulation.kernels.state import FIRST, TARGET
-from simulation.settings import Decision, RouterSettings
+from simulation.settings import Decision, RouterSettings, Workload
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from traffic.workload.patterns import Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

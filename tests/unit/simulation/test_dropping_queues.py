@@ -7,10 +7,9 @@ from support.builders.simulated_networks import polarfly_pattern, polarfly_table
 
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import make_plan
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import Pattern

@@ -16,7 +16,7 @@ from support.oracles.forwarding_walk import compare_with_walk
 
 from routing.plan.model import Bucket, Group, GroupKind, ToGroup
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import PlanCompiler, compile_tables
 from simulation.tables.model import NO_CHOICE, NO_TAG, AdaptiveChoices, Choices, ForwardingTables

@@ -10,10 +10,9 @@ from simulation.arrays.network import make_network
 from simulation.kernels import state as of
 from simulation.kernels.credit import run
 from simulation.kernels.sources import BIRTH_BITS, draw_window
-from simulation.settings import Decision, RouterSettings
+from simulation.settings import Decision, RouterSettings, Workload
 from simulation.tables.compiler import compile_tables
 from simulation.timing import unloaded_cycles
-from simulation.workload import Workload
 from traffic.workload.patterns import IDLE, Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")

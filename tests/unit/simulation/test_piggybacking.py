@@ -10,9 +10,8 @@ from simulation.arrays.network import make_network
 from simulation.arrays.ports import link_ports
 from simulation.kernels import state as of
 from simulation.kernels.credit import run
-from simulation.settings import Decision, RouterSettings
+from simulation.settings import Decision, RouterSettings, Workload
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.errors import ParameterError
 from topology.families.dragonflies.dragonfly import Dragonfly
 from traffic.workload.patterns import Pattern, make_pattern

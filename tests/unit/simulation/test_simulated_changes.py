@@ -6,7 +6,7 @@ from support.builders.damaged_plans import damaged
 from support.builders.simulated_networks import digest, polarfly_pattern, polarfly_tables, simulated
 
 from routing.registry import make_plan
-from routing.verification.errors import PlanError
+from routing.verification.proof import PlanError
 from simulation.settings import Decision
 from simulation.tables.compiler import compile_tables
 from topology.failures import link_failures

@@ -15,11 +15,10 @@ from simulation.deadlock import stuck_queues
 from simulation.faults import SimulatedFaults
 from simulation.kernels import state as of
 from simulation.kernels.credit import RUNNING, run
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import PlanCompiler, compile_tables
-from simulation.workload import Workload
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import link_element, parse_schedule
 from traffic.workload.patterns import Pattern

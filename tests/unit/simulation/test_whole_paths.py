@@ -3,10 +3,9 @@
 import pytest
 
 from routing.registry import make_plan
-from simulation.settings import Decision, RouterSettings, Times
+from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
-from simulation.workload import Workload
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.workload.patterns import make_pattern

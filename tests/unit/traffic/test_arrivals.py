@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from traffic.workload.events import CHUNK_EVENTS
+from traffic.workload.arrivals import CHUNK_EVENTS
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 

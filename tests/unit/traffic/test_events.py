@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from traffic.workload.events import number_per_source
+from traffic.workload.arrivals import number_per_source
 
 
 def test_number_per_source_goes_on_where_it_stopped():

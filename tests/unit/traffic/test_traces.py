@@ -4,7 +4,7 @@ import pytest
 
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
-from traffic.workload.traces import read_trace
+from traffic.workload.messages import read_trace
 
 ER2 = PolarFly(2)
 HEADER = "time_cycles,source,destination,bytes\n"

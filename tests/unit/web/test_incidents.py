@@ -10,10 +10,8 @@ from controller.reports import Replanned
 from experiments.events.marks import CollectiveStarted, ResultsWritten, TrafficStarted
 from experiments.events.progress import CollectiveProgress, TrafficProgress
 from experiments.observation.experiment import ExperimentProgress
-from experiments.observation.incident_texts import IncidentCourses
-from experiments.observation.incidents import Incident
+from experiments.observation.incidents import Incident, IncidentCourses, traffic_silence
 from experiments.observation.model import IncidentState, TrafficSilence
-from experiments.observation.silences import traffic_silence
 from experiments.observation.timeline import Timeline
 from traffic.metrics.silence import Silence
 

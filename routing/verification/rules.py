@@ -7,32 +7,283 @@ the packet's other fields choose rules, and each destination gets the best of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress, count, repeat
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, compress, count, repeat
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from routing.interner import Interner
-from routing.plan.columns import SwitchColumns
-from routing.plan.model import ETH_TYPE_IPV4, Actions, Bucket, FieldMatch, Match, Rule, SwitchPlan, Table
+from routing.plan.columns import GroupColumns, SwitchColumns
+from routing.plan.model import (
+    ETH_TYPE_IPV4,
+    Actions,
+    Bucket,
+    FieldMatch,
+    Group,
+    Match,
+    Rule,
+    SwitchPlan,
+    Table,
+)
 from routing.plan.rule_store import RuleStore
 from routing.verification.action_facts import ActionFacts
-from routing.verification.errors import PlanError
-from routing.verification.rules.rule_facts import (
-    Effect,
-    Facts,
-    IngressRule,
-    MatchFacts,
-    Numbers,
-    Shape,
-    different_pairs,
-    facts_of_rules,
-    in_any_order,
-)
+from routing.verification.proof import PlanError
 from topology.addressing import switch_name
+
+Numbers = npt.NDArray[np.intp]
+
+# The (field, mask) pairs that a match looks at.
+Shape = tuple[tuple[str, int | None], ...]
+
+
+class Effect(NamedTuple):
+    """The treatment of a packet that a rule takes; rules with other matches may have the same.
+
+    Attributes:
+        facts: about the rule's actions.
+        goto: as of `Rule`.
+        rewriting: a number that effects with equal rewrites before the first output or group share.
+    """
+
+    facts: ActionFacts
+    goto: Table | None
+    rewriting: int
+
+
+class MatchFacts(NamedTuple):
+    """Facts about a match; equal matches, with their fields in any order, have the same.
+
+    Attributes:
+        number: the match's number.
+        condition: the number of the match without the destination.
+        shape: the fields of that condition with their masks.
+        values: what it asks of them.
+        takes_ipv4: whether it may take IPv4 packets.
+        sees_ingress: whether it looks at the ingress port.
+        sees_source: whether it looks at who sent the packet.
+        covered: the destinations that it covers; None if it makes no difference between them.
+    """
+
+    number: int
+    condition: int
+    shape: Shape
+    values: tuple[int, ...]
+    takes_ipv4: bool
+    sees_ingress: bool
+    sees_source: bool
+    covered: Numbers | None
+
+
+class IngressRule(NamedTuple):
+    """A rule that looks at the ingress port, without that port.
+
+    Attributes:
+        table: the table.
+        priority: the priority.
+        match: the other fields of its match.
+    """
+
+    table: Table
+    priority: int
+    match: Match
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about all rules of a book, by their numbers.
+
+    Attributes:
+        table: the number of the rule's table.
+        priority: its priority.
+        rank: a number that ascends with the table and then with the priority.
+        identity: one number for rules of the same table, priority and match.
+        effect: the number of its effect, in `RuleBook.effects`.
+        condition: the number of its match without the destination.
+        takes_ipv4: whether it may take IPv4 packets.
+        sees_ingress: whether its match looks at the ingress port.
+        sees_source: whether its match looks at who sent the packet.
+        covers_all: whether the rule makes no difference between destinations.
+        counts: the number of destinations that it covers; 0 if it makes no difference.
+        starts: the index in `covered` of the first of them.
+        covered: the destinations that the rules cover, rule by rule.
+        handed_to: for each effect, the number of the group that packets are handed over to in the end, if
+            nothing else happens to them but rewrites; -1 for other effects.
+        rewriting: for each effect, its `Effect.rewriting`.
+        named: the groups that effects name, effect by effect.
+        naming: for each of these, the number of the effect.
+    """
+
+    table: npt.NDArray[np.int8]
+    priority: Numbers
+    rank: npt.NDArray[np.int16 | np.int32]
+    identity: Numbers
+    effect: Numbers
+    condition: Numbers
+    takes_ipv4: npt.NDArray[np.bool_]
+    sees_ingress: npt.NDArray[np.bool_]
+    sees_source: npt.NDArray[np.bool_]
+    covers_all: npt.NDArray[np.bool_]
+    counts: Numbers
+    starts: Numbers
+    covered: Numbers
+    handed_to: Numbers
+    rewriting: Numbers
+    named: Numbers
+    naming: Numbers
+
+
+def facts_of_rules(rows: Numbers, matches: Sequence[MatchFacts], effects: Sequence[Effect]) -> Facts:
+    """Returns the facts about rules.
+
+    Args:
+        rows: rules by table, priority, number of the effect and number of the match.
+        matches: the facts about matches, by number.
+        effects: the effects, by number.
+    """
+    table, priority, effect, match = np.ascontiguousarray(rows.T)
+    covers_all = np.array([one.covered is None for one in matches], bool)
+    covered = [_NONE if one.covered is None else one.covered for one in matches]
+    counts = np.fromiter(map(len, covered), np.intp, len(covered))
+    ranks = priority - priority.min(initial=0)
+    rank = np.unique(table * (ranks.max(initial=0) + 1) + ranks, return_inverse=True)[1]
+    named = [effect.facts.groups for effect in effects]
+    return Facts(
+        table.astype(np.int8),
+        priority,
+        rank.astype(np.int16 if rank.max(initial=0) < 1 << 15 else np.int32),
+        (match * (ranks.max(initial=0) + 1) + ranks) * len(Table) + table,
+        effect,
+        np.array([one.condition for one in matches], np.intp)[match],
+        np.array([one.takes_ipv4 for one in matches], bool)[match],
+        np.array([one.sees_ingress for one in matches], bool)[match],
+        np.array([one.sees_source for one in matches], bool)[match],
+        covers_all[match],
+        counts[match],
+        (np.cumsum(counts) - counts)[match],
+        np.concatenate([*covered, _NONE]),
+        np.array(list(map(_handed_to, effects)), np.intp),
+        np.array([effect.rewriting for effect in effects], np.intp),
+        np.array([*chain.from_iterable(named)], np.intp),
+        np.repeat(np.arange(len(named)), list(map(len, named))),
+    )
+
+
+_NONE = np.empty(0, np.intp)
+
+
+def _handed_to(effect: Effect) -> int:
+    """Returns the entry of an effect in `Facts.handed_to`."""
+    group = effect.facts.last_group
+    return -1 if effect.goto is not None or group is None else group
+
+
+def different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
+    """Returns the different pairs of numbers from 0, and for each pair its index among them.
+
+    Args:
+        first: the first numbers of the pairs.
+        second: the second ones.
+    """
+    width = int(second.max(initial=0)) + 1
+    different, places = np.unique(first * width + second, return_inverse=True)
+    return places, [divmod(pair, width) for pair in different.tolist()]
+
+
+def in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
+    """Returns the fields of a match in an order that does not depend on theirs.
+
+    Args:
+        match: the match.
+    """
+    return tuple(sorted([(part.field, part.value, part.mask) for part in match], key=itemgetter(0)))
+
+
+class GroupIndex(Mapping[int, Group]):
+    """The groups of a switch by their numbers.
+
+    Attributes:
+        parts: the groups in their order, in parts of which some are columns.
+    """
+
+    def __init__(self, parts: Sequence[Sequence[Group]]) -> None:
+        """Indexes groups.
+
+        Args:
+            parts: as of the class.
+        """
+        self.parts = parts
+        self._known: dict[int, Group] = {}
+        for part in parts:
+            if not isinstance(part, GroupColumns):
+                self._known.update((group.number, group) for group in part)
+
+    @cached_property
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """The numbers of all groups, ascending."""
+        columns = [part.numbers for part in self.parts if isinstance(part, GroupColumns)]
+        objects = [g.number for part in self.parts if not isinstance(part, GroupColumns) for g in part]
+        return np.sort(np.concatenate([np.array(objects, np.int64), *columns]))
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether two groups have the same number."""
+        return bool((self.numbers[1:] == self.numbers[:-1]).any())
+
+    def has(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Returns for each of some numbers whether there is such a group.
+
+        Args:
+            numbers: any numbers.
+        """
+        places = np.searchsorted(self.numbers, numbers)
+        return np.asarray(np.append(self.numbers, -1)[places] == numbers)
+
+    def __contains__(self, number: object) -> bool:
+        """Returns whether there is a group of a number."""
+        return number in self._known or self._place(number) is not None
+
+    def __getitem__(self, number: int) -> Group:
+        """Returns the group of a number."""
+        found = self._known.get(number)
+        if found is None:
+            place = self._place(number)
+            if place is None:
+                raise KeyError(number)
+            found = self._known[number] = place[0].group(place[1])
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        """Yields the numbers of all groups."""
+        for part in self.parts:
+            if isinstance(part, GroupColumns):
+                yield from part.numbers.tolist()
+            else:
+                yield from (group.number for group in part)
+
+    def __len__(self) -> int:
+        """Returns the number of groups."""
+        return sum(map(len, self.parts))
+
+    def _place(self, number: object) -> tuple[GroupColumns, int] | None:
+        for groups, places in self._places:
+            if number in places:
+                return groups, places[number]
+        return None
+
+    @cached_property
+    def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
+        """The groups in columns, with the place of each number."""
+        return [
+            (part, {number: place for place, number in enumerate(part.numbers.tolist())})
+            for part in self.parts
+            if isinstance(part, GroupColumns)
+        ]
+
 
 SOURCE_FIELDS = frozenset({"eth_src", "ipv4_src"})
 
@@ -395,6 +646,3 @@ class RuleBook:
                 value: np.array(ones, np.intp) for value, ones in index.items()
             }
         return self._destinations_by_value[key]
-
-
-_NONE = np.empty(0, np.intp)
