@@ -8,7 +8,7 @@ from experiments.events.base import Event
 from experiments.events.marks import CollectiveStarted, ResultsWritten, TrafficStarted
 from experiments.events.progress import CollectiveProgress, Progress, TrafficProgress
 from experiments.observation.model import CollectiveStatus
-from experiments.session.fabric_session import TrafficStatus
+from experiments.session.background import TrafficStatus
 from experiments.validity.samples import HeldLately
 
 _OLD_S = 3.0  # after which traffic that tells nothing has ended

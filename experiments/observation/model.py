@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.session.fabric_session import TrafficStatus
+from experiments.session.background import TrafficStatus
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from experiments.observation.timeline import Timeline
 from experiments.results.link_loads import directed_links
 from experiments.results.parts.faults import replan_text
 from experiments.results.text import rate_remedy
-from experiments.session.fabric_session import FabricSession, TrafficStatus
+from experiments.session.background import TrafficStatus
+from experiments.session.fabric_session import FabricSession
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS, Evidence, slower_rate_bps, strain

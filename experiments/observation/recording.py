@@ -29,7 +29,7 @@ from experiments.results.tables import (
     damage_named,
     read_csv,
 )
-from experiments.session.fabric_session import TrafficStatus
+from experiments.session.background import TrafficStatus
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements

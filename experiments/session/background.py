@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.fabric_session import TrafficStatus
 from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import deaths_named, run_measured_traffic
@@ -19,6 +19,30 @@ from traffic.metrics.measurements import TrafficResult
 from traffic.metrics.silence import Silence
 
 _LONGEST_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class TrafficStatus:
+    """Background traffic that flows.
+
+    Attributes:
+        pattern, load: as it was started.
+        seconds: since its start.
+        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
+        loss: fraction of the packets that had time to arrive and did not; None before the first.
+        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
+        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
+    """
+
+    pattern: str
+    load: float
+    seconds: float
+    offered: float
+    accepted: float
+    loss: float | None
+    latency_p50_ms: float | None
+    latency_p99_ms: float | None
+    out_of_order: float | None = None
 
 
 def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int) -> TrafficOptions:

@@ -16,7 +16,7 @@ from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
-from experiments.session.background import BackgroundTraffic, background_options
+from experiments.session.background import BackgroundTraffic, TrafficStatus, background_options
 from experiments.session.interfaces import interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
@@ -49,30 +49,6 @@ class ControllerStatus:
     killed: bool
     planned_failure: str
     planned_drain: str = "none"
-
-
-@dataclass(frozen=True)
-class TrafficStatus:
-    """Background traffic that flows.
-
-    Attributes:
-        pattern, load: as it was started.
-        seconds: since its start.
-        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
-        loss: fraction of the packets that had time to arrive and did not; None before the first.
-        latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
-        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
-    """
-
-    pattern: str
-    load: float
-    seconds: float
-    offered: float
-    accepted: float
-    loss: float | None
-    latency_p50_ms: float | None
-    latency_p99_ms: float | None
-    out_of_order: float | None = None
 
 
 MOST_LOADS_S = 3_600

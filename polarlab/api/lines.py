@@ -10,7 +10,8 @@ from polarlab.api.verb import Shown
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.results.parts.programs import TrafficOutcome
-    from experiments.session.fabric_session import ControllerStatus, TrafficStatus
+    from experiments.session.background import TrafficStatus
+    from experiments.session.fabric_session import ControllerStatus
     from experiments.session.links import LinkLoad
     from polarlab.api.verbs import SessionVerbs
     from topology.faults import Element

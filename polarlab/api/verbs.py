@@ -20,7 +20,8 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
     from experiments.results.parts.programs import TrafficOutcome
-    from experiments.session.fabric_session import ControllerStatus, FabricSession, TrafficStatus
+    from experiments.session.background import TrafficStatus
+    from experiments.session.fabric_session import ControllerStatus, FabricSession
     from experiments.session.links import Drops, LinkLoad
     from experiments.session.paths import PathReport
     from experiments.session.routing_parameters import RoutingStatus

@@ -25,7 +25,7 @@ from support.builders.recordings import made_up_recording
 from support.fixtures.documents import ROOT
 
 from experiments.observation.model import IncidentState, Validity
-from experiments.session.fabric_session import TrafficStatus
+from experiments.session.background import TrafficStatus
 from polarlab.web.service.metrics import METRICS, TYPE, text_of
 
 DASHBOARD = json.loads((ROOT / "docs" / "assets" / "grafana-polarlab.json").read_text())
