@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
+from experiments.results.frames import frame
+from experiments.results.kinds import Results, folder_of
+from experiments.results.open import Simulation
 from experiments.results.parts.crosscheck import Agreement
 from experiments.simulation.model import SaturationInterrupted, SaturationResult
 from experiments.spec.options import SATURATION, SIMULATE
 from experiments.spec.simulation.resolve import Simulation as SimulationSpecification
 from polarlab.api.arguments import keywords_in_errors
-from polarlab.api.frames import frame
 from polarlab.api.requests import Folder, Subject, request_of
-from polarlab.api.results import Results, Simulation, folder_of
 from topology.errors import UsageError
 from topology.registry import FAMILIES
 
