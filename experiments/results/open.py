@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -206,21 +206,25 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
     Attributes:
         engine: what carried the packets.
         record, row: classes of a point's summary and of its row.
+        readers: functions that read the manifest and the rows of a folder.
     """
 
     engine: ClassVar[Engine]
     record: ClassVar[type]
     row: ClassVar[type[SweptRow]]
+    readers: ClassVar[tuple[Callable[[Path], Any], Callable[[Path], Any]]]
 
     @cached_property
     def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        raise NotImplementedError
+        found: AnyManifest = self.readers[0](self.folder)
+        return found
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:
         """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        raise NotImplementedError
+        found: Mapping[Point, AnyRow] = self.readers[1](self.folder)
+        return found
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         """Returns the files of a point's summary and of its link loads."""
@@ -294,21 +298,12 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         draw_compared="experiments.figures.comparison:draw_sweeps",
     )
     engine, record, row = Engine.EMULATION, Summary, PointRow
+    readers = read_sweep_manifest, point_rows
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
         """Returns whether a folder has a table of points."""
         return (folder / POINTS).exists()
-
-    @cached_property
-    def manifest(self) -> SweepManifest:
-        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        return read_sweep_manifest(self.folder)
-
-    @cached_property
-    def points(self) -> Mapping[Point, PointRow]:
-        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        return point_rows(self.folder)
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         return self.folder / point_summary(point), self.folder / point_links(point)
@@ -339,6 +334,7 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
         draw_compared="experiments.figures.comparison:draw_sweeps",
     )
     engine, record, row = Engine.SIMULATION, SimulationSummary, SimulatedPointRow
+    readers = read_simulated_manifest, simulated_rows
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
@@ -348,16 +344,6 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
             ParameterError: the manifest is damaged.
         """
         return (folder / POINTS).exists() and holds_simulated_sweep(folder)
-
-    @cached_property
-    def manifest(self) -> SimulatedSweepManifest:
-        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        return read_simulated_manifest(self.folder)
-
-    @cached_property
-    def points(self) -> Mapping[Point, SimulatedPointRow]:
-        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        return simulated_rows(self.folder)
 
     def simulation(self, point: Point) -> Simulation:
         """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
