@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Sweep,
         open_results,
     )
+    from experiments.results.parts.crosscheck import Crosscheck
     from experiments.spec.experiment import Experiment
     from experiments.theory.explain import Explanation
     from polarlab.api.analysis.deadlocks import prove_deadlock_freedom
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
     from polarlab.api.plugins import register
     from polarlab.api.results import plot, report
-    from polarlab.api.simulations import Crosscheck, Saturation, crosscheck, saturation, simulate
+    from polarlab.api.simulations import Saturation, crosscheck, saturation, simulate
     from polarlab.web.replays import watch
     from routing.deadlock.proof import DeadlockProof
     from routing.plan.model import RoutePlan
@@ -151,6 +152,7 @@ _HOMES = {
         *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
         "open_results",
     ),
+    "experiments.results.parts.crosscheck": ("Crosscheck",),
     "experiments.spec.experiment": ("Experiment",),
     "experiments.theory.explain": ("Explanation",),
     "polarlab.api.analysis.deadlocks": ("prove_deadlock_freedom",),
@@ -167,7 +169,7 @@ _HOMES = {
     "polarlab.api.analysis.papers": ("PaperItem", "Reproduction", "papers", "reproduce"),
     "polarlab.web.replays": ("watch",),
     "polarlab.api.results": ("plot", "report"),
-    "polarlab.api.simulations": ("Crosscheck", "Saturation", "crosscheck", "saturation", "simulate"),
+    "polarlab.api.simulations": ("Saturation", "crosscheck", "saturation", "simulate"),
     "polarlab.api.analysis.theory": (
         *("Prediction", "SwitchRules"),
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),
