@@ -16,6 +16,19 @@ from typing import TYPE_CHECKING, Any
 from polarlab.own_packages import prefer_own_packages
 
 if TYPE_CHECKING:
+    from experiments.comparison.compare import compare
+    from experiments.comparison.model import Comparison
+    from experiments.results.figures import Figures
+    from experiments.results.open import (
+        Failover,
+        Failovers,
+        Run,
+        SimulatedSweep,
+        Simulation,
+        Sweep,
+        open_results,
+    )
+    from experiments.results.parts.crosscheck import Crosscheck
     from experiments.spec.experiment import Experiment
     from experiments.theory.explain import Explanation
     from polarlab.api.analysis.deadlocks import prove_deadlock_freedom
@@ -31,10 +44,8 @@ if TYPE_CHECKING:
         routings,
         rules,
     )
-    from polarlab.api.comparisons import Comparison, compare
     from polarlab.api.experiments import failover, run, schema, sweep
     from polarlab.api.fabric import Fabric
-    from polarlab.api.figures import Figures
     from polarlab.api.graphs import (
         GraphNumbers,
         NearestMember,
@@ -50,18 +61,8 @@ if TYPE_CHECKING:
     from polarlab.api.listings import Listing
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
     from polarlab.api.plugins import register
-    from polarlab.api.results import (
-        Failover,
-        Failovers,
-        Run,
-        SimulatedSweep,
-        Simulation,
-        Sweep,
-        open_results,
-        plot,
-        report,
-    )
-    from polarlab.api.simulations import Crosscheck, Saturation, crosscheck, saturation, simulate
+    from polarlab.api.results import plot, report
+    from polarlab.api.simulations import Saturation, crosscheck, saturation, simulate
     from polarlab.web.replays import watch
     from routing.deadlock.proof import DeadlockProof
     from routing.plan.model import RoutePlan
@@ -144,13 +145,19 @@ __all__ = [
 ]
 prefer_own_packages()
 _HOMES = {
+    "experiments.comparison.compare": ("compare",),
+    "experiments.comparison.model": ("Comparison",),
+    "experiments.results.figures": ("Figures",),
+    "experiments.results.open": (
+        *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
+        "open_results",
+    ),
+    "experiments.results.parts.crosscheck": ("Crosscheck",),
     "experiments.spec.experiment": ("Experiment",),
     "experiments.theory.explain": ("Explanation",),
-    "polarlab.api.comparisons": ("Comparison", "compare"),
     "polarlab.api.analysis.deadlocks": ("prove_deadlock_freedom",),
     "polarlab.api.experiments": ("failover", "run", "schema", "sweep"),
     "polarlab.api.fabric": ("Fabric",),
-    "polarlab.api.figures": ("Figures",),
     "polarlab.api.graphs": (
         *("GraphNumbers", "NearestMember", "designs", "draw", "export"),
         *("families", "nearest_members", "numbers", "topology"),
@@ -161,11 +168,8 @@ _HOMES = {
     "polarlab.api.plugins": ("register",),
     "polarlab.api.analysis.papers": ("PaperItem", "Reproduction", "papers", "reproduce"),
     "polarlab.web.replays": ("watch",),
-    "polarlab.api.results": (
-        *("Failover", "Failovers", "Run", "SimulatedSweep", "Simulation", "Sweep"),
-        *("open_results", "plot", "report"),
-    ),
-    "polarlab.api.simulations": ("Crosscheck", "Saturation", "crosscheck", "saturation", "simulate"),
+    "polarlab.api.results": ("plot", "report"),
+    "polarlab.api.simulations": ("Saturation", "crosscheck", "saturation", "simulate"),
     "polarlab.api.analysis.theory": (
         *("Prediction", "SwitchRules"),
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),

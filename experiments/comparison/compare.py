@@ -1,59 +1,40 @@
-"""Comparison of folders of results of one kind: runs, simulations, sweeps, failovers or series of these."""
+"""Comparison of results of one kind, whatever the kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
 
-from experiments.comparison.failovers import compare_failovers, compare_series
 from experiments.comparison.model import Comparison
-from experiments.comparison.runs import compare_runs, compare_simulations
-from experiments.comparison.sweeps import compare_simulated_sweeps, compare_sweeps
-from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep, open_results
+from experiments.results.kinds import Results, folder_of
+from experiments.results.open import open_results
 from experiments.results.tables import damage_named
 from topology.errors import ParameterError
 
-# Each kind of results: its name, and the function that compares some of them under given names.
-_KINDS: Mapping[type, tuple[str, Callable[[Sequence[str], Sequence[Any]], Comparison]]] = {
-    Run: ("run", compare_runs),
-    Simulation: ("simulation", compare_simulations),
-    Sweep: ("sweep", compare_sweeps),
-    SimulatedSweep: ("sweep of simulations", compare_simulated_sweeps),
-    Failover: ("failover", compare_failovers),
-    Failovers: ("series of failovers", compare_series),
-}
 
-
-def compare(folders: Sequence[Path]) -> Comparison:
-    """Returns the results of some folders side by side.
+def compare(*results: Results | Path | str) -> Comparison:
+    """Returns the results of runs, of simulations, of sweeps or of failovers side by side.
 
     Args:
-        folders: at least two folders of runs, of simulations, of sweeps, of failovers, or of series of
-            failovers.
+        results: at least two results of one kind, or their folders.
 
     Raises:
-        ParameterError: there are fewer than two, one is named twice, one does not hold complete results, or
-            they are of different kinds.
+        ParameterError: there are fewer than two, one is named twice, one is not complete, or they are of
+            different kinds.
     """
+    folders = [folder_of(one) for one in results]
     if len(folders) < 2:
         raise ParameterError(f"a comparison needs two runs or more, got {len(folders)}")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ParameterError("a run is named twice")
-    results = [open_results(folder) for folder in folders]
-    kind, compare_kind = _KINDS[type(results[0])]
-    for folder, result in zip(folders, results, strict=True):
-        other = _KINDS[type(result)][0]
-        if other != kind:
+    opened = [open_results(folder) for folder in folders]
+    kind = opened[0].kind
+    for one in opened:
+        if one.kind != kind:
             raise ParameterError(
-                f"results must be of one kind to be compared, got a {kind} ({folders[0]}) "
-                f"and a {other} ({folder})"
+                f"results must be of one kind to be compared, got a {kind.name} ({folders[0]}) "
+                f"and a {one.kind.name} ({one.folder})"
             )
     with damage_named(*folders):
-        return compare_kind(_names(folders), results)
-
-
-def _names(folders: Sequence[Path]) -> tuple[str, ...]:
-    """Returns the folders' last names, or their whole paths where two last names are the same."""
-    short = tuple(folder.resolve().name for folder in folders)
-    return short if len(set(short)) == len(short) else tuple(map(str, folders))
+        comparison: Comparison = resolve_name(kind.compare)(opened)
+    return comparison

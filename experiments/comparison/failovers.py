@@ -6,26 +6,23 @@ from collections.abc import Sequence
 
 from experiments.codec import plain
 from experiments.comparison.model import Comparison, Row
-from experiments.comparison.settings import flat_settings, side_by_side
+from experiments.comparison.settings import side_by_side
 from experiments.results.open import Failover, Failovers
 
-SERIES = "series of failovers"
 _QUANTILES = ("p50", "p90", "p99", "max")
 # Entries of a summary that are settings, or have a table of their own.
 _NO_RESULTS = ("name", "params", "routing", "hosts", "local_repair", "faults", "phases", "format")
 
 
-def compare_failovers(names: Sequence[str], failovers: Sequence[Failover]) -> Comparison:
+def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
     """Returns failovers side by side: every value of their summaries, and their phases' counts.
 
     Args:
-        names: a name for each failover.
         failovers: the failovers.
 
     Raises:
         ParameterError: one is damaged.
     """
-    sides = side_by_side([flat_settings(failover.manifest) for failover in failovers])
     summaries = [plain(failover.summary) for failover in failovers]
     phases = [
         {
@@ -39,26 +36,19 @@ def compare_failovers(names: Sequence[str], failovers: Sequence[Failover]) -> Co
         {**{name: value for name, value in summary.items() if name not in _NO_RESULTS}, **counts}
         for summary, counts in zip(summaries, phases, strict=True)
     ]
-    return Comparison(
-        kind="failovers",
-        runs=tuple(names),
-        same=sides.same,
-        differing=sides.differing,
-        results={name: [value.get(name) for value in values] for name in values[0]},
-    )
+    results = {name: [value.get(name) for value in values] for name in values[0]}
+    return side_by_side(failovers, results=results)
 
 
-def compare_series(names: Sequence[str], series: Sequence[Failovers]) -> Comparison:
+def compare_series(series: Sequence[Failovers]) -> Comparison:
     """Returns series of failovers side by side: means with their intervals, and quantiles.
 
     Args:
-        names: a name for each series.
         series: the series.
 
     Raises:
         ParameterError: one is damaged.
     """
-    sides = side_by_side([flat_settings(one.manifest) for one in series])
     summaries = [one.summary for one in series]
     tables = [summary.distributions() for summary in summaries]
     known = dict.fromkeys(name for table in tables for name in table)
@@ -72,11 +62,5 @@ def compare_series(names: Sequence[str], series: Sequence[Failovers]) -> Compari
         results[name] = [getattr(table.get(name), "mean", None) for table in tables]
         for quantile in _QUANTILES:
             results[f"{name}.{quantile}"] = [getattr(table.get(name), quantile, None) for table in tables]
-    return Comparison(
-        kind=SERIES,
-        runs=tuple(names),
-        same=sides.same,
-        differing=sides.differing,
-        results=results,
-        intervals={name: [getattr(table.get(name), "ci95", None) for table in tables] for name in known},
-    )
+    intervals = {name: [getattr(table.get(name), "ci95", None) for table in tables] for name in known}
+    return side_by_side(series, results=results, intervals=intervals)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Unpack
 
+from experiments.results.figures import Figures, LookOptions
+from experiments.results.frames import Row as TableRow
+from experiments.results.frames import Table, text_table
 from experiments.results.metrics import METRICS, In
-from experiments.results.text import readable
+from experiments.results.text import readable, with_half
 
 # A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
 Value = Any
@@ -56,8 +60,10 @@ def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Results of one kind side by side; every table has, under each name, one value for each of them.
+class Comparison(Table):
+    """Results of one kind side by side: settings in which they differ, and their results.
+
+    Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
 
     Attributes:
         kind: kind of the results, in the plural: `runs`, `simulations`, `sweeps`, `failovers`.
@@ -79,3 +85,69 @@ class Comparison:
     intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
     collectives: list[list[tuple[int, float]]] = field(default_factory=list)
     points: tuple[ComparedPoint, ...] = ()
+
+    def rows(self) -> list[TableRow]:
+        """Returns the table of differing settings and of results, a row for each name."""
+        if self.points:
+            return [
+                {"point": point.name, "value": name, **dict(zip(self.runs, values, strict=True))}
+                for point in self.points
+                for name, values in point.values.items()
+            ]
+        entries = {**self.differing, **self.results}
+        return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
+
+    def __repr__(self) -> str:
+        """Returns the equal settings in a line, the differing ones, and the results with their intervals."""
+        equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
+        differing: list[TableRow] = [
+            {"value": name, **dict(zip(self.runs, values, strict=True))}
+            for name, values in self.differing.items()
+        ]
+        # A row of a point is named by the point as well.
+        halves = {("", name): row for name, row in self.intervals.items()}
+        halves |= {(one.name, name): row for one in self.points for name, row in one.intervals.items()}
+        rows = [
+            self._with_halves(row, halves.get((row.get("point", ""), row["value"]))) for row in self.rows()
+        ]
+        tables: list[list[TableRow]] = [differing, rows] if self.points else [rows]
+        return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
+
+    def _with_halves(self, row: TableRow, halves: Sequence[float | None] | None) -> TableRow:
+        """Returns a row of the table with half the widths of intervals behind its values."""
+        if halves is None:
+            return row
+        cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}
+        return {**row, **cells}
+
+    def plot(self, *, format: str | Sequence[str] | None = None, **look: Unpack[LookOptions]) -> Figures:
+        """Returns the figure of all results, drawn in memory; a notebook shows it.
+
+        Args:
+            format: as of `polarlab.plot`.
+            look: as of `polarlab.plot`.
+
+        Raises:
+            ParameterError: the results cannot be drawn side by side.
+        """
+        from experiments.figures.comparison import comparison_figure
+        from experiments.figures.look import Look
+
+        chosen = Look.of(format, **look)
+        return Figures({"comparison": comparison_figure(self, chosen)}, formats=chosen.formats)
+
+    def draw(self, path: Path | str, **look: Unpack[LookOptions]) -> None:
+        """Writes the figure of all results to a new file.
+
+        Args:
+            path: the file, .png, .svg or .pdf.
+            look: as of `polarlab.plot`.
+
+        Raises:
+            UsageError: the file has another ending, or exists.
+            OSError: it cannot be written.
+        """
+        from experiments.figures.comparison import draw_comparison
+        from experiments.figures.look import Look
+
+        draw_comparison(self, Path(path), Look.of(**look))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from experiments.comparison.model import Comparison, Row, Value
 from experiments.comparison.settings import flat_settings, side_by_side
@@ -13,14 +14,11 @@ from experiments.results.open import Run, Simulation
 from experiments.results.parts.flows import ALL, flow_results
 from experiments.results.simulation.model import SimulationSummary
 
-RUNS, SIMULATIONS = "runs", "simulations"
 
-
-def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
+def compare_runs(runs: Sequence[Run]) -> Comparison:
     """Returns runs side by side; of replications the means, with their intervals.
 
     Args:
-        names: a name for each run.
         runs: the runs.
 
     Raises:
@@ -29,55 +27,40 @@ def compare_runs(names: Sequence[str], runs: Sequence[Run]) -> Comparison:
     summaries = [run.summary for run in runs]
     collectives = [_bandwidths(summary) for summary in summaries]
     repeated = any(summary.repeat for summary in summaries)
-    return _compared(
-        RUNS,
-        names,
-        [_settings(run, repeated=repeated) for run in runs],
-        summaries,
-        {
-            **_by_size(summaries),
-            **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
-            **_by_class(summaries),
-            **_by_program(summaries),
-        },
-        collectives,
-    )
+    first: dict[str, Row] = {
+        **_by_size(summaries),
+        **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
+        **_by_class(summaries),
+        **_by_program(summaries),
+    }
+    settings = [_settings(run, repeated=repeated) for run in runs]
+    return _compared(runs, settings, first, collectives=collectives)
 
 
-def compare_simulations(names: Sequence[str], simulations: Sequence[Simulation]) -> Comparison:
+def compare_simulations(simulations: Sequence[Simulation]) -> Comparison:
     """Returns simulations side by side; of replications the means, with their intervals.
 
     Args:
-        names: a name for each simulation.
         simulations: the simulations.
 
     Raises:
         ParameterError: one is damaged.
     """
-    settings = [flat_settings(one.manifest) for one in simulations]
-    return _compared(SIMULATIONS, names, settings, [one.summary for one in simulations])
+    return _compared(simulations)
 
 
 def _compared(
-    kind: str,
-    names: Sequence[str],
-    settings: Sequence[Mapping[str, Value]],
-    summaries: Sequence[Summary] | Sequence[SimulationSummary],
+    results: Sequence[Run] | Sequence[Simulation],
+    settings: Sequence[Mapping[str, Value]] = (),
     first: Mapping[str, Row] = MappingProxyType({}),
-    collectives: Sequence[list[tuple[int, float]]] = (),
+    **tables: Any,
 ) -> Comparison:
     """Returns results of one engine side by side: first some rows, then one for each metric."""
-    sides = side_by_side(settings)
+    summaries: list[Any] = [one.summary for one in results]
     rows = {one: [one.of(s) for s in summaries] for one in metrics(summaries[0].engine, In.RESULTS)}
     shown = {one.key: row for one, row in rows.items() if not one.optional or row != [None] * len(row)}
-    return Comparison(
-        kind=kind,
-        runs=tuple(names),
-        same=sides.same,
-        differing=sides.differing,
-        results={**first, **shown},
-        intervals=_intervals(summaries),
-        collectives=list(collectives),
+    return side_by_side(
+        results, settings, results={**first, **shown}, intervals=_intervals(summaries), **tables
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from experiments.codec import plain
-from experiments.comparison.model import Row, Value
+from experiments.comparison.model import Comparison, Row, Value
 from experiments.spec.options import options_of
 
 # Records of settings, whose entries are known by their own names.
@@ -20,13 +20,6 @@ _ORIGIN = (
     *("started", "link_rate_from", "datapath", "datapath_asked", "framework", "framework_asked", "host_root"),
     *("versions", "kernel", "machine", "format"),
 )
-
-
-class Sides(NamedTuple):
-    """Entries of manifests: those that are equal, and those that differ with a value for each manifest."""
-
-    same: dict[str, Value]
-    differing: dict[str, Row]
 
 
 def flat_settings(manifest: Any) -> dict[str, Value]:
@@ -76,21 +69,35 @@ def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
         _flatten(f"{name}.{key}", entry, flat)
 
 
-def side_by_side(settings: Sequence[Mapping[str, Value]]) -> Sides:
-    """Returns the entries of several manifests, apart by whether all have the same value.
+def side_by_side(
+    results: Sequence[Any], settings: Sequence[Mapping[str, Value]] = (), /, **tables: Any
+) -> Comparison:
+    """Returns results side by side, their settings apart by whether all have the same value.
 
     Args:
-        settings: entries of each manifest by name.
+        results: results of one kind.
+        settings: settings of each by name; by default all entries of its manifest.
+        tables: further attributes of the comparison.
     """
-    names = dict.fromkeys(name for entries in settings for name in entries)
-    rows = {name: [entries.get(name) for entries in settings] for name in names}
-    sides = Sides({}, {})
+    entries = settings or [flat_settings(one.manifest) for one in results]
+    names = dict.fromkeys(name for own in entries for name in own)
+    rows = {name: [own.get(name) for own in entries] for name in names}
+    same: dict[str, Value] = {}
+    differing: dict[str, Row] = {}
     for name, row in rows.items():
         group, _, own = name.partition(".")
-        if group in _SETTINGS and row == rows.get(own):  # told already
+        if group in _SETTINGS and row == rows.get(own):  # there already
             continue
         if all(value == row[0] for value in row):
-            sides.same[name] = row[0]
+            same[name] = row[0]
         else:
-            sides.differing[name] = row
-    return sides
+            differing[name] = row
+    kind = results[0].kind.plural
+    return Comparison(kind=kind, runs=_names(results), same=same, differing=differing, **tables)
+
+
+def _names(results: Sequence[Any]) -> tuple[str, ...]:
+    """Returns the last names of the folders of results, or whole paths where two last names are the same."""
+    folders = [one.folder for one in results]
+    short = tuple(folder.resolve().name for folder in folders)
+    return short if len(set(short)) == len(short) else tuple(map(str, folders))

@@ -10,62 +10,37 @@ from typing import Any
 from experiments.comparison.model import ComparedPoint, Comparison, Value
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import SimulatedSweep, Sweep
-from experiments.results.sweep_points import PointRow, SimulatedPointRow, SweptRow, columns_of
+from experiments.results.sweep_points import columns_of
 from experiments.spec.sweep import Point
 from routing.path_sets.registry import PATH_SETS
 from routing.registry import routing
 from topology.errors import UsageError
 
 _POINT = ("routing", "pattern", "load")
-SIMULATED_KIND = "sweeps of simulations"
 AnySweep = Sweep | SimulatedSweep
 
 
-def compare_sweeps(names: Sequence[str], sweeps: Sequence[Sweep]) -> Comparison:
+def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
     """Returns sweeps side by side: all points that one of them has, and the differences to the first sweep.
 
     Routings of different families meet by their roles, as `min` and `hierarchical`.
 
     Args:
-        names: a name for each sweep.
-        sweeps: the sweeps.
+        sweeps: the sweeps, of one engine.
 
     Raises:
         ParameterError: one is damaged.
     """
-    return _compared("sweeps", names, sweeps, PointRow)
-
-
-def compare_simulated_sweeps(names: Sequence[str], sweeps: Sequence[SimulatedSweep]) -> Comparison:
-    """Returns sweeps of simulations side by side, as `compare_sweeps`.
-
-    Args:
-        names: a name for each sweep.
-        sweeps: the sweeps.
-
-    Raises:
-        ParameterError: one is damaged.
-    """
-    return _compared(SIMULATED_KIND, names, sweeps, SimulatedPointRow)
-
-
-def _compared(kind: str, names: Sequence[str], sweeps: Sequence[AnySweep], row: type[SweptRow]) -> Comparison:
-    sides = side_by_side([_settings(sweep) for sweep in sweeps])
     # Of each sweep, its own point by the one under which it is compared.
     places = [
         {replace(point, routing=names.get(point.routing, point.routing)): point for point in sweep.points}
         for sweep, names in zip(sweeps, _paired_routings(sweeps), strict=True)
     ]
-    points = {point for own in places for point in own}
-    return Comparison(
-        kind=kind,
-        runs=tuple(names),
-        same=sides.same,
-        differing=sides.differing,
-        points=tuple(
-            _point(point, sweeps, [own.get(point) for own in places], row)
-            for point in sorted(points, key=attrgetter("order"))
-        ),
+    points = sorted({point for own in places for point in own}, key=attrgetter("order"))
+    return side_by_side(
+        sweeps,
+        [_settings(sweep) for sweep in sweeps],
+        points=tuple(_point(point, sweeps, [own.get(point) for own in places]) for point in points),
     )
 
 
@@ -105,12 +80,10 @@ def _role(name: str) -> str:
     return "minimal" if found.shortest or name.partition(":")[0] in PATH_SETS else "not minimal"
 
 
-def _point(
-    point: Point, sweeps: Sequence[AnySweep], own: Sequence[Point | None], kind: type[SweptRow]
-) -> ComparedPoint:
+def _point(point: Point, sweeps: Sequence[AnySweep], own: Sequence[Point | None]) -> ComparedPoint:
     rows = [None if one is None else sweep.points[one] for sweep, one in zip(sweeps, own, strict=True)]
     halves = [{} if one is None else sweep.halves(one) for sweep, one in zip(sweeps, own, strict=True)]
-    columns = [name for name in columns_of((), kind) if name not in _POINT]
+    columns = [name for name in columns_of((), sweeps[0].row) if name not in _POINT]
     values = {name: [None if row is None else getattr(row, name) for row in rows] for name in columns}
     return ComparedPoint(
         point.routing,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from experiments.comparison.model import ComparedPoint, Comparison
-from experiments.comparison.runs import SIMULATIONS
-from experiments.comparison.sweeps import SIMULATED_KIND as SIMULATED_SWEEPS
 from experiments.figures.collective import size_axis
 from experiments.figures.flow_classes import compared_classes, draw_classes_compared
 from experiments.figures.look import PLAIN, Look, drawn_as, scaled
@@ -36,28 +35,18 @@ from experiments.figures.style import (
     set_title,
 )
 from experiments.figures.sweeps.panels import curve_handles, new_sweep_panels
+from experiments.results.metrics import Engine, In, metrics
+from experiments.results.open import KINDS
 from experiments.results.text import hosts_text, parameters
 from topology.errors import ParameterError
 
-# Results that are drawn as bars: their name, and the unit of the axis.
-_RUNS = (
-    ("accepted", "of the injection capacity"),
-    ("loss", "of what was sent"),
-    ("latency_p99_ms", "ms, 99th percentile"),
-)
-_SIMULATIONS = (
-    ("accepted", "of the injection capacity"),
-    ("loss", "of what was sent"),
-    ("latency_p99_cycles", "cycles, 99th percentile"),
-)
+# Panels of failovers, which are drawn as bars: a result, its title, and the unit of the axis.
 _FAILOVERS = (
-    ("packets_lost", "probes"),
-    ("gap_ms", "longest silence in ms"),
-    ("repaired_ms", "ms until all were heard"),
+    ("packets_lost", "packets lost", "probes"),
+    ("gap_ms", "longest silence", "ms"),
+    ("repaired_ms", "time until all were heard again", "ms"),
 )
-# Panels by the kind of the results, and the meaning of hatched bars; others are failovers.
-_PANELS = {"runs": (_RUNS, INVALID), SIMULATIONS: (_SIMULATIONS, UNSTABLE)}
-_OF_FAILOVERS = (_FAILOVERS, "result negative or interrupted")
+_DOUBTS = {Engine.EMULATION: INVALID, Engine.SIMULATION: UNSTABLE}
 _MOST_LABEL = 28  # characters of a line
 
 
@@ -86,21 +75,40 @@ def comparison_figure(comparison: Comparison, look: Look = PLAIN) -> Figure:
     Raises:
         ParameterError: sweeps have no points; the look has an order or an axis that they cannot have.
     """
+    kind = next(one.kind for one in KINDS if one.kind.plural == comparison.kind)
     with drawn_as(look):
-        return _drawn(comparison)
-
-
-def _drawn(comparison: Comparison) -> Figure:
-    if comparison.kind in ("sweeps", SIMULATED_SWEEPS):
-        figure = _sweeps(comparison)
-    elif compared_classes(comparison):
-        figure = draw_classes_compared(comparison)
-    elif comparison.collectives and all(comparison.collectives):
-        figure = _collectives(comparison)
-    else:
-        figure = _bars(comparison, *_PANELS.get(comparison.kind, _OF_FAILOVERS))
-    set_title(figure, _title(comparison))
+        figure: Figure = resolve_name(kind.draw_compared)(comparison)
+        set_title(figure, _title(comparison))
     return figure
+
+
+def draw_runs(comparison: Comparison) -> Figure:
+    """Returns the figure of runs or simulations: flows by class, collectives by size, others as bars.
+
+    Args:
+        comparison: the runs, or the simulations.
+    """
+    if compared_classes(comparison):
+        return draw_classes_compared(comparison)
+    if comparison.collectives and all(comparison.collectives):
+        return _collectives(comparison)
+    engine = _engine(comparison.results)
+    panels = [(one.key, one.title, one.unit) for one in metrics(engine, In.BARS)]
+    return _bars(comparison, panels, _DOUBTS[engine])
+
+
+def draw_failovers(comparison: Comparison) -> Figure:
+    """Returns the figure of failovers, or of series of them, as bars.
+
+    Args:
+        comparison: the failovers.
+    """
+    return _bars(comparison, _FAILOVERS, "result negative or interrupted")
+
+
+def _engine(results: Mapping[str, Any]) -> Engine:
+    """Returns what carried the packets of results, by their names."""
+    return next(one for one in Engine if one.value in results)
 
 
 def _title(comparison: Comparison) -> str:
@@ -117,7 +125,7 @@ def _title(comparison: Comparison) -> str:
     return ", ".join(words)
 
 
-def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]], doubt: str) -> Figure:
+def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt: str) -> Figure:
     """Draws a bar for each result in each of some panels; those of doubtful results are hatched."""
     count = len(comparison.runs)
     # Each panel has the names of the results beside it where it has a row of its own.
@@ -126,13 +134,13 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str]], doubt: str)
     labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
     invalid = _doubtful(comparison)
     handles: list[Any] = []
-    for axes, (name, unit) in zip(row, panels, strict=True):
+    for axes, (name, title, unit) in zip(row, panels, strict=True):
         if name == "accepted":
             offered = [value or 0.0 for value in comparison.results["offered"]]
             axes.barh(places, offered, 0.8, color=LIGHT)
             handles += [Patch(color=LIGHT, label="offered"), Patch(color=DARK, label="accepted")]
         _panel(axes, places, comparison, name, invalid)
-        axes.set_title(name.replace("_", " "))
+        axes.set_title(title)
         axes.set_xlabel(unit)
         axes.set_yticks(places, labels, parse_math=False)
     if any(invalid):
@@ -198,13 +206,19 @@ def _collectives(comparison: Comparison) -> Figure:
     return figure
 
 
-def _sweeps(comparison: Comparison) -> Figure:
-    """Draws accepted traffic and latency of all sweeps, each with a line and a filling of its own."""
+def draw_sweeps(comparison: Comparison) -> Figure:
+    """Returns the figure of sweeps: accepted traffic and latency, each with a line and a filling of its own.
+
+    Args:
+        comparison: the sweeps.
+
+    Raises:
+        ParameterError: they have no points.
+    """
     compared = comparison.points
     if not compared:
         raise ParameterError("sweeps must have points to be drawn, got none")
-    unit = "cycles" if comparison.kind == SIMULATED_SWEEPS else "ms"
-    panels = new_sweep_panels(compared, unit)
+    panels = new_sweep_panels(compared, _engine(compared[0].values))
     handles = curve_handles(panels.styles)
     for number, run in enumerate(comparison.runs):
         rows = [_Side(point, number) for point in compared]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from experiments.figures.events import Events, list_events, list_inches, mark_ev
 from experiments.figures.style import DARK, ORANGE, legend_above, new_figure, set_title
 from experiments.results.failover import FailoverSummary
 from experiments.results.open import Failover
-from experiments.results.tables import PROBE_COLUMNS, PROBES, STREAMS, damage_named
+from experiments.results.tables import PROBE_COLUMNS, PROBES, STREAMS
 from experiments.results.text import parameters
 
 _COLORS = {"watched": ORANGE, "all": DARK}
@@ -29,20 +28,16 @@ Amounts = npt.NDArray[np.float64]
 Table = dict[str, list[str]]
 
 
-def draw_failover(folder: Path) -> dict[str, Figure]:
+def draw_failover(results: Failover) -> dict[str, Figure]:
     """Returns the figure of a failover demonstration by its name.
 
     Args:
-        folder: folder of the demonstration.
+        results: the demonstration.
 
     Raises:
-        ParameterError: the folder does not hold a demonstration, or a damaged one.
+        ParameterError: its files are damaged.
     """
-    results = Failover(folder)
-    summary = results.summary
-    probes = results.table(PROBES, PROBE_COLUMNS)
-    with damage_named(folder):
-        return {"failover": _draw(summary, probes, results.events)}
+    return {"failover": _draw(results.summary, results.table(PROBES, PROBE_COLUMNS), results.events)}
 
 
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:

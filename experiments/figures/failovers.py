@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,25 +19,22 @@ from experiments.figures.style import (
 )
 from experiments.results.failover import Distribution, FailoverSeries
 from experiments.results.open import Failovers
-from experiments.results.tables import damage_named
 from experiments.results.text import parameters
 from topology.errors import ParameterError
 
 _FAILED, _NOISE, _RESTORED = ORANGE, "0.55", DARK
 
 
-def draw_series(folder: Path) -> dict[str, Figure]:
+def draw_series(results: Failovers) -> dict[str, Figure]:
     """Returns the figure of a series of failovers by its name.
 
     Args:
-        folder: folder of the series.
+        results: the series.
 
     Raises:
-        ParameterError: the folder does not hold a series, or a damaged one.
+        ParameterError: its files are damaged, or no failover was complete.
     """
-    summary = Failovers(folder).summary
-    with damage_named(folder):
-        return {"failovers": draw_failovers(summary)}
+    return {"failovers": draw_failovers(results.summary)}
 
 
 def draw_failovers(series: FailoverSeries) -> Figure:

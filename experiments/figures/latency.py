@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from experiments.figures.style import DARK, legend_above, new_figure, number_text, plain_log_labels, set_title
 
-_QUANTILES = (("p50", "50 %", "-"), ("p99", "99 %", "--"), ("p99_9", "99.9 %", ":"))
+_STYLES = ("-", "--", ":")  # of the quantiles
 
 
 def draw_latency(
@@ -23,7 +23,7 @@ def draw_latency(
     Args:
         latencies: different latencies in ascending order, float64.
         packets: number of packets with each of them, float64.
-        quantiles: the quantiles as attributes, as `p99`; None where one is not known.
+        quantiles: three quantiles as attributes, as `p99_9`; None where one is not known.
         unit: unit of the latencies.
         title: title of the figure.
     """
@@ -34,10 +34,10 @@ def draw_latency(
         # A log axis has no 0: the last step ends below one packet.
         axes.step(latencies, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
         axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
-        for name, share, style in _QUANTILES:
-            value = getattr(quantiles, name)
-            if value:
-                label = f"{share}: {number_text(value)} {unit}"
+        shares = (name for name in vars(quantiles) if name.startswith("p"))
+        for name, style in zip(shares, _STYLES, strict=True):
+            if value := getattr(quantiles, name):
+                label = f"{name[1:].replace('_', '.')} %: {number_text(value)} {unit}"
                 axes.axvline(value, color="0.5", linestyle=style, label=label)
         legend_above(axes, columns=3)
         plain_log_labels(axes.xaxis)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -20,19 +23,36 @@ from experiments.figures.style import (
     new_panels,
     set_title,
 )
+from experiments.results.metrics import In, metrics
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
 
 _LEAST_SPAN, _LEAST_PANEL = 0.1, 1.6
 _MOST_SEEDS = 6  # that are named below an axis
-_PANELS = (
-    ("accepted", "accepted, of the injection capacity"),
-    ("loss", "loss, of what was sent"),
-    ("latency_mean_ms", "mean latency in ms"),
-    ("latency_mean_cycles", "mean latency in cycles"),
-    ("latency_p99_ms", "99th percentile of latency in ms"),
-    ("latency_p99_cycles", "99th percentile of latency in cycles"),
-)
+
+
+AnyRun = TypeVar("AnyRun", Run, Simulation)
+
+
+def draw_seeds(run: AnyRun, draw_single: Callable[[AnyRun], dict[str, Figure]]) -> dict[str, Figure]:
+    """Returns the figures of each seed behind the name of its folder, and those of all seeds together.
+
+    Args:
+        run: the run, or the simulation.
+        draw_single: draws one with a single seed.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+    """
+    runs = run.replications
+    for one in runs:
+        one.check()  # nothing is drawn if one of them is damaged
+    figures = {
+        f"{one.folder.relative_to(run.folder) / name}": figure
+        for one in runs
+        for name, figure in draw_single(one).items()
+    }
+    return figures | draw_replications(run)
 
 
 def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
@@ -45,7 +65,8 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
     repeat = run.summary.repeat
-    panels = [(getattr(repeat, name), label) for name, label in _PANELS if getattr(repeat, name, None)]
+    drawn = metrics(run.summary.engine, In.PANEL)
+    panels = [(interval, one) for one in drawn if (interval := getattr(repeat, one.key, None))]
     if repeat is None or not panels:
         return {}
     runs = run.replications if isinstance(run, Run) else ()
@@ -54,10 +75,10 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
     inches = (2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2)
     figure, places = new_panels(inches, widths, least=_LEAST_PANEL)
-    for axes, (interval, label) in zip(places, panels, strict=False):
+    for axes, (interval, metric) in zip(places, panels, strict=False):
         _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
-        axes.set(xlabel="seed", ylabel=label)
-        if label.startswith("loss"):
+        axes.set(xlabel="seed", ylabel=metric.label)
+        if metric.key == "loss":
             axes.set_ylim(bottom=0)
     for axes, (quantile, name) in zip(places[len(panels) :], quantiles, strict=True):
         draw_class_panel(axes, runs, quantile)

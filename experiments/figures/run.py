@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
 from experiments.figures.programs import draw_programs
-from experiments.figures.replications import draw_replications
+from experiments.figures.replications import draw_seeds
 from experiments.figures.style import (
     DARK,
     LIGHT,
@@ -47,7 +46,7 @@ _MOST_HOPS = 255  # the range of a TTL
 Values = npt.NDArray[np.float64]
 
 
-def draw_run(folder: Path) -> dict[str, Figure]:
+def draw_run(run: Run) -> dict[str, Figure]:
     """Returns the figures of a run by their names; of replications, behind the names of their folders.
 
     `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
@@ -56,22 +55,12 @@ def draw_run(folder: Path) -> dict[str, Figure]:
     replications, the figures of each, and `replications` (means with their intervals).
 
     Args:
-        folder: folder of the run.
+        run: the run.
 
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
-    if not folder.is_dir():
-        raise ParameterError(f"{folder} is not a directory of results")
-    runs = Run(folder).replications
-    for run in runs:
-        run.check()  # nothing is drawn if one of them is damaged
-    figures = {
-        f"{run.folder.relative_to(folder) / name}": figure
-        for run in runs
-        for name, figure in draw_single(run).items()
-    }
-    return figures | draw_replications(Run(folder))
+    return draw_seeds(run, draw_single)
 
 
 def draw_single(run: Run) -> dict[str, Figure]:

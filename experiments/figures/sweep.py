@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -15,11 +13,12 @@ from experiments.figures.look import current
 from experiments.figures.sweeps.axes import Axis
 from experiments.figures.sweeps.panels import SweepPanels, curve_handles, new_sweep_panels
 from experiments.results.manifest import SweepSettings
-from experiments.results.open import Sweep
+from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
-from experiments.results.sweep_points import PointRow
-from experiments.results.tables import damage_named, read_csv_text
-from experiments.results.text import hosts_text, parameters
+from experiments.results.sweep_points import PointRow, SweptRow
+from experiments.results.tables import read_csv_text
+from experiments.results.text import fabric_text
+from experiments.spec.simulation.model import CREDIT
 from experiments.spec.sweep import Point
 
 # The simulator's links pass a flit per cycle.
@@ -32,6 +31,7 @@ _CROSSCHECKED: dict[str, Any] = {
     "markersize": 4,
     "alpha": 0.6,
 }
+_FRACTIONS = "fractions of the hosts' injection capacity"
 _HOLLOW: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none"}
 
 
@@ -43,27 +43,18 @@ class SimulatedPoint(NamedTuple):
     latency_packets: float
 
 
-def draw_sweep(folder: Path) -> dict[str, Figure]:
+def draw_sweep(results: Sweep) -> dict[str, Figure]:
     """Returns the figure of a sweep by its name.
 
     Args:
-        folder: folder of the sweep.
+        results: the sweep.
 
     Raises:
-        ParameterError: the folder does not hold a sweep, or a damaged one.
+        ParameterError: its files are damaged.
     """
-    results = Sweep(folder)
     rows, settings = list(results.points.values()), results.manifest.sweep
-    with damage_named(folder):
-        return {"sweep": _draw(rows, settings, kept_crosscheck(folder))}
-
-
-def _draw(
-    rows: Sequence[PointRow],
-    settings: SweepSettings,
-    crosschecked: Mapping[Point, Compared] = MappingProxyType({}),
-) -> Figure:
-    panels = new_sweep_panels(rows, "ms")
+    crosschecked = kept_crosscheck(results.folder)
+    panels = new_sweep_panels(rows, results.engine)
     panels.draw(rows)
     handles = curve_handles(panels.styles, "measured")
     if current().look.booksim and _draw_booksim(panels, settings):
@@ -72,7 +63,47 @@ def _draw(
     if _draw_crosschecked(panels, rows, crosschecked):
         label = "light: the same packets, simulated"
         handles.append(Line2D([], [], color="0.3", **_CROSSCHECKED, label=label))
-    return panels.finish(handles, _title(settings, rows, panels.axis))
+    fixed = {
+        "link_rate_bps": f"links of {settings.link_rate_bps / 1e6:g} Mbit/s",
+        "frame_bytes": f"{settings.frame_bytes}-byte frames",
+        "queue_packets": f"{settings.queue_packets}-packet queues",
+    }
+    title = f"{_title(results, fixed, rows, panels.axis)}; {_FRACTIONS}{_faults_text(settings)}"
+    return {"sweep": panels.finish(handles, title)}
+
+
+def draw_simulated_sweep(results: SimulatedSweep) -> dict[str, Figure]:
+    """Returns the figure of a sweep of simulations by its name.
+
+    Args:
+        results: the sweep.
+
+    Raises:
+        ParameterError: its files are damaged.
+    """
+    rows, routers = list(results.points.values()), results.manifest.sweep.routers
+    panels = new_sweep_panels(rows, results.engine)
+    panels.draw(rows)
+    fixed = {"packet_flits": f"packets of {routers.packet_flits} flits"}
+    if routers.flow_control == CREDIT:
+        model = "fluid model of routers that drop"
+        fixed["virtual_channels"] = f"{routers.virtual_channels} virtual channels"
+        fixed["buffer_flits"] = f"buffers of {routers.buffer_flits} flits"
+    else:
+        model = "fluid model"
+        fixed["queue_packets"] = f"{routers.queue_packets}-packet queues"
+    title = f"{_title(results, fixed, rows, panels.axis)}, simulated; {_FRACTIONS}"
+    return {"sweep": panels.finish(curve_handles(panels.styles, "simulated"), title, model)}
+
+
+def _title(
+    results: Sweep | SimulatedSweep, fixed: Mapping[str, str], rows: Sequence[SweptRow], axis: Axis
+) -> str:
+    """Returns fabric, settings that do not vary, and the load if it does not."""
+    manifest = results.manifest
+    shown = [text for name, text in fixed.items() if not manifest.sweep.varies(name)]
+    load = f" at a load of {rows[0].load:g}" if axis.key and not axis.loads else ""
+    return f"{', '.join([fabric_text(manifest), *shown])}{load}"
 
 
 def _draw_crosschecked(
@@ -111,18 +142,6 @@ def _draw_booksim(panels: SweepPanels, settings: SweepSettings) -> bool:
             latency.plot(offered, [point.latency_packets * packet_ms for point in stable], **style)
             found |= bool(stable)
     return found
-
-
-def _title(settings: SweepSettings, rows: Sequence[PointRow], axis: Axis) -> str:
-    fixed = {
-        "link_rate_bps": f"links of {settings.link_rate_bps / 1e6:g} Mbit/s",
-        "frame_bytes": f"{settings.frame_bytes}-byte frames",
-        "queue_packets": f"{settings.queue_packets}-packet queues",
-    }
-    words = [f"{settings.name} ({parameters(settings.params)})", hosts_text(settings.name, settings.hosts)]
-    words += [text for name, text in fixed.items() if not settings.varies(name)]
-    load = f" at a load of {rows[0].load:g}" if axis.key and not axis.loads else ""
-    return f"{', '.join(words)}{load}; fractions of the hosts' injection capacity{_faults_text(settings)}"
 
 
 def _faults_text(settings: SweepSettings) -> str:

@@ -9,9 +9,9 @@ from experiments.codec import plain
 from experiments.figures.failover import draw_failover
 from experiments.figures.failovers import draw_series
 from experiments.report.events import event_section
-from experiments.report.model import Page, Section, fabric_name, figures_of, manifest_sections, table_of
+from experiments.report.model import Page, Section, figures_of, manifest_sections, table_of
 from experiments.results.open import Failover, Failovers
-from experiments.results.text import readable
+from experiments.results.text import fabric_text, readable
 
 # Columns of words in the table of a series.
 _WORDS = ("failed", "repaired_by", "restored", "negative")
@@ -37,9 +37,9 @@ def failover_page(results: Failover) -> Page:
         {"phase": name, **{key: readable(value) for key, value in counts.items()}}
         for name, counts in plain(summary.phases).items()
     ]
-    figures = figures_of(results.folder, draw_failover(results.folder))
+    figures = figures_of(results.folder, draw_failover(results))
     return Page(
-        f"{fabric_name(results.manifest)}: failover of {failed} under {summary.routing}",
+        f"{fabric_text(results.manifest)}: failover of {failed} under {summary.routing}",
         (
             Section(note=_outcome(results), figures=figures),
             Section("Phases", table=table_of(phases, ("phase",))),
@@ -77,9 +77,9 @@ def failovers_page(results: Failovers) -> Page:
     ]
     rows = plain(series.failovers)
     failovers = [{key: readable(row[key]) for key in _columns(rows)} for row in rows]
-    figures = figures_of(results.folder, draw_series(results.folder)) if seeds else ()
+    figures = figures_of(results.folder, draw_series(results)) if seeds else ()
     return Page(
-        f"{fabric_name(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
+        f"{fabric_text(results.manifest)}: {series.asked} failovers of {series.fail or 'the busiest link'} "
         f"under {series.routing}",
         (
             Section("Distributions", note, table_of(distributions, ("value", "p50_ci95")), figures),

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
-from experiments.report.model import Figure, Section, Table, table_of
-from experiments.results.parts.replications import Interval, Replications, SimulatedReplications
+from experiments.figures.replications import AnyRun, draw_replications
+from experiments.report.model import Section, Table, figures_of, table_of
+from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import BatchMeans
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _CI95 = "95 % confidence intervals (Student's t)."
 
 
-def means_section(repeat: Replications | SimulatedReplications, figures: Sequence[Figure]) -> Section:
-    """Returns the means over seeds, with their figures.
+def seed_sections(
+    results: AnyRun, draw_single: Callable[[AnyRun], dict[str, Figure]], note: Callable[[Any], str]
+) -> tuple[Section, ...]:
+    """Returns the figures of results with one seed; of several, the means over them, and then each seed.
 
     Args:
-        repeat: the means.
-        figures: their figures.
+        results: the results.
+        draw_single: draws those of one seed.
+        note: returns the note on a summary of one seed.
     """
+
+    def section(one: AnyRun, heading: str = "") -> Section:
+        return Section(heading, note(one.summary), figures=figures_of(one.folder, draw_single(one)))
+
+    repeat = results.summary.repeat
+    if repeat is None:
+        return (section(results),)
     seeds = ", ".join(map(str, repeat.seeds))
-    note = (
+    text = (
         f"{len(repeat.seeds)} of {repeat.asked} replications, with the seeds {seeds}. Means are followed by "
         f"half the width of their {_CI95}"
     )
-    return Section("Means over seeds", note, _table(repeat), tuple(figures))
+    figures = figures_of(results.folder, draw_replications(results))
+    sections = [Section("Means over seeds", text, _table(repeat), figures)]
+    for one in results.replications:
+        sections.append(section(one, f"Seed {one.summary.seed}"))
+    return tuple(sections)
 
 
 def batch_section(batches: BatchMeans | None) -> tuple[Section, ...]:

@@ -27,7 +27,7 @@ from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.model import Summary
-from experiments.results.parts.crosscheck import CROSSCHECK, Agreement
+from experiments.results.parts.crosscheck import CROSSCHECK, Crosscheck
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
@@ -83,7 +83,7 @@ _RECORDS = (
         SimulatedPointRow,
         "`points.csv` of such a sweep, where an empty cell does not apply, and `polarlab sweep --json`",
     ),
-    _Record("Cross-check", Agreement, f"`{CROSSCHECK}`, `polarlab crosscheck --json`"),
+    _Record("Cross-check", Crosscheck, f"`{CROSSCHECK}`, `polarlab crosscheck --json`"),
     _Record("Faults", FaultRecord, "`faults` in summaries"),
     _Record("Interval", Interval, "`repeat` in summaries"),
     _Record("Distribution", Distribution, "the summary of a series of failovers"),

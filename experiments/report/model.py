@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.codec import plain
 from experiments.figures.style import image
-from experiments.results.manifest import RunManifest, SweepManifest
-from experiments.results.simulation.model import SimulationManifest
-from experiments.results.simulation.sweep import SimulatedSweepManifest
-from experiments.results.text import hosts_text, parameters
+from experiments.results.manifest import Origin
 from topology.files.reading import RESULT_BYTES, read_bytes
 
 if TYPE_CHECKING:
@@ -124,15 +121,7 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
     return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
 
 
-Manifest = RunManifest | SweepManifest | SimulationManifest | SimulatedSweepManifest
-
-
-def fabric_name(manifest: Manifest) -> str:
-    """Returns topology, parameters and hosts, for a title."""
-    return f"{manifest.name} ({parameters(manifest.params)}), {hosts_text(manifest.name, manifest.hosts)}"
-
-
-def manifest_sections(manifest: Manifest) -> tuple[Section, ...]:
+def manifest_sections(manifest: Origin) -> tuple[Section, ...]:
     """Returns the last sections of every page: the settings, and the origin of the measurement."""
     content = plain(manifest)
     settings = content.pop("traffic", None) or content.pop("sweep", None) or {}

@@ -5,25 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.codec import plain
-from experiments.figures.replications import draw_replications
 from experiments.figures.run import draw_single
 from experiments.report.events import event_section
-from experiments.report.intervals import means_section
+from experiments.report.intervals import seed_sections
 from experiments.report.links import worst_links
-from experiments.report.model import (
-    Detail,
-    Page,
-    Section,
-    fabric_name,
-    figures_of,
-    manifest_sections,
-    table_of,
-)
+from experiments.report.model import Detail, Page, Section, manifest_sections, table_of
 from experiments.results.model import Summary
 from experiments.results.open import Run
 from experiments.results.parts.flows import class_rows
-from experiments.results.parts.replications import Replications
-from experiments.results.text import readable
+from experiments.results.text import fabric_text, readable
 
 
 def run_page(results: Run) -> Page:
@@ -41,10 +31,10 @@ def run_page(results: Run) -> Page:
     if summary.flows:
         values["flows"] = {n: v for n, v in values["flows"].items() if n != "classes"}
     return Page(
-        f"{fabric_name(results.manifest)}: {_traffic(summary)} under {summary.routing}",
+        f"{fabric_text(results.manifest)}: {_traffic(summary)} under {summary.routing}",
         (
             *_flows(summary),
-            *(_replications(results, summary.repeat) if summary.repeat else (_figures(results),)),
+            *seed_sections(results, draw_single, _doubts),
             *event_section(summary.faults.events if summary.faults else ()),
             *_programs(summary),
             *_links(results),
@@ -74,17 +64,6 @@ def _flows(summary: Summary) -> tuple[Section, ...]:
     rows = class_rows((*flows.classes, flows.together))
     table = table_of([{n: readable(value) for n, value in row.items()} for row in rows], ("flow size",))
     return (Section("TCP flows by size", note, table),)
-
-
-def _replications(results: Run, repeat: Replications) -> tuple[Section, ...]:
-    """Returns the means over seeds with their figure, and a section for each seed."""
-    means = means_section(repeat, figures_of(results.folder, draw_replications(results)))
-    return means, *(_figures(run, f"Seed {run.summary.seed}") for run in results.replications)
-
-
-def _figures(run: Run, heading: str = "") -> Section:
-    """Returns the figures of one run."""
-    return Section(heading, _doubts(run.summary), figures=figures_of(run.folder, draw_single(run)))
 
 
 def _programs(summary: Summary) -> tuple[Section, ...]:

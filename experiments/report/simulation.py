@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from experiments.codec import plain
-from experiments.figures.replications import draw_replications
 from experiments.figures.simulation.single import draw_single
 from experiments.report.events import event_section
-from experiments.report.intervals import batch_section, means_section
+from experiments.report.intervals import batch_section, seed_sections
 from experiments.report.links import worst_links
-from experiments.report.model import (
-    Page,
-    Section,
-    fabric_name,
-    figures_of,
-    manifest_sections,
-)
+from experiments.report.model import Page, Section, manifest_sections
 from experiments.results.open import Simulation
 from experiments.results.simulation.model import SimulationSummary
+from experiments.results.text import fabric_text
 
 _APART = ("faults", "batches", "repeat")  # keys of the result that have sections of their own
 
@@ -33,11 +27,12 @@ def simulation_page(results: Simulation) -> Page:
     """
     summary = results.summary
     load = "" if summary.load is None else f" at {summary.load:g}"
-    title = f"{fabric_name(results.manifest)}: {summary.pattern}{load} under {summary.routing}"
+    title = f"{fabric_text(results.manifest)}: {summary.pattern}{load} under {summary.routing}"
     return Page(
         f"{title}, simulated",
         (
-            *_figures(results),
+            *([Section("", _note(summary))] if summary.repeat else []),
+            *seed_sections(results, draw_single, _note),
             *batch_section(summary.batches),
             *event_section(summary.faults.events if summary.faults else (), in_cycles=True),
             Section("Links with the highest loads", table=worst_links(results.link_loads)),
@@ -45,20 +40,6 @@ def simulation_page(results: Simulation) -> Page:
             *manifest_sections(results.manifest),
         ),
     )
-
-
-def _figures(results: Simulation) -> tuple[Section, ...]:
-    """Returns the figures of a simulation; of replications the means, and the figures of each seed."""
-    note, repeat = _note(results.summary), results.summary.repeat
-    if repeat is None:
-        return (Section("", note, figures=figures_of(results.folder, draw_single(results))),)
-    means = means_section(repeat, figures_of(results.folder, draw_replications(results)))
-    return Section("", note), means, *map(_seed, results.replications)
-
-
-def _seed(one: Simulation) -> Section:
-    figures = figures_of(one.folder, draw_single(one))
-    return Section(f"Seed {one.summary.seed}", _note(one.summary), figures=figures)
 
 
 def _note(summary: SimulationSummary) -> str:

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.plot import draw_results
 from experiments.report.links import worst_links
-from experiments.report.model import (
-    Detail,
-    Page,
-    Row,
-    Section,
-    Table,
-    fabric_name,
-    figures_of,
-    manifest_sections,
-)
+from experiments.report.model import Detail, Page, Row, Section, Table, figures_of, manifest_sections
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.sweep_points import SweptRow
+from experiments.results.text import fabric_text
 
 
 def sweep_page(results: Sweep | SimulatedSweep) -> Page:
@@ -36,11 +28,11 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
     engine = results.engine
     rows = list(results.points.values())
     return Page(
-        f"{fabric_name(results.manifest)}: a sweep{', simulated' if engine is Engine.SIMULATION else ''}",
+        f"{fabric_text(results.manifest)}: a sweep{', simulated' if engine is Engine.SIMULATION else ''}",
         (
             Section(
-                note=_note(rows, engine.value, results.remedy if isinstance(results, Sweep) else None),
-                figures=figures_of(results.folder, draw_results(results.folder)),
+                note=_note(rows, engine.value, getattr(results, "remedy", None)),
+                figures=figures_of(results.folder, resolve_name(results.kind.draw)(results)),
             ),
             Section("Points", table=_points_table(results, rows, engine)),
             Section("Each point", details=tuple(_detail(results, row) for row in rows)),

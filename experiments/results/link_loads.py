@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -277,6 +277,16 @@ def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
     if not all(math.isfinite(row.load) for row in rows):
         raise ParameterError(f"{path} is damaged")
     return rows
+
+
+def load_values(loads: Amounts) -> dict[str, Any]:
+    """Returns the highest and the mean load of links and their fairness, by the names of their fields."""
+    fairness = jain(loads)
+    return {
+        "load_max": round(float(loads.max(initial=0)), 6),
+        "load_mean": round(float(loads.mean()), 6) if len(loads) else None,
+        "jain": None if fairness is None else round(fairness, 6),
+    }
 
 
 def jain(values: Amounts) -> float | None:

@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
@@ -155,15 +155,11 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
             return True
         return any(name == key or name.startswith(f"{key}_") for key in keys)
 
-    def difference(self, other: SweepSettings) -> str | None:
-        """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
-
-        Other routings, patterns and loads, and other values of varied keys, only add points.
-        """
-        others = {"routings", "patterns", "loads", "vary", "link_rate_from"}
-        names = sorted({entry.name for entry in fields(self)} - others)
-        fixed = [name for name in names if not self.varies(name)]
-        return next((name for name in fixed if getattr(self, name) != getattr(other, name)), None)
+    def shared(self) -> dict[str, object]:
+        """Returns the settings that all points share by name, wherever the link rate is from."""
+        values = super().shared()
+        del values["link_rate_from"]
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)

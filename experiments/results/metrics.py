@@ -23,6 +23,11 @@ class Engine(Enum):
     EMULATION = "valid"
     SIMULATION = "stable"
 
+    @property
+    def unit(self) -> str:
+        """The unit of its latencies."""
+        return "ms" if self is Engine.EMULATION else "cycles"
+
 
 class Better(Enum):
     """Whether more of a metric is better, or less."""
@@ -37,6 +42,7 @@ class In(Flag):
     POINTS: a column of `points.csv`. HALVES: another one, half the width of its confidence interval. SEEDS:
     its mean and the interval in `repeat`. RESULTS: a row where single results are compared. REPORT: a column
     of a report's points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value that Python shows.
+    PANEL: a panel of the figure of several seeds. BARS: one of the figure that compares single results.
     """
 
     POINTS = auto()
@@ -46,6 +52,8 @@ class In(Flag):
     REPORT = auto()
     SWEEP = auto()
     GLANCE = auto()
+    PANEL = auto()
+    BARS = auto()
 
 
 _EVERYWHERE = ~In(0)
@@ -122,17 +130,19 @@ _SHOWN = In.POINTS | In.RESULTS
 _MEAN = _SHOWN | In.SEEDS
 _LISTED = In.POINTS | In.REPORT
 _APPLICATION = In.RESULTS | In.GLANCE
+_DRAWN = In.GLANCE | In.PANEL | In.BARS
 _SOUND = _SHOWN | In.REPORT | In.SWEEP
 _emulated = partial(Metric, engines=(Engine.EMULATION,))
 _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
-def _latencies(unit: str, metric: Callable[..., Metric]) -> tuple[Metric, ...]:
-    """Returns the latencies in the unit of an engine."""
+def _latencies(engine: Engine) -> tuple[Metric, ...]:
+    """Returns the latencies of an engine in its unit."""
+    unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
-    shown = _MEAN | In.REPORT | In.GLANCE
+    shown = _MEAN | In.REPORT | _DRAWN
     return (
-        metric(f"{record}.mean", "mean latency", unit, _LESS, name=name("mean")),
+        metric(f"{record}.mean", "mean latency", unit, _LESS, _EVERYWHERE ^ In.BARS, name=name("mean")),
         metric(f"{record}.p50", "median latency", unit, _LESS, _MEAN, name=name("p50")),
         metric(f"{record}.p99", "99th percentile of latency", unit, _LESS, shown, name=name("p99")),
     )
@@ -140,10 +150,10 @@ def _latencies(unit: str, metric: Callable[..., Metric]) -> tuple[Metric, ...]:
 
 # In the order of their columns.
 METRICS: tuple[Metric, ...] = (
-    Metric("offered", "offered load", _CAPACITY, None, _EVERYWHERE ^ In.HALVES, required=True),
+    Metric("offered", "offered load", _CAPACITY, None, _MEAN | _LISTED | In.SWEEP | In.GLANCE, required=True),
     Metric("accepted", "accepted load", _CAPACITY, _MORE, required=True),
-    Metric("loss", "loss", _SENT, _LESS, _MEAN | In.REPORT | In.GLANCE),
-    *_latencies("ms", _emulated),
+    Metric("loss", "loss", _SENT, _LESS, _MEAN | In.REPORT | _DRAWN),
+    *_latencies(Engine.EMULATION),
     _emulated(
         "latency_ms.p99_9",
         "99.9th percentile of latency",
@@ -152,7 +162,7 @@ METRICS: tuple[Metric, ...] = (
         _MEAN ^ In.POINTS,
         name="latency_p99_9_ms",
     ),
-    *_latencies("cycles", _simulated),
+    *_latencies(Engine.SIMULATION),
     _emulated("out_of_order", "packets out of order", "", None, _LISTED, int),
     _emulated("reordered", "packets out of order", "of those received", _LESS, In.RESULTS),
     # Comparisons of single results have a shorter name for it.
@@ -211,6 +221,11 @@ METRICS: tuple[Metric, ...] = (
 def metrics(engine: Engine, places: In) -> Iterator[Metric]:
     """Yields the metrics of an engine that are found in one of some places, in the order of their columns."""
     return (one for one in METRICS if engine in one.engines and one.places & places)
+
+
+def metric_of(engine: Engine, key: str) -> Metric:
+    """Returns the metric of an engine that has a key in tables."""
+    return next(one for one in metrics(engine, In.POINTS) if one.key == key)
 
 
 def with_fields(fields: Iterable[tuple[str, Any, Any]]) -> Callable[[AnyClass], AnyClass]:

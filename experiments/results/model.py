@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from experiments.codec import FORMAT, omitted
 from experiments.results.metrics import Engine
@@ -34,6 +34,9 @@ from experiments.results.text import rate_remedy
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from experiments.spec.settings import FabricSettings
 
+if TYPE_CHECKING:
+    from experiments.theory.fluid_model import Prediction
+
 
 def mean_hops(hops: Mapping[int, int], digits: int = 4) -> float | None:
     """Returns the mean number of hops of packets; None without any.
@@ -44,6 +47,11 @@ def mean_hops(hops: Mapping[int, int], digits: int = 4) -> float | None:
     """
     packets = sum(hops.values())
     return round(sum(number * count for number, count in hops.items()) / packets, digits) if packets else None
+
+
+def share(part: float, whole: float) -> float | None:
+    """Returns a part as a fraction of the whole, as results keep it; None of nothing."""
+    return round(part / whole, 6) if whole else None
 
 
 @dataclass(frozen=True)
@@ -210,6 +218,11 @@ class Predicted:
 
     accepted: Mean
     link_load_max: Mean | None = None
+
+    @classmethod
+    def of(cls, prediction: Prediction) -> Predicted:
+        """Returns a prediction as results keep it."""
+        return cls(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
-"""Opened results: a folder of a run, simulation, sweep or failovers as an object, read when asked for."""
+"""The kinds of results, and a folder of results opened as an object of its kind."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-from experiments.codec import read_record
+from experiments.codec import plain, read_record
 from experiments.results.failover import FAILOVERS, FailoverSeries, FailoverSummary
+from experiments.results.frames import Row, flat, pandas
+from experiments.results.kinds import Kind, Results
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.metrics import Engine, In, metrics
@@ -29,46 +31,27 @@ from experiments.results.sweep_points import (
     AnyRow,
     PointRow,
     SimulatedPointRow,
+    SweptRow,
     point_links,
     point_rows,
     point_summary,
     read_sweep_manifest,
 )
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named, read_csv
-from experiments.results.text import rate_remedy
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named
+from experiments.results.text import fabric_text, rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
+from topology.networkx_graphs import NetworkxTopology
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AnySummary = TypeVar("AnySummary")
 AnyManifest = TypeVar("AnyManifest")
 CLAIMS = "-claims.csv"  # end of the name of a table, of which an item of a paper has one
 
 
-@dataclass(frozen=True)
-class _Results:
-    """Folder of results.
-
-    Attributes:
-        folder: the folder.
-    """
-
-    folder: Path
-
-    def table(self, name: str, columns: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
-        """Returns the columns of one of the folder's CSV files, as text.
-
-        Args:
-            name: name of the file, as `throughput.csv`.
-            columns: names of the columns.
-            later: of these, the columns that results of older versions lack; there they are empty.
-
-        Raises:
-            ParameterError: the file is missing or damaged.
-        """
-        return read_csv(self.folder / name, columns, later)
-
-
-class _Summarised(_Results, Generic[AnySummary, AnyManifest]):
+class _Summarised(Results, Generic[AnySummary, AnyManifest]):
     """Results with one summary.
 
     Attributes:
@@ -107,43 +90,141 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
         path = self.folder / LINK_LOADS
         return read_link_loads(path) if path.exists() else ()
 
-
-class Run(_Repeated[Summary, RunManifest]):
-    """Results of one run, or of several replications of it."""
-
-    records = Summary, RunManifest
+    @property
+    def measured(self) -> bool:
+        """Whether there is a result, also of an experiment that did not end as it should."""
+        return (self.folder / SUMMARY).exists()
 
     def check(self) -> None:
         """Raises ParameterError if the result is missing or damaged."""
         assert self.summary
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the CSV tables, for `to_frame`; those of replications have a column `seed`."""
+        first = self.replications[0]
+        return super().tables if first.folder == self.folder else first.tables
+
+    def to_frame(self, table: str | None = None) -> pd.DataFrame:
+        """Returns a table as a frame of pandas, of replications with a column `seed`.
+
+        Args:
+            table: one of `tables`, whose columns docs/keys.md describes; None for the summary: a row for each
+                replication, columns by its keys, as `latency_ms.p99`.
+
+        Raises:
+            ParameterError: the table is unknown, or the results are damaged.
+            MachineError: pandas is not installed.
+        """
+        each: Sequence[Any] = self.replications
+        if table is None or each[0].folder == self.folder:
+            return super().to_frame(table)
+        frames = [one.to_frame(table).assign(seed=one.summary.seed) for one in each]
+        return pandas().concat(frames, ignore_index=True)
+
+    def _rows(self) -> Sequence[Row]:
+        return [flat(plain(one.summary)) for one in self.replications]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary: Any = self.summary
+        load = "" if summary.load is None else f" at {summary.load:g}"
+        values = {one.key: one.of(summary) for one in metrics(summary.engine, In.GLANCE)}
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "traffic": f"{summary.pattern}{load}",
+            **{name: _number(value) for name, value in values.items() if value is not None},
+        }
+
+
+class Run(_Repeated[Summary, RunManifest]):
+    """Results of a run, or of several replications of it.
+
+    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    """
+
+    kind = Kind(
+        "run",
+        "runs",
+        draw="experiments.figures.run:draw_run",
+        page="experiments.report.run:run_page",
+        compare="experiments.comparison.runs:compare_runs",
+        draw_compared="experiments.figures.comparison:draw_runs",
+    )
+    records = Summary, RunManifest
+
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a summary."""
+        return (folder / SUMMARY).exists()
+
+    @property
+    def valid(self) -> bool:
+        """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
+        return self.summary.fidelity.valid
+
+    def _short(self) -> Mapping[str, Any]:
+        doubts = "; ".join(self.summary.fidelity.reasons) + self.summary.remedy
+        return {**super()._short(), "valid": f"no: {doubts}" if doubts else "yes"}
+
 
 class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
-    """Results of a simulation, or of several replications of it."""
+    """Results of a simulation, or of several replications of it.
 
+    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    """
+
+    kind = Kind(
+        "simulation",
+        "simulations",
+        draw="experiments.figures.simulation.single:draw_simulation",
+        page="experiments.report.simulation:simulation_page",
+        compare="experiments.comparison.runs:compare_simulations",
+        draw_compared="experiments.figures.comparison:draw_runs",
+    )
     records = SimulationSummary, SimulationManifest
 
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a summary, and latencies in cycles."""
+        cycles = (folder.glob(f"{place}{LATENCY_CYCLES}") for place in ("", "seed-*/"))
+        return (folder / SUMMARY).exists() and any(map(any, cycles))
 
-class _Swept(_Results, Generic[AnyManifest, AnyRow, AnySummary]):
+    @property
+    def stable(self) -> bool | None:
+        """Whether the network carries the load; None of applications."""
+        return self.summary.stable
+
+    def _short(self) -> Mapping[str, Any]:
+        shown, stable = super()._short(), self.stable
+        return shown if stable is None else {**shown, "stable": "yes" if stable else "no"}
+
+
+class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
     """Results of a sweep.
 
     Attributes:
         engine: what carried the packets.
-        record: class of a point's summary.
+        record, row: classes of a point's summary and of its row.
+        readers: functions that read the manifest and the rows of a folder.
     """
 
     engine: ClassVar[Engine]
     record: ClassVar[type]
+    row: ClassVar[type[SweptRow]]
+    readers: ClassVar[tuple[Callable[[Path], Any], Callable[[Path], Any]]]
 
     @cached_property
     def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        raise NotImplementedError
+        found: AnyManifest = self.readers[0](self.folder)
+        return found
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:
         """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        raise NotImplementedError
+        found: Mapping[Point, AnyRow] = self.readers[1](self.folder)
+        return found
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         """Returns the files of a point's summary and of its link loads."""
@@ -191,21 +272,38 @@ class _Swept(_Results, Generic[AnyManifest, AnyRow, AnySummary]):
             halves = {one.key: getattr(row, one.half) for one in metrics(self.engine, In.HALVES)}
         return {key: half for key, half in halves.items() if half is not None}
 
+    def _rows(self) -> Sequence[Row]:
+        return [row.by_column() for row in self.points.values()]
+
+    def _short(self) -> Mapping[str, Any]:
+        points = list(self.points.values())
+        return {
+            "fabric": _fabric(self.manifest),
+            "routings": ", ".join(dict.fromkeys(row.routing for row in points)),
+            "patterns": ", ".join(dict.fromkeys(row.pattern for row in points)),
+            "points": len(points),
+            self.engine.value: f"{sum(row.sound for row in points)} of {len(points)}",
+        }
+
 
 class Sweep(_Swept[SweepManifest, PointRow, Summary]):
-    """Results of a sweep of runs."""
+    """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
 
-    engine, record = Engine.EMULATION, Summary
+    kind = Kind(
+        "sweep",
+        "sweeps",
+        draw="experiments.figures.sweep:draw_sweep",
+        page="experiments.report.sweep:sweep_page",
+        compare="experiments.comparison.sweeps:compare_sweeps",
+        draw_compared="experiments.figures.comparison:draw_sweeps",
+    )
+    engine, record, row = Engine.EMULATION, Summary, PointRow
+    readers = read_sweep_manifest, point_rows
 
-    @cached_property
-    def manifest(self) -> SweepManifest:
-        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        return read_sweep_manifest(self.folder)
-
-    @cached_property
-    def points(self) -> Mapping[Point, PointRow]:
-        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        return point_rows(self.folder)
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a table of points."""
+        return (folder / POINTS).exists()
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         return self.folder / point_summary(point), self.folder / point_links(point)
@@ -225,19 +323,36 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
 
 
 class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, SimulationSummary]):
-    """Results of a sweep of simulations."""
+    """Results of a sweep of simulations: `points` by routing, pattern and load, `simulation(point)`."""
 
-    engine, record = Engine.SIMULATION, SimulationSummary
+    kind = Kind(
+        "sweep of simulations",
+        "sweeps of simulations",
+        draw="experiments.figures.sweep:draw_simulated_sweep",
+        page="experiments.report.sweep:sweep_page",
+        compare="experiments.comparison.sweeps:compare_sweeps",
+        draw_compared="experiments.figures.comparison:draw_sweeps",
+    )
+    engine, record, row = Engine.SIMULATION, SimulationSummary, SimulatedPointRow
+    readers = read_simulated_manifest, simulated_rows
 
-    @cached_property
-    def manifest(self) -> SimulatedSweepManifest:
-        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        return read_simulated_manifest(self.folder)
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a table of points, which its manifest says were simulated.
 
-    @cached_property
-    def points(self) -> Mapping[Point, SimulatedPointRow]:
-        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        return simulated_rows(self.folder)
+        Raises:
+            ParameterError: the manifest is damaged.
+        """
+        return (folder / POINTS).exists() and holds_simulated_sweep(folder)
+
+    def simulation(self, point: Point) -> Simulation:
+        """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
+
+        Args:
+            point: a point of the sweep, one of `points`.
+        """
+        folder, row = point_folder(self.folder, point), self.points[point]
+        return Simulation(folder if self.manifest.sweep.repeat == 1 else folder / seed_folder(row.seed))
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         folder = point_folder(self.folder, point)
@@ -247,7 +362,20 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
 class Failover(_Summarised[FailoverSummary, RunManifest]):
     """Results of a failover demonstration."""
 
+    kind = Kind(
+        "failover",
+        "failovers",
+        draw="experiments.figures.failover:draw_failover",
+        page="experiments.report.failover:failover_page",
+        compare="experiments.comparison.failovers:compare_failovers",
+        draw_compared="experiments.figures.comparison:draw_failovers",
+    )
     records = FailoverSummary, RunManifest
+
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a table of probes."""
+        return (folder / PROBES).exists()
 
     @property
     def events(self) -> list[tuple[float, str]]:
@@ -258,19 +386,69 @@ class Failover(_Summarised[FailoverSummary, RunManifest]):
                 (float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)
             ]
 
+    def _rows(self) -> Sequence[Row]:
+        return [flat(plain(self.summary))]
+
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "failed": ", ".join(summary.failed),
+            "packets_lost": f"{summary.packets_lost} of {summary.packets_sent}",
+            "gap_ms": summary.gap_ms,
+            "repaired_by": summary.repaired_by,
+            "negative": summary.negative or "no",
+        }
+
 
 class Failovers(_Summarised[FailoverSeries, RunManifest]):
     """Results of a series of failovers."""
 
+    kind = Kind(
+        "series of failovers",
+        "series of failovers",
+        draw="experiments.figures.failovers:draw_series",
+        page="experiments.report.failover:failovers_page",
+        compare="experiments.comparison.failovers:compare_series",
+        draw_compared="experiments.figures.comparison:draw_failovers",
+    )
     records = FailoverSeries, RunManifest
+
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a table of failovers.
+
+        Raises:
+            ParameterError: it has failovers, but not the table of them.
+        """
+        held = (folder / FAILOVERS).exists()
+        if not held and any(folder.glob(f"seed-*/{PROBES}")):
+            raise ParameterError(f"{folder} holds a series of failovers, but {FAILOVERS} is missing")
+        return held
 
     @property
     def replications(self) -> tuple[Failover, ...]:
         """The failovers one by one."""
         return tuple(Failover(self.folder / seed_folder(seed)) for seed in self.summary.seeds)
 
+    def _rows(self) -> Sequence[Row]:
+        return [asdict(row) for row in self.summary.failovers]
 
-Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
+    def _short(self) -> Mapping[str, Any]:
+        summary = self.summary
+        gap = summary.gap_ms
+        return {
+            "fabric": _fabric(summary),
+            "routing": summary.routing,
+            "failovers": len(summary.seeds),
+            "gap_ms": "-" if gap is None else f"median {gap.p50:g}, max {gap.max:g}",
+            "negative": summary.negative or "no",
+        }
+
+
+# A folder is of the first kind that says so. A further kind is a class like these, and its name here.
+KINDS: list[type[Results]] = [SimulatedSweep, Sweep, Failovers, Failover, Simulation, Run]
 
 
 def keeps_items(folder: Path) -> bool:
@@ -283,7 +461,7 @@ def keeps_items(folder: Path) -> bool:
 
 
 def open_results(folder: Path | str) -> Results:
-    """Returns the results that a folder holds.
+    """Returns the results that a folder holds, an object of the class of their kind, as Run or Sweep.
 
     Args:
         folder: output directory of `polarlab run`, `simulate`, `sweep` or `demo failover`.
@@ -298,17 +476,9 @@ def open_results(folder: Path | str) -> Results:
         raise ParameterError(
             f"{path} has a paper's items: `polarlab paper PAPER all` reports them, `polarlab plot` draws them"
         )
-    if (path / POINTS).exists():
-        return SimulatedSweep(path) if holds_simulated_sweep(path) else Sweep(path)
-    if (path / FAILOVERS).exists():
-        return Failovers(path)
-    if any(path.glob(f"seed-*/{PROBES}")):
-        raise ParameterError(f"{path} holds a series of failovers, but {FAILOVERS} is missing")
-    if (path / PROBES).exists():
-        return Failover(path)
-    if (path / SUMMARY).exists():
-        simulated = any(any(path.glob(f"{one}{LATENCY_CYCLES}")) for one in ("", "seed-*/"))
-        return Simulation(path) if simulated else Run(path)
+    for kind in KINDS:
+        if kind.held_by(path):
+            return kind(path)
     if (path / MANIFEST).exists() and (path / LINKS).exists():
         raise ParameterError(
             f"{path} holds a run that did not end: {SUMMARY} is missing; {LINKS} has what was measured"
@@ -316,3 +486,13 @@ def open_results(folder: Path | str) -> Results:
     raise ParameterError(
         f"{path} holds neither a run nor a simulation nor a sweep nor a failover: {SUMMARY} is missing"
     )
+
+
+def _fabric(settings: Any) -> str:
+    """Returns family, parameters and hosts of results; of a graph with its own hosts, how many they are."""
+    own = settings.name == NetworkxTopology.name and isinstance(settings, Summary | SimulationSummary)
+    return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
+
+
+def _number(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value

@@ -12,9 +12,9 @@ import numpy as np
 
 from experiments.results.collective import collective_summary
 from experiments.results.flows.statistics import flow_doubts, flow_fractions, flow_summary
-from experiments.results.link_loads import directed_links, jain
+from experiments.results.link_loads import directed_links, load_values
 from experiments.results.manifest import versions
-from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary
+from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary, share
 from experiments.results.parts.host_links import host_link_summary
 from experiments.results.record import RunRecord
 from experiments.results.replications import INTERRUPTED
@@ -96,13 +96,13 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
     if record.result.flows:
         packets = _packets(record)
         lost = max(0, packets.sent - packets.received)
-        return {**flow_fractions(record), "loss": _share(lost, packets.sent)}
+        return {**flow_fractions(record), "loss": share(lost, packets.sent)}
     # A collective's frames differ in length.
     sent_bytes = int(sent.bytes.sum()) if record.result.outcome else frames_sent * record.traffic.frame_bytes
     return {
-        "offered": _share(sent_bytes * 8, capacity_bits),
-        "accepted": _share(int(received.window_bytes.sum()) * 8, capacity_bits),
-        "loss": _share(frames_sent - frames_received, frames_sent),
+        "offered": share(sent_bytes * 8, capacity_bits),
+        "accepted": share(int(received.window_bytes.sum()) * 8, capacity_bits),
+        "loss": share(frames_sent - frames_received, frames_sent),
     }
 
 
@@ -149,9 +149,7 @@ def _link_summary(record: RunRecord) -> LinkSummary | None:
         return None
     loads, dropped, lost = measured
     return LinkSummary(
-        load_max=_rounded(float(loads.max(initial=0))),
-        load_mean=_rounded(float(loads.mean())) if len(loads) else None,
-        jain=_rounded(jain(loads)),
+        **load_values(loads),
         dropped_packets=round(float(dropped.sum())),
         lost_packets=round(float(lost.sum())),
     )
@@ -289,8 +287,7 @@ def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:
     """Returns the fluid model's prediction for the same plan, pattern and load."""
     fabric = record.fabric.options
     pattern = make_pattern(options.pattern, fabric.topology, fabric.hosts, options.seed)
-    prediction = predict_pattern(record.fabric.plan, pattern, options.load)
-    return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
+    return Predicted.of(predict_pattern(record.fabric.plan, pattern, options.load))
 
 
 def _hops_match(record: RunRecord) -> bool | None:
@@ -309,7 +306,3 @@ def _rounded(value: float | None) -> float | None:
 
 def _rounded_all(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in values.items()}
-
-
-def _share(part: float, whole: float) -> float | None:
-    return round(part / whole, 6) if whole else None

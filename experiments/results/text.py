@@ -51,6 +51,16 @@ def hosts_text(name: str, hosts: int) -> str:
     return "1 host a router" if hosts == 1 else f"{hosts} hosts a router"
 
 
+def fabric_text(settings: Any) -> str:
+    """Returns family, parameters and hosts of a fabric for a heading.
+
+    Args:
+        settings: a manifest, or other settings with `name`, `params` and `hosts`.
+    """
+    shown = f" ({parameters(settings.params)})" if settings.params else ""
+    return f"{settings.name}{shown}, {hosts_text(settings.name, settings.hosts)}"
+
+
 def parameters(params: Mapping[str, Any]) -> str:
     """Returns a topology's parameters for a heading, as `q = 3, degree = 3`; of files the last name only."""
     return ", ".join(f"{name} = {str(value).rpartition('/')[2]}" for name, value in params.items())

@@ -18,7 +18,7 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.results.model import Summary, mean_hops
 from experiments.results.open import Run, Sweep, open_results
-from experiments.results.parts.crosscheck import CROSSCHECK, Agreement, Compared, Judged, Replicated
+from experiments.results.parts.crosscheck import CROSSCHECK, Compared, Crosscheck, Judged, Replicated
 from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import most_hops
@@ -49,7 +49,7 @@ _CREDIT_WINDOW = 20_000  # cycles
 _FLOWS = 64  # of a pair of hosts, where results do not tell
 
 
-def crosscheck(folder: Path, notify: Notify) -> Agreement:
+def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
     """Returns measured points beside the same packets on simulated switches, and beside theory.
 
     The folder keeps them, so that figures and report of a sweep show them, unless it cannot be written.
@@ -80,7 +80,7 @@ def crosscheck(folder: Path, notify: Notify) -> Agreement:
         raise ParameterError(
             f"results must have packets of a pattern without faults to compare, got {folder}"
         )
-    agreement = Agreement(str(folder), tuple(points), _replicated(points))
+    agreement = Crosscheck(str(folder), tuple(points), _replicated(points))
     try:
         with kept_directory(folder, go_on=True) as directory:
             directory.write_record(CROSSCHECK, agreement)

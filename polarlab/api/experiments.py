@@ -9,6 +9,8 @@ from emulation.subprocesses import add_administration_folders
 from experiments.events.base import Notify, ignore
 from experiments.events.marks import PointsMeasured
 from experiments.events.pace import paced
+from experiments.results.kinds import Results
+from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Sweep
 from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
@@ -16,7 +18,6 @@ from experiments.spec.resolve import Sweep as SweepSpecification
 from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweepSpecification
 from polarlab.api.arguments import checked_scheduler, keywords_in_errors
 from polarlab.api.requests import Folder, Subject, request_of
-from polarlab.api.results import Failover, Failovers, Results, Run, SimulatedSweep, Sweep
 from polarlab.web.address import Web, web_address
 from topology.errors import UsageError
 

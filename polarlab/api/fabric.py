@@ -19,6 +19,7 @@ from emulation.subprocesses import CommandError, add_administration_folders
 from experiments.events.base import Event, Ongoing, ignore
 from experiments.events.pace import EveryEvent, Pace
 from experiments.results.model import PairCheck
+from experiments.results.open import Run
 from experiments.results.run_directory import FAULTS, kept_directory
 from experiments.spec.experiment import Experiment
 from experiments.spec.options import UP
@@ -27,7 +28,6 @@ from experiments.spec.resolve import Session
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.hosts import Host
 from polarlab.api.requests import Subject, request_of, traffic_request
-from polarlab.api.results import Run
 from polarlab.api.verbs import SessionVerbs
 from polarlab.web.address import Web, parse_address, web_address
 from topology.addressing import format_ip, switch_name

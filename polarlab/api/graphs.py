@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.results.frames import Rows
 from polarlab.api.analysis.costs import member_costs, prices_from, rack_numbers
 from polarlab.api.arguments import checked_topology, keywords_in_errors
-from polarlab.api.frames import Rows
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from topology.addressing import check_hosts, switch_name
 from topology.analysis.balance import balance_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from polarlab.api.frames import Table, cell
+from experiments.results.frames import Table, cell
 
 
 class Named:

@@ -11,7 +11,7 @@ from emulation.cleanup import clean as clean_fabric
 from experiments.doctor.default_rate import largest_fabric_routers, link_rate_bps
 from experiments.doctor.features import Feature, examine_features
 from experiments.doctor.findings import Finding, examine
-from polarlab.api.frames import Row, Table
+from experiments.results.frames import Row, Table
 from polarlab.error_log import remove_old_logs
 
 __all__ = ["Cleaned", "Examination", "MarkedProcess", "clean", "described", "doctor", "left_behind"]

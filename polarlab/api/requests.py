@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.results.again import experiment_again
-from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Simulation, Sweep
+from experiments.results.kinds import Results, folder_of
 from experiments.results.tables import damage_named
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import approved
@@ -23,7 +23,6 @@ from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 
 Folder = str | os.PathLike[str]
-Results = Run | Simulation | Sweep | SimulatedSweep | Failover | Failovers
 Subject = Folder | Topology | Experiment | Results
 
 _FILE, _RUN_PROGRAMS = ".toml", "run_programs"
@@ -90,7 +89,7 @@ def results_again(results: Folder | Results) -> Experiment:
     Raises:
         UsageError: the folder does not hold the results of an experiment.
     """
-    folder = Path(results) if isinstance(results, str | os.PathLike) else results.folder
+    folder = folder_of(results)
     with damage_named(folder):
         experiment = experiment_again(folder)
     if experiment.kind == SWEEP:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
-from experiments.results.parts.crosscheck import Agreement
+from experiments.results.frames import frame
+from experiments.results.kinds import Results, folder_of
+from experiments.results.open import Simulation
+from experiments.results.parts.crosscheck import Crosscheck
 from experiments.simulation.model import SaturationInterrupted, SaturationResult
 from experiments.spec.options import SATURATION, SIMULATE
 from experiments.spec.simulation.resolve import Simulation as SimulationSpecification
 from polarlab.api.arguments import keywords_in_errors
-from polarlab.api.frames import frame
 from polarlab.api.requests import Folder, Subject, request_of
-from polarlab.api.results import Results, Simulation, folder_of
 from topology.errors import UsageError
 from topology.registry import FAMILIES
 
@@ -104,21 +105,6 @@ def saturation(experiment: Subject, /, *, progress: Notify = ignore, **options: 
         return Saturation(**vars(found))
 
 
-class Crosscheck(Agreement):
-    """Results of real packets beside simulations of the same packets: `points`, with all their values."""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Returns the points as a frame of pandas, a row for each.
-
-        Raises:
-            MachineError: pandas is not installed.
-        """
-        return frame([asdict(point) for point in self.points])
-
-    def __repr__(self) -> str:
-        return f"<Crosscheck of {self.results}: {len(self.points)} points>"
-
-
 def crosscheck(results: Subject, /, *, progress: Notify = ignore, **options: Any) -> Crosscheck:
     """Returns measured points beside the same packets on simulated switches, and beside theory.
 
@@ -147,7 +133,7 @@ def crosscheck(results: Subject, /, *, progress: Notify = ignore, **options: Any
     # After the measurement, which must not wait for a compiler.
     from experiments.simulation.crosscheck import crosscheck as crosscheck_folder
 
-    return Crosscheck(**vars(crosscheck_folder(folder_of(folder), progress)))
+    return crosscheck_folder(folder_of(folder), progress)
 
 
 def _is_measured(subject: Folder) -> bool:

@@ -19,6 +19,7 @@ from polarlab.api.verb import Http, Line, verb
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
+    from experiments.results.frames import Rows
     from experiments.results.parts.programs import TrafficOutcome
     from experiments.session.background import TrafficStatus
     from experiments.session.fabric_session import ControllerStatus, FabricSession
@@ -26,7 +27,6 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.session.paths import PathReport
     from experiments.session.routing_parameters import RoutingStatus
     from polarlab.api.analysis.theory import SwitchRules
-    from polarlab.api.frames import Rows
     from routing.plan.model import RoutePlan
     from topology.parameters import Value
 
@@ -266,7 +266,7 @@ class SessionVerbs:
         Raises:
             ParameterError: the time is outside its domain.
         """
-        from polarlab.api.frames import Rows
+        from experiments.results.frames import Rows
 
         return Rows(self.session.loads(seconds))
 

@@ -18,24 +18,28 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from polarlab.api.results import Results
+    from polarlab.api.command_line.records import Results
 
 _LIBRARY = "matplotlib"
 _STDERR = 2
 
 
 class Draughtsman:
-    """A process that is ready to draw the results of this one; it ends with its block at the latest.
+    """A process that is ready to draw results of a kind; it ends with its block at the latest.
 
     On a machine with one core, and where matplotlib is loaded already, this process draws.
     """
+
+    def __init__(self, kind: type[Results]) -> None:
+        """Takes the class of the results."""
+        self._kind = kind
 
     def __enter__(self) -> Self:
         self._pipe: Connection | None = None
         if len(os.sched_getaffinity(0)) > 1 and _LIBRARY not in sys.modules:
             context = get_context("fork")
             self._pipe, other = context.Pipe()
-            self._process = context.Process(target=_serve, args=(other, self._pipe), daemon=True)
+            self._process = context.Process(target=_serve, args=(self._kind, other, self._pipe), daemon=True)
             self._process.start()
             other.close()
         return self
@@ -69,15 +73,13 @@ class Draughtsman:
         return results.plot().save()
 
 
-def _serve(pipe: Connection, other: Connection) -> None:
+def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
     """Draws the results of the folder that comes through a pipe, and answers with the files."""
     other.close()  # so that the pipe ends with the command
     os.setsid()  # Ctrl-C is the command's
     os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # this one's errors are told by the command
-    from polarlab.api.figures import load
-
-    load()
-    figures = polarlab.plot(pipe.recv())
+    kind.kind.load()
+    figures = kind(pipe.recv()).plot()
     assert figures.folder is not None
     _save(figures, figures.folder)
     pipe.send([figures.folder / f"{name}.{ending}" for name in figures for ending in figures.formats])

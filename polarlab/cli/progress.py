@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from polarlab.api.figures import LookOptions
-    from polarlab.api.results import Results
+    from polarlab.api.command_line.records import LookOptions, Results
     from polarlab.cli.drawing import Draughtsman
 
 LONG_S = 2.0  # an activity that takes longer is shown as a bar

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from experiments.events.base import Notify, ignore
 from experiments.observation.recording import read_recording
+from experiments.results.kinds import folder_of
 from experiments.results.open import Failover, Run
 from polarlab.web.address import DEFAULT_HOST, Web, WebAddress, web_address
 from polarlab.web.page_server import PageServer
@@ -34,8 +34,7 @@ def watch(
         ParameterError: the folder holds neither, or `web` is not an address.
         MachineError: the page cannot listen there.
     """
-    folder = Path(results) if isinstance(results, str | os.PathLike) else results.folder
-    recording = read_recording(folder)
+    recording = read_recording(folder_of(results))
     address = web_address(0 if web is None else web, open_to_all=web_open)
     with PageServer(address or WebAddress(DEFAULT_HOST, 0), progress) as page:
         page.replay(recording)

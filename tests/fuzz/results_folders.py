@@ -14,13 +14,11 @@ from support.fixtures.foreign_folders import give_all, public_folder
 import polarlab
 from experiments.comparison.compare import compare
 from experiments.observation.recording import read_recording
-from experiments.report.page import write_report
 from experiments.results.parts.crosscheck import kept_crosscheck
 from experiments.results.sweep_points import held_settings, measured_points
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
 from polarlab.api.requests import results_again
-from polarlab.api.results import open_results
 
 COUNT = 2_000
 _DRAWN = 0.01  # share of the inputs that are drawn, which takes long
@@ -28,7 +26,7 @@ _DRAWN = 0.01  # share of the inputs that are drawn, which takes long
 
 def _glance(folder: Path) -> None:
     """Opens results as a notebook does, and reads what they have."""
-    results = open_results(folder)
+    results = polarlab.open_results(folder)
     repr(results)
     results._repr_html_()
     for name in ("manifest", "summary", "replications", "link_loads", "points", "events"):
@@ -105,9 +103,9 @@ def attack(count: int, rng: random.Random) -> Iterator[str]:
             for name in ("report.html", "throughput.png"):
                 (folder / name).symlink_to(secret)
             give_all(folder)
-            looks = [rng.choice(_LOOKS), lambda one, other=original: compare([other, one])]
+            looks = [rng.choice(_LOOKS), lambda one, other=original: compare(other, one)]
             if rng.random() < _DRAWN:
-                looks.append(rng.choice([_plot, write_report]))
+                looks.append(rng.choice([_plot, polarlab.report]))
             for look in looks:
                 with watch.over(f"{getattr(look, '__name__', '')} of {original.name}: {done}"):
                     look(folder)

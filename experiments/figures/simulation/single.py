@@ -10,7 +10,7 @@ from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark
 from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
-from experiments.figures.replications import draw_replications
+from experiments.figures.replications import draw_seeds
 from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
     DARK,
@@ -39,12 +39,7 @@ def draw_simulation(results: Simulation) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete simulation, or a damaged one.
     """
-    figures = {
-        f"{one.folder.relative_to(results.folder) / name}": figure
-        for one in results.replications
-        for name, figure in draw_single(one).items()
-    }
-    return figures | draw_replications(results)
+    return draw_seeds(results, draw_single)
 
 
 def draw_single(results: Simulation) -> dict[str, Figure]:

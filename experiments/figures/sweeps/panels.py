@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -26,6 +26,7 @@ from experiments.figures.style import (
     set_title,
 )
 from experiments.figures.sweeps.axes import Axis, SweptPoint, axis_of
+from experiments.results.metrics import Engine, Metric, metric_of
 from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 
 LINES = ("-", "--", ":", "-.")  # of several sweeps in one figure
@@ -40,13 +41,6 @@ _DOUBTS = {"valid": INVALID, "stable": UNSTABLE}
 Curve = list[tuple[float, float]]
 
 
-class _Quantity(NamedTuple):
-    """Quantity of a point: its column, and that of half the width of its interval."""
-
-    column: str
-    half: str
-
-
 @dataclass
 class SweepPanels:
     """The panels of a figure of sweeps.
@@ -56,7 +50,7 @@ class SweepPanels:
         styles: marker and colour of each curve.
         figure: the figure.
         pairs: pattern -> its panels of accepted load and latency.
-        unit: unit of the latencies: `ms`, or `cycles` of simulations.
+        engine: what carried the packets.
         latencies: all latencies that were drawn.
         shown: what was drawn, for the legend.
     """
@@ -65,7 +59,7 @@ class SweepPanels:
     styles: Mapping[str, tuple[str, str]]
     figure: Figure
     pairs: Mapping[str, tuple[Axes, Axes]]
-    unit: str
+    engine: Engine
     latencies: list[float] = field(default_factory=list)
     shown: set[str] = field(default_factory=set)
 
@@ -77,11 +71,7 @@ class SweepPanels:
             number: its number in a figure of several sweeps, which have lines and fillings of their own.
             predicted: whether to draw the fluid model.
         """
-        sound = "valid" if self.unit == "ms" else "stable"
-        quantities = (
-            _Quantity("accepted", "accepted_ci95"),
-            _Quantity(f"latency_mean_{self.unit}", f"latency_mean_ci95_{self.unit}"),
-        )
+        sound, quantities = self.engine.value, _quantities(self.engine)
         for pattern, pair in self.pairs.items():
             for curve, (marker, color) in self.styles.items():
                 chosen = [
@@ -90,10 +80,10 @@ class SweepPanels:
                 doubtful = [row for row in chosen if not getattr(row, sound)]
                 for axes, quantity in zip(pair, quantities, strict=True):
                     self._draw_curve(axes, chosen, quantity, (marker, color), number)
-                    crossed = self.places(doubtful, quantity.column)
+                    crossed = self.places(doubtful, quantity.key)
                     cross_out(axes, crossed, marker, color)
                     self.shown |= {_DOUBTS[sound]} if crossed else set()
-                self.latencies += [y for _, y in self.places(chosen, quantities[1].column) if y > 0]
+                self.latencies += [y for _, y in self.places(chosen, quantities[1].key) if y > 0]
                 if predicted:
                     self._draw_predicted(pair[0], self.places(chosen, "predicted_accepted"), color)
 
@@ -114,12 +104,12 @@ class SweepPanels:
         self,
         axes: Axes,
         rows: Sequence[SweptPoint],
-        quantity: _Quantity,
+        quantity: Metric,
         look: tuple[str, str],
         number: int,
     ) -> None:
         marker, color = look
-        curve, halves = self.places(rows, quantity.column), dict(self.places(rows, quantity.half))
+        curve, halves = self.places(rows, quantity.key), dict(self.places(rows, quantity.half))
         style = self.sweep_style(number)
         if curve:
             axes.plot(*zip(*curve, strict=True), marker=marker, color=color, markersize=scaled(5), **style)
@@ -129,7 +119,7 @@ class SweepPanels:
             axes.errorbar(x, y, reach, fmt="none", ecolor=color, capsize=scaled(3), elinewidth=scaled(1.2))
             self.shown.add("interval")
         for row in rows:  # those that do not depend on what is on the axis
-            level = getattr(row, quantity.column)
+            level = getattr(row, quantity.key)
             if level is not None and self.axis.key and self._place(row) is None:
                 line = _LEVEL if number == 0 else {"linestyle": style["linestyle"]}
                 axes.plot(self.axis.span, (level, level), color=color, linewidth=scaled(1.2), **line)
@@ -185,17 +175,22 @@ class SweepPanels:
         return self.figure
 
 
-def new_sweep_panels(rows: Sequence[SweptPoint], unit: str) -> SweepPanels:
+def _quantities(engine: Engine) -> tuple[Metric, Metric]:
+    """Returns the metrics of the upper and the lower panels."""
+    return metric_of(engine, "accepted"), metric_of(engine, f"latency_mean_{engine.unit}")
+
+
+def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
     """Returns empty panels for the points of sweeps.
 
     Args:
         rows: the points.
-        unit: unit of the latencies: `ms`, or `cycles` of simulations.
+        engine: what carried the packets.
 
     Raises:
         ParameterError: the look has another horizontal axis than these points can have.
     """
-    axis = axis_of(rows, SWEEP if unit == "ms" else SIMULATED_SWEEP)
+    axis = axis_of(rows, SWEEP if engine is Engine.EMULATION else SIMULATED_SWEEP)
     styles = curve_styles(ordered(axis.curve(row) for row in rows))
     patterns = ordered(axis.panel(row) for row in rows)
     width = current().look.width
@@ -216,14 +211,14 @@ def new_sweep_panels(rows: Sequence[SweptPoint], unit: str) -> SweepPanels:
             axes = figure.add_subplot(grid[2 * block + rank, column], **sharing)
             last = rank == 1 and number + columns >= len(patterns)
             axes.tick_params(which="both", labelleft=column == 0, labelbottom=last)
-            axes.set_ylabel(("accepted", f"mean latency in {unit}")[rank] if column == 0 else "")
+            axes.set_ylabel(("accepted", _quantities(engine)[1].label)[rank] if column == 0 else "")
             axes.set_xlabel(axis.label if last else "")
             own.append(axes)
         rows_of_panels.append(own)
     pairs = dict(zip(patterns, zip(*rows_of_panels, strict=True), strict=True))
     for pattern, pair in pairs.items():
         _label(pair, pattern, axis)
-    return SweepPanels(axis, styles, figure, pairs, unit)
+    return SweepPanels(axis, styles, figure, pairs, engine)
 
 
 def _label(pair: tuple[Axes, Axes], pattern: str, axis: Axis) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from experiments.codec import FORMAT, omitted, read_record
+from experiments.results.frames import frame
 from experiments.spec.sweep import Point
 from topology.parameters import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CROSSCHECK = "crosscheck.json"
 
@@ -89,7 +94,7 @@ class Replicated:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Crosscheck:
     """Results of real packets beside simulations of the same packets.
 
     Attributes:
@@ -104,6 +109,17 @@ class Agreement:
     replicated: tuple[Replicated, ...] | None = omitted()
     format: int = FORMAT
 
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the points as a frame of pandas, a row for each.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame([asdict(point) for point in self.points])
+
+    def __repr__(self) -> str:
+        return f"<Crosscheck of {self.results}: {len(self.points)} points>"
+
 
 def kept_crosscheck(folder: Path) -> dict[Point, Compared]:
     """Returns the simulated points that the folder of a sweep keeps; none without a cross-check.
@@ -117,7 +133,7 @@ def kept_crosscheck(folder: Path) -> dict[Point, Compared]:
     path = folder / CROSSCHECK
     if not path.exists():
         return {}
-    points = read_record(path, Agreement).points
+    points = read_record(path, Crosscheck).points
     return {
         Point(one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))): one
         for one in points

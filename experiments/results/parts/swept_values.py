@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from topology.parameters import Value
 
@@ -32,6 +32,31 @@ class SweptSettings(DataclassInstance):
     def varied(self) -> Mapping[str, tuple[Value, ...]]:
         """Key of `--vary` -> its values; empty if there is none."""
         return self.vary or {}
+
+    def varies(self, name: str) -> bool:
+        """Returns whether points of the sweep may differ in a setting.
+
+        Args:
+            name: name of one of the attributes, or of one of `routers`.
+        """
+        raise NotImplementedError
+
+    def shared(self) -> dict[str, object]:
+        """Returns the settings that all points share, by name."""
+        own = ("routings", "patterns", "loads", "vary")
+        return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
+
+    def difference(self, other: Self) -> str | None:
+        """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
+
+        Other routings, patterns and loads, and other values of varied keys, only add points.
+
+        Args:
+            other: settings of the other sweep.
+        """
+        mine, theirs = self.shared(), other.shared()
+        fixed = sorted(name for name in mine if not self.varies(name))
+        return next((name for name in fixed if mine[name] != theirs[name]), None)
 
 
 AnySettings = TypeVar("AnySettings", bound=SweptSettings)

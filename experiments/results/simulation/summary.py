@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.results.link_loads import jain
+from experiments.results.link_loads import load_values
 from experiments.results.manifest import origin, simulation_versions
-from experiments.results.model import Predicted, RuleCounts
+from experiments.results.model import Predicted, RuleCounts, share
 from experiments.results.simulation.applications import application_parts
 from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
@@ -54,13 +54,13 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         cycles=result.cycles,
         offered=offered,
         accepted=accepted,
-        loss=_share(result.dropped, result.offered),
+        loss=share(result.dropped, result.offered),
         packets=_packets(result),
         stable=None if record.application else is_stable(result),
         steady=result.steady,
         **_latencies(record),
         hops={int(n): int(result.hops[n]) for n in np.flatnonzero(result.hops)},
-        detoured=_share(result.detoured, result.delivered),
+        detoured=share(result.detoured, result.delivered),
         links=_links(record),
         rules=_rules(fabric),
         deadlock=deadlock_record(result.deadlock, fabric.tables),
@@ -108,7 +108,7 @@ def _latencies(record: SimulationRecord) -> dict[str, Any]:
     return {
         "latency_cycles": latencies,
         "latency_frame_times": _scaled(latencies, flits),
-        "queueing_frame_times": _share(result.queueing_sum, result.delivered * flits),
+        "queueing_frame_times": share(result.queueing_sum, result.delivered * flits),
     }
 
 
@@ -116,7 +116,7 @@ def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
     """Returns offered and accepted flits in the window over the injection capacity; 0 without a window."""
     result, fabric = record.result, record.fabric
     capacity_packets = fabric.tables.hosts * result.window / fabric.options.routers.packet_flits
-    offered, accepted = (_share(count, capacity_packets) for count in (result.offered, result.accepted))
+    offered, accepted = (share(count, capacity_packets) for count in (result.offered, result.accepted))
     return offered or 0.0, accepted or 0.0
 
 
@@ -215,14 +215,7 @@ def link_interface(link: int, tables: ForwardingTables) -> str:
 
 
 def _links(record: SimulationRecord) -> SimulatedLinks:
-    loads = record.link_loads()
-    fairness = jain(loads)
-    return SimulatedLinks(
-        load_max=round(float(loads.max(initial=0)), 6),
-        load_mean=round(float(loads.mean()), 6) if len(loads) else None,
-        jain=None if fairness is None else round(fairness, 6),
-        dropped_packets=record.result.dropped,
-    )
+    return SimulatedLinks(**load_values(record.link_loads()), dropped_packets=record.result.dropped)
 
 
 def _rules(fabric: SimulatedFabricRecord) -> RuleCounts:
@@ -237,15 +230,10 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
         return None
     if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MOST_PREDICTED_HOSTS:
         return None
-    prediction = predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover)
-    return Predicted(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
+    return Predicted.of(predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover))
 
 
 def _scaled(latencies: Latencies, flits: int) -> Latencies:
     """Returns latencies in times of a packet of some flits on a link."""
     values = vars(latencies).items()
     return Latencies(**{name: None if value is None else round(value / flits, 6) for name, value in values})
-
-
-def _share(part: float, whole: float) -> float | None:
-    return round(part / whole, 6) if whole else None

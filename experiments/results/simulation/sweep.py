@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.codec import omitted, read_record
@@ -69,22 +69,10 @@ class SimulatedSweepSettings(SweptSettings):
             return "faults" in settings
         return name in {setting.rpartition(".")[2] for setting in settings}
 
-    def difference(self, other: SimulatedSweepSettings) -> str | None:
-        """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
-
-        Other routings, patterns and loads, and other values of varied keys, only add points.
-
-        Args:
-            other: settings of the other sweep.
-        """
-        mine, theirs = self.shared(), other.shared()
-        fixed = sorted(name for name in mine if not self.varies(name))
-        return next((name for name in fixed if mine[name] != theirs[name]), None)
-
     def shared(self) -> dict[str, object]:
         """Returns the settings that all points share by name, those of the routers included."""
-        own = {"routers", "routings", "patterns", "loads", "vary"}
-        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
+        values = super().shared()
+        del values["routers"]
         return {**values, **vars(self.routers)}
 
 

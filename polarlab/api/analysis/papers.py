@@ -33,10 +33,10 @@ from experiments.papers.reproduction import (
     check_labels,
     reproduce_item,
 )
+from experiments.results.frames import Rows, Table
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.address import check_address
 from polarlab.api.arguments import checked_scheduler
-from polarlab.api.frames import Rows, Table
 from polarlab.api.requests import Folder
 from topology.costs.prices import Prices
 from topology.errors import ParameterError, UsageError

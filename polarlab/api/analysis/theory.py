@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from experiments.results.frames import frame
 from experiments.spec.options import DEFAULT_LOAD, DEFAULT_PATTERN, option_of
 from experiments.spec.values import check_choice
 from experiments.theory.explain import Explanation
 from experiments.theory.explain import explain as explain_routers
 from experiments.theory.fluid_model import predict_pattern
 from polarlab.api.arguments import checked_plan, checked_topology
-from polarlab.api.frames import frame
 from polarlab.api.listings import Listing, Named, row_with_parameters
 from routing.plan.model import RoutePlan
 from routing.plan.text import describe

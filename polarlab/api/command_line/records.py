@@ -1,8 +1,13 @@
-"""Records as data and as text: plain JSON, values for people, and the metrics that tables show."""
+"""Results and records as data and as text: plain JSON, values for people, and the metrics of tables."""
 
 from __future__ import annotations
 
 from experiments.codec import plain
 from experiments.comparison.model import compared_columns
+from experiments.results.failover import FailoverSeries, FailoverSummary
+from experiments.results.figures import LookOptions
+from experiments.results.kinds import Results
 from experiments.results.metrics import In, metrics
+from experiments.results.model import Summary
+from experiments.results.parts.flows import class_rows
 from experiments.results.text import readable, with_half

@@ -14,7 +14,7 @@ from polarlab.process import Status
 from polarlab.web.events import PageShown
 
 if TYPE_CHECKING:
-    from polarlab.api.results import FailoverSeries, FailoverSummary
+    from polarlab.api.command_line.records import FailoverSeries, FailoverSummary
 
 SUMMARY = "failover: failures under probe traffic, measured; web: a fabric on the live page (root)"
 EXAMPLES = (
@@ -42,10 +42,9 @@ def run(arguments: argparse.Namespace) -> Status:
         )
         draw_figures(results, progress)
         progress.rest()
-        result = results.summary
-        _print(arguments, result)
-        if result.negative:
-            progress(Notice("result-negative", reason=result.negative))
+        _print(arguments, results)
+        if results.summary.negative:
+            progress(Notice("result-negative", reason=results.summary.negative))
             return Status.NEGATIVE
     return Status.DONE
 
@@ -67,18 +66,16 @@ def show(arguments: argparse.Namespace) -> Status:
     return Status.DONE
 
 
-def _print(arguments: argparse.Namespace, result: FailoverSummary | FailoverSeries) -> None:
+def _print(arguments: argparse.Namespace, results: polarlab.Failover | polarlab.Failovers) -> None:
     """Prints a result; without --json, its parts with several rows as tables."""
     from polarlab.api.command_line.records import plain
-    from polarlab.api.results import FailoverSeries
 
     if arguments.json:
-        print_result(arguments, plain(result))
-        return
-    if isinstance(result, FailoverSeries):
-        print_series(arguments, result)
+        print_result(arguments, plain(results.summary))
+    elif isinstance(results, polarlab.Failovers):
+        print_series(arguments, results.summary)
     else:
-        print_summary(arguments, result)
+        print_summary(arguments, results.summary)
 
 
 def print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> None:

@@ -16,7 +16,7 @@ from polarlab.process import Status, Terminated
 
 if TYPE_CHECKING:
     from polarlab import Run
-    from polarlab.api.results import Summary
+    from polarlab.api.command_line.records import Summary
 
 SUMMARY = "one experiment: traffic over a fabric, measured (root)"
 EXAMPLES = (
@@ -65,8 +65,7 @@ def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
 
 def print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
     """Prints a run's summary; without --json, parts with several rows as tables."""
-    from polarlab.api.command_line.records import plain, readable
-    from polarlab.api.results import class_rows
+    from polarlab.api.command_line.records import class_rows, plain, readable
 
     result = plain(summary)
     if arguments.json:

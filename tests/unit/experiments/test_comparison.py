@@ -45,7 +45,7 @@ def runs(tmp_path):
 
 
 def test_what_runs_have_in_common_and_in_what_they_differ(runs):
-    found = compare(runs)
+    found = compare(*runs)
     assert found.runs == ("one", "two", "silent")
     assert found.differing == {"routing": ["min", "ugal-pf", "min"], "seed": [1, 1, 2]}
     assert found.same["pattern"] == "tornado"
@@ -73,7 +73,7 @@ def test_folders_of_one_name_go_by_their_paths(runs, tmp_path):
     (tmp_path / "deep").mkdir()
     again = (tmp_path / "deep" / "one").resolve()
     write_run(again, SUMMARY)
-    assert compare([runs[0], again]).runs == (str(runs[0]), str(again))
+    assert compare(runs[0], again).runs == (str(runs[0]), str(again))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_folders_of_one_name_go_by_their_paths(runs, tmp_path):
 def test_damaged_and_foreign_folders_are_told(runs, damage):
     (runs[1] / "summary.json").write_text(damage)
     with pytest.raises(ParameterError, match="two"):
-        compare(runs)
+        compare(*runs)
 
 
 def test_a_manifest_of_an_odd_kind_is_told(tmp_path):
@@ -90,16 +90,16 @@ def test_a_manifest_of_an_odd_kind_is_told(tmp_path):
     file = folders[1] / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"experiment": {"kind": ["run", "run"]}}))
     with pytest.raises(ParameterError, match="damaged"):
-        compare(folders)
+        compare(*folders)
 
 
 def test_what_cannot_be_compared_is_told(runs, tmp_path):
     with pytest.raises(ParameterError, match="two runs"):
-        compare(runs[:1])
+        compare(*runs[:1])
     with pytest.raises(ParameterError, match="named twice"):
-        compare([runs[0], tmp_path / "." / "one"])
+        compare(runs[0], tmp_path / "." / "one")
     with pytest.raises(ParameterError, match="nowhere"):
-        compare([runs[0], tmp_path / "nowhere"])
+        compare(runs[0], tmp_path / "nowhere")
 
 
 def collective(*sizes):
@@ -121,7 +121,7 @@ def collective(*sizes):
 def test_collectives_are_compared_size_by_size(tmp_path, capsys):
     for name, summary in (("a", collective(1024, 4096)), ("b", collective(4096)), ("c", SUMMARY)):
         write_run(tmp_path / name, summary)
-    found = compare([tmp_path / name for name in "abc"])
+    found = compare(*(tmp_path / name for name in "abc"))
     assert found.results["completion_ms at 4096"] == [40.96, 40.96, None]
     assert found.results["completion_ms at 1024"] == [10.24, None, None]
     assert found.collectives == [[(1024, 1e6), (4096, 1e6)], [(4096, 1e6)], []]
@@ -135,7 +135,7 @@ def test_collectives_are_compared_size_by_size(tmp_path, capsys):
 def test_a_result_that_is_no_number_is_told(runs, value):
     (runs[1] / "summary.json").write_text(json.dumps({**plain(DETOURED), "accepted": value}))
     with pytest.raises(ParameterError, match="damaged"):
-        compare(runs)
+        compare(*runs)
 
 
 def test_runs_in_which_nothing_arrived_are_drawn(runs, tmp_path):
@@ -158,7 +158,7 @@ def test_every_differing_entry_of_the_manifests_is_told(tmp_path, capsys):
     write_run(tmp_path / "cut", SUMMARY, traffic=changes, local_repair=False, versions={"numpy": "9"})
     content = json.loads((tmp_path / "cut" / "manifest.json").read_text())
     content["traffic"]["new_setting"] = 7
-    found = compare([tmp_path / "calm", tmp_path / "cut"])
+    found = compare(tmp_path / "calm", tmp_path / "cut")
     assert found.differing["faults"] == [None, ["1 fail link:s1-s2", "2 fail controller"]]
     assert found.differing["flows"] == [None, 1]
     assert found.differing["local_repair"] == [True, False]
@@ -173,7 +173,7 @@ def test_every_differing_entry_of_the_manifests_is_told(tmp_path, capsys):
 def test_replications_are_compared_with_their_seeds_and_intervals(tmp_path, capsys):
     several = result_folders.write_replications(tmp_path / "several")
     one = write_run(tmp_path / "one", SUMMARY)
-    found = compare([several, one])
+    found = compare(several, one)
     assert found.differing == {"seeds": [[1, 2, 3], [1]]}
     assert found.intervals["accepted"] == [pytest.approx(0.0248, rel=1e-2), None]
     assert entry.main(["compare", str(several), str(one)]) == Status.DONE
@@ -186,7 +186,7 @@ def test_sweeps_are_compared_point_by_point(tmp_path, capsys):
         result_folders.write_sweep(tmp_path / "one", ("min", "ugal"), ("tornado",)),
         result_folders.write_sweep(tmp_path / "two", ("ugal", "min"), ("tornado",), (1.0,), flows=3),
     ]
-    found = compare(sweeps)
+    found = compare(*sweeps)
     assert found.differing == {"flows": [64, 3], "routings": [["min", "ugal"], ["ugal", "min"]]}
     points = {point.name: point for point in found.points}
     assert points["min tornado 1"].values["accepted"] == [0.3, 0.4]
@@ -205,7 +205,7 @@ def test_sweeps_that_vary_options_are_compared_point_by_point(tmp_path, capsys):
         result_folders.write_sweep(tmp_path / str(n), ("min",), ("tornado",), loads=(0.5,), vary=vary)
         for n, vary in enumerate(queues)
     ]
-    found = compare(sweeps)
+    found = compare(*sweeps)
     assert found.differing == {"vary": [{"queue": [8, 32]}, {"queue": [8, 100]}]}
     assert "queue_packets" not in found.same
     points = {point.name: point for point in found.points}
@@ -224,10 +224,10 @@ def test_routings_of_two_families_meet_by_their_roles(tmp_path):
         result_folders.write_sweep(tmp_path / "two", ("hierarchical", "ugal", "valiant"), ("tornado",)),
     ]
     apart = {"min", "hierarchical", "ugal", "ugal-pf", "valiant"}
-    assert {point.routing for point in compare(sweeps).points} == apart
+    assert {point.routing for point in compare(*sweeps).points} == apart
     manifest = sweeps[1] / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"name": "dragonfly"}))
-    points = compare(sweeps).points
+    points = compare(*sweeps).points
     assert {point.routing for point in points} == {"min / hierarchical", "ugal-pf / ugal", "valiant"}
     assert all(None not in point.values["accepted"] for point in points)
 
@@ -238,7 +238,7 @@ def test_failovers_are_compared(tmp_path, capsys):
         result_folders.write_failover(tmp_path / "one"),
         result_folders.write_failover(tmp_path / "two", summary, kill_controller=True),
     ]
-    found = compare(folders)
+    found = compare(*folders)
     assert found.differing == {"kill_controller": [None, True]}
     assert found.results["gap_ms"] == [17.6, 400.0]
     assert found.results["failed.hops_max"] == [4, 4]

@@ -11,7 +11,6 @@ import polarlab
 from experiments.failover.course import repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
-from experiments.figures.failover import draw_failover
 from experiments.report.failover import failover_page
 from experiments.results.failover import ControllerRestart, FailoverSummary, Phase, Phases
 from experiments.results.open import Failover
@@ -181,7 +180,7 @@ def test_an_interrupted_failover_says_so_in_its_figure_and_first_in_its_report(t
     directory.write_record("summary.json", replace(SUMMARY, interrupted=True))
     directory.write_csv(PROBES, PROBE_COLUMNS, [(0.0, "watched", 1, 0, 2, 2), (0.0, "all", 1, 0, 2, 2)])
     directory.write_csv(EVENTS, EVENT_COLUMNS, [(0.0, "fail link:s1-s2")])
-    figure = draw_failover(tmp_path / "demo")["failover"]
+    figure = polarlab.plot(tmp_path / "demo")["failover"]
     assert "interrupted" in figure.get_suptitle()
     first = failover_page(Failover(tmp_path / "demo")).sections[0].note
     assert "interrupted" in first.split(". ")[0]

@@ -20,7 +20,6 @@ from experiments.failover.series import (
 from experiments.figures.comparison import comparison_figure
 from experiments.figures.failovers import draw_failovers, steps_of
 from experiments.report.failover import failovers_page
-from experiments.report.page import write_report
 from experiments.results.failover import FAILOVER_COLUMNS, FAILOVERS
 from experiments.results.open import Failovers, open_results
 from experiments.results.run_directory import RunDirectory
@@ -170,7 +169,7 @@ def test_an_interrupted_failover_is_never_a_sample(tmp_path, capsys):
     folder = written(tmp_path / "series", result)
     assert open_results(folder).summary == result
     assert read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)["interrupted"] == ["yes"]
-    page = write_report(folder).read_text()
+    page = polarlab.report(folder).read_text()
     assert "The series was interrupted before its end. 0 of 5 failovers are complete" in page
     assert main(["plot", str(folder)]) == 2
     assert "interrupted before" in capsys.readouterr().err
@@ -179,7 +178,7 @@ def test_an_interrupted_failover_is_never_a_sample(tmp_path, capsys):
 def test_interrupted_and_negative_series_are_hatched_beside_others(tmp_path, monkeypatch):
     folders = [written(tmp_path / "none", interrupted_at_once()), written(tmp_path / "all", series())]
     folders.append(written(tmp_path / "bad", series(negative="6 pairs were silent")))
-    comparison = compare(folders)
+    comparison = compare(*folders)
     assert comparison.results["interrupted"] == [True, False, False]
     figure = comparison_figure(comparison)
     assert [bool(bar.get_hatch()) for bar in figure.axes[0].patches] == [True, False, True]
@@ -249,7 +248,7 @@ def test_the_printed_tables_have_each_failover_and_each_distribution(capsys, mon
 
 
 def test_the_report_of_a_series_has_distributions_and_failovers(tmp_path):
-    page = write_report(written(tmp_path / "series", series(restored=True))).read_text()
+    page = polarlab.report(written(tmp_path / "series", series(restored=True))).read_text()
     assert "with the seeds 1, 2, 3" in page
     assert "link:s1-s3" in page
     assert page.count("data:image/svg+xml;base64,") == 1
@@ -259,7 +258,7 @@ def test_the_report_of_a_series_has_distributions_and_failovers(tmp_path):
 def test_series_are_compared_with_means_intervals_and_quantiles(tmp_path, capsys):
     with_repair = written(tmp_path / "with", series())
     without = written(tmp_path / "without", series((100.0, 110.0, 120.0)))
-    comparison = compare([with_repair, without])
+    comparison = compare(with_repair, without)
     assert comparison.results["gap_ms"] == [pytest.approx(17.167, abs=1e-3), 110.0]
     assert comparison.results["gap_ms.max"] == [30.0, 120.0]
     assert comparison.intervals["gap_ms"][1] == pytest.approx(24.841, abs=1e-3)  # 4.303 x 10 / sqrt 3

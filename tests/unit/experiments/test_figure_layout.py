@@ -241,7 +241,7 @@ def two_sweeps_over_a_key(folder):
     ids=lambda write: write.__name__,
 )
 def test_comparisons_are_whole_and_cover_nothing(write, tmp_path, figures):
-    draw_comparison(compare(write(tmp_path)), tmp_path / "both.png")
+    draw_comparison(compare(*write(tmp_path)), tmp_path / "both.png")
     for figure in figures.values():
         check(figure)
         assert figure.get_suptitle().startswith(("2 ", "3 "))

@@ -14,7 +14,6 @@ from experiments.figures.comparison import draw_comparison
 from experiments.figures.flows import NONE_COMPLETED
 from experiments.figures.replications import draw_replications
 from experiments.flows.runs import stable_minimum
-from experiments.report.page import write_report
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck, RuleCounts
@@ -248,9 +247,9 @@ def test_a_run_whose_flows_were_not_completed_is_drawn_reported_and_compared(
     polarlab.plot(folder).save()
     (axes,) = figures["slowdown.png"].axes
     assert [text.get_text() for text in axes.texts] == [NONE_COMPLETED]
-    assert "table" in write_report(folder).read_text()
+    assert "table" in polarlab.report(folder).read_text()
     other = written(tmp_path / "other", record)
-    assert compare([folder, other]).results["slowdown_p99, all"][0] is None
+    assert compare(folder, other).results["slowdown_p99, all"][0] is None
     both = combine([summarise(of_flows(record, change))] * 2, 2)
     assert both.flows.slowdown.mean is None
 
@@ -298,7 +297,7 @@ def test_times_of_the_empty_fabric_are_the_least_of_several_rounds():
 
 def test_routings_stand_side_by_side(tmp_path, record):
     folders = [written(tmp_path / name, record) for name in ("one", "two")]
-    comparison = compare(folders)
+    comparison = compare(*folders)
     results = comparison.results
     assert results["slowdown_p99, < 10 KB"] == pytest.approx([4.0, 4.0], abs=1e-3)
     assert results["flows_started, all"] == [4, 4]
@@ -312,7 +311,7 @@ def test_a_figure_has_the_slowdowns_of_routings_side_by_side_by_class(tmp_path, 
     options = replace(record.fabric.options, routing="ugal")
     other = replace(record, fabric=replace(record.fabric, options=options))
     folders = [written(tmp_path / "one", record), written(tmp_path / "two", other)]
-    draw_comparison(compare(folders), tmp_path / "both.png")
+    draw_comparison(compare(*folders), tmp_path / "both.png")
     (figure,) = figures.values()
     assert [axes.get_title() for axes in figure.axes] == ["slowdown, median", "slowdown, 99th percentile"]
     names = [label.get_text().replace("\n", "") for label in figure.axes[0].get_xticklabels()]
@@ -354,11 +353,11 @@ def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record):
     assert not any("latency" in label for label in labels)
     drawn = [line.get_ydata() for line in figure.axes[-1].lines if line.get_marker() == "o"]
     assert drawn[0] == pytest.approx([4.0, 4.0], abs=1e-3)
-    assert "means over all seeds" in write_report(folder).read_text()
+    assert "means over all seeds" in polarlab.report(folder).read_text()
 
 
 def test_a_report_of_flows_has_their_kind_in_its_title_and_begins_with_their_classes(tmp_path, record):
-    page = write_report(written(tmp_path / "run", record)).read_text()
+    page = polarlab.report(written(tmp_path / "run", record)).read_text()
     assert "web-search TCP flows at load 0.4, uniform pattern, under min" in page
     table, figure = page.index("10-100 KB"), page.index("data:image/svg")
     assert page.index("TCP flows by size") < table < figure

@@ -14,7 +14,6 @@ import polarlab
 from experiments.comparison.compare import compare
 from experiments.events.progress import ProgramsProgress
 from experiments.programs.running import ProgramPlan, RunningPrograms, failure_text
-from experiments.report.page import write_report
 from experiments.results.parts.programs import ProgramRecord, PromptLine
 from experiments.results.replications import combine
 from experiments.results.run_directory import MANIFEST, SUMMARY
@@ -147,14 +146,14 @@ def run(tmp_path):
 
 def test_a_run_without_generated_packets_is_drawn_and_reported(run):
     assert {path.stem for path in polarlab.plot(run).save()} == {"throughput"}
-    assert "iperf3 -c h5_1" in write_report(run).read_text()
+    assert "iperf3 -c h5_1" in polarlab.report(run).read_text()
 
 
 def test_runs_with_and_without_generated_packets_are_compared(run, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     write(other, SUMMARY, summary())
     write(other, MANIFEST, run_manifest())
-    compared = compare([run, other])
+    compared = compare(run, other)
     assert compared.differing["programs"] == [["h1_1 true"], None]
     assert compared.results["offered"][0] is None
 
@@ -226,10 +225,10 @@ def test_reports_and_comparisons_tell_status_and_duration(run):
     other = run.with_name("other")
     write(other, SUMMARY, summary(pattern="programs", **NOTHING, programs=(RECORD,)))
     write(other, MANIFEST, run_manifest())
-    results = compare([run, other]).results
+    results = compare(run, other).results
     assert results["status of `h1_1 iperf3 -c h5_1`"] == [3, 0]
     assert results["duration_s of `h1_1 iperf3 -c h5_1`"] == [1.99, 5.09]
-    page = write_report(run).read_text()
+    page = polarlab.report(run).read_text()
     assert "<h2>Programs</h2>" in page
     assert "<td>1.99</td>" in page
 

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 from support.builders import records, result_folders
 
-from experiments.report.page import write_report
+import polarlab
 from experiments.results.model import Fidelity
 from experiments.results.run_directory import RunDirectory
 from experiments.results.sweep_points import POINTS, columns_of, row_of
@@ -42,7 +42,7 @@ def sweep(tmp_path):
 
 
 def test_a_report_asks_no_server_for_anything(sweep):
-    page = write_report(sweep).read_text()
+    page = polarlab.report(sweep).read_text()
     assert not re.search(r"(src|href)=[\"'](?!data:)", page)
     assert "@import" not in page
     assert "url(" not in page
@@ -50,7 +50,7 @@ def test_a_report_asks_no_server_for_anything(sweep):
 
 
 def test_what_is_in_the_files_cannot_become_markup(sweep):
-    page = write_report(sweep).read_text()
+    page = polarlab.report(sweep).read_text()
     assert "<slow>" not in page
     assert html.escape("<slow>") in page
 
@@ -65,25 +65,34 @@ def test_results_of_root_name_the_way_to_write_the_page_elsewhere(sweep, monkeyp
 
     monkeypatch.setattr(Folder, "write", refuse)
     with pytest.raises(MachineError, match=r"report\.html .*--out"):
-        write_report(sweep)
+        polarlab.report(sweep)
+
+
+def test_figures_have_the_look_that_is_asked_for(tmp_path):
+    sweep = result_folders.write_sweep(tmp_path / "sweep", ("min", "ugal-pf"), ("tornado", "uniform"))
+    looks = ({}, {"order": "uniform"}, {"title": False})
+    pages = [polarlab.report(sweep, **look).read_text() for look in looks]
+    assert len(set(pages)) == len(pages)
+    with pytest.raises(ParameterError, match=r"order must be some of .*uniform, .*'torus'"):
+        polarlab.report(sweep, order="torus")
 
 
 def test_it_goes_where_it_is_told_and_overwrites_nothing_else(sweep, tmp_path):
-    assert write_report(sweep) == sweep / "report.html"
-    assert write_report(sweep) == sweep / "report.html"
+    assert polarlab.report(sweep) == sweep / "report.html"
+    assert polarlab.report(sweep) == sweep / "report.html"
     other = tmp_path / "page.html"
-    write_report(sweep, other)
+    polarlab.report(sweep, other)
     with pytest.raises(UsageError, match="exists already"):
-        write_report(sweep, other)
+        polarlab.report(sweep, other)
 
 
 @pytest.mark.parametrize("content", ["{}", "[]", "no json"])
 def test_a_foreign_folder_is_told(tmp_path, content):
     (tmp_path / "summary.json").write_text(content)
     with pytest.raises(ParameterError, match=r"damaged|holds neither"):
-        write_report(tmp_path)
+        polarlab.report(tmp_path)
     with pytest.raises(ParameterError, match="nowhere"):
-        write_report(tmp_path / "nowhere")
+        polarlab.report(tmp_path / "nowhere")
     assert not (tmp_path / "report.html").exists()
 
 
@@ -92,7 +101,7 @@ def test_a_damaged_manifest_is_told(sweep):
     del content["hosts"]
     (sweep / "manifest.json").write_text(json.dumps(content))
     with pytest.raises(ParameterError, match="damaged"):
-        write_report(sweep)
+        polarlab.report(sweep)
 
 
 def test_the_command_tells_the_file(sweep, capsys):
@@ -106,7 +115,7 @@ def headings(page):
 
 def test_the_report_of_replications_has_means_first_and_names_the_seeds(tmp_path):
     folder = result_folders.write_replications(tmp_path / "several", seeds=(4, 5), invalid=5)
-    page = write_report(folder).read_text()
+    page = polarlab.report(folder).read_text()
     assert headings(page)[:3] == ["Means over seeds", "Seed 4", "Seed 5"]
     assert page.index("95 % confidence interval") < page.index("<img")
     assert column(page, "value")[1] == "accepted"
@@ -117,7 +126,7 @@ def test_the_report_of_replications_has_means_first_and_names_the_seeds(tmp_path
 
 
 def test_the_report_of_a_failover_has_its_phases_and_its_events(tmp_path):
-    page = write_report(result_folders.write_failover(tmp_path / "demo")).read_text()
+    page = polarlab.report(result_folders.write_failover(tmp_path / "demo")).read_text()
     assert column(page, "phase") == ["before", "failed", "restored"]
     assert "Faults and plans" in headings(page)
     assert "<td class=text>2.045</td>" in page
@@ -127,14 +136,14 @@ def test_the_report_of_a_failover_has_its_phases_and_its_events(tmp_path):
 
 def test_the_report_of_a_run_with_faults_says_when_they_happened(tmp_path):
     summary = records.summary(faults=result_folders.FAULTS)
-    page = write_report(result_folders.write_run(tmp_path / "run", summary)).read_text()
+    page = polarlab.report(result_folders.write_run(tmp_path / "run", summary)).read_text()
     assert column(page, "time_s") == ["1.000", "1.040", "2.500", "4.000", "6.500", "6.530"]
     assert column(page, "event")[1] == "the controller&#39;s plan without link:s1-s10 is in place"
 
 
 def test_a_sweeps_report_has_a_column_for_each_varied_key(tmp_path):
     folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=("queue=8,100",))
-    page = write_report(folder).read_text()
+    page = polarlab.report(folder).read_text()
     headings = re.findall(r"<th[^>]*>(.*?)</th>", page)
     assert "queue" in headings
     assert "<td>100</td>" in page
@@ -142,17 +151,17 @@ def test_a_sweeps_report_has_a_column_for_each_varied_key(tmp_path):
 
 def test_a_sweeps_report_says_of_points_only_what_they_are(tmp_path):
     sound = result_folders.write_sweep(tmp_path / "sound", ("min",), ("tornado",))
-    text = write_report(sound).read_text()
+    text = polarlab.report(sound).read_text()
     assert "3 points, all of them valid." in text
     assert "crossed out" not in text
     doubtful = result_folders.write_sweep(tmp_path / "doubtful", ("min",), ("tornado",), (0.2, 0.6, 1.0))
-    text = write_report(doubtful).read_text()
+    text = polarlab.report(doubtful).read_text()
     assert "3 points, none of them valid; they are brown and crossed out" in text
 
 
 def test_a_sweeps_report_has_validity_in_sight_and_the_worst_links_of_each_point(tmp_path):
     folder = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), (1.0,))
-    page = write_report(folder).read_text()
+    page = polarlab.report(folder).read_text()
     assert column(page, "valid") == ["yes", "yes", "no"]
     head = re.search("<thead>(.*?)</thead>", page, re.S)[1]
     assert head.index("valid") < head.index("offered")
@@ -191,7 +200,7 @@ def column(document, name):
 
 @pytest.mark.skipif(BROWSER is None, reason="needs chromium; `make test` installs it")
 def test_a_browser_shows_and_sorts_it(sweep, tmp_path):
-    page = write_report(sweep)
+    page = polarlab.report(sweep)
     assert column(shown(page, tmp_path), "accepted") == ["0.3", "0.28", "0.49"]
     assert column(shown(page, tmp_path, "#accepted"), "accepted") == ["0.28", "0.3", "0.49"]
     document = shown(page, tmp_path, "#-accepted")

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 from support.builders import result_folders
 
+import polarlab
 from experiments.figures.style import curve_styles
-from experiments.figures.sweep import draw_sweep
 from experiments.figures.sweeps.axes import Axis
 
 
 def drawn(folder):
-    return draw_sweep(folder)["sweep"]
+    return polarlab.plot(folder)["sweep"]
 
 
 def curves_of(axes):

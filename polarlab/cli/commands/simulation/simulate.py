@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
     out = arguments.experiment.folder(arguments.experiment.resolve())
     try:
-        with Draughtsman() as draughtsman, ConsoleProgress() as progress:
+        with Draughtsman(polarlab.Simulation) as draughtsman, ConsoleProgress() as progress:
             progress.begin("planning")
             results = polarlab.simulate(arguments.experiment, progress=EveryEvent(progress), out=out)
             draw_figures(results, progress, draughtsman)

@@ -86,11 +86,6 @@ class Figures(Mapping[str, "Figure"]):
         return {"text/plain": repr(self), "text/html": "\n".join(parts)}
 
 
-def load() -> None:
-    """Loads matplotlib and what draws results with it, which takes a while."""
-    from experiments.figures import plot  # noqa: F401
-
-
 def png(figure: Figure) -> bytes:
     """Returns a figure as PNG, small enough for a notebook."""
     from PIL import Image  # matplotlib needs it, too
