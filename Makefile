@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is kept wherever this runs: else each of the hundreds of processes of the tests compiles the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys messages benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys stubs messages benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -103,6 +103,9 @@ benchmarks: ## docs/benchmarks.md, from the results that `make bench` left
 
 messages: ## tests/data/messages.txt, what is said of wrong use; read the difference
 	@$(VENV)/python tests/messages.py
+
+stubs: ## polarlab/api/keyword_types.pyi, the types of keywords, made of the options
+	@$(VENV)/python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi.new && mv polarlab/api/keyword_types.pyi.new polarlab/api/keyword_types.pyi
 
 keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,6 +78,14 @@ def switch_failures(topology: Topology) -> Iterator[Failure]:
         links = [link for link in topology.link_list if router in (link.a, link.b)]
         ends = frozenset(end for link in links for end in link.ends)
         yield Failure(f"switch {switch_name(router)}", ends, frozenset({router}))
+
+
+# Failures, one at a time, that a proof goes over.
+SCENARIOS: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
+    "none": lambda _topology: (),
+    "links": link_failures,
+    "switches": switch_failures,
+}
 
 
 def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:

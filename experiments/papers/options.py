@@ -1,16 +1,7 @@
-"""Words and parameters of reproductions that the command line knows before anything is loaded to compute."""
+"""Words of reproductions that the command line knows before anything is loaded to compute."""
 
 from __future__ import annotations
-
-from topology.parameters import Parameter
 
 LIST, ALL = "list", "all"  # in the place of a paper, and of an item
 NONE = "none"  # in the place of labels of curves
 OTHER_PRICES = "other prices than the paper's"  # the reason why a claim is not compared
-SEEDS = Parameter(
-    name="seeds",
-    type=int,
-    help="number of random orders of failures, searches for a bisection, or simulations of a point",
-    least=1,
-    most=10_000,
-)

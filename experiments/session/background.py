@@ -17,6 +17,7 @@ from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
 from traffic.metrics.silence import Silence
+from traffic.workload.patterns import pattern_name
 
 _LONGEST_S = 86_400.0
 
@@ -61,7 +62,13 @@ def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int)
     option_of("load", RUN).check(load)
     option_of("seed", RUN).check(seed)
     options = TrafficOptions(
-        pattern, load, frame_bytes, DEFAULT_FLOWS, warmup_s=0.0, duration_s=_LONGEST_S, seed=seed
+        pattern_name(pattern),
+        load,
+        frame_bytes,
+        DEFAULT_FLOWS,
+        warmup_s=0.0,
+        duration_s=_LONGEST_S,
+        seed=seed,
     )
     check_traffic(options, fabric.options)
     return options

@@ -52,7 +52,7 @@ GRAPH_OPTION = "from"  # of the family `graph`: its file
 _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Experiment:
     """An experiment, or another command's request: a kind and the values of options.
 
@@ -94,7 +94,7 @@ class Experiment:
             if name not in declared:
                 raise UsageError(_unknown(name, self.kind, family, declared))
         values = {name: option.accept(given[name]) for name, option in declared.items() if name in given}
-        object.__setattr__(self, "values", values)
+        self.values = values
         for option in declared.values():
             if option.name in values and not self.has(option):
                 raise UsageError(self._foreign(option))

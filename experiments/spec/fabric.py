@@ -27,8 +27,7 @@ class FabricOptions:
         topology: the graph that they name.
         hosts: hosts attached to each router, 1 to 254.
         links: rate, queue, MTU, delay and loss of the links.
-        routing: name of a registered routing, with its parameters; it becomes the one name of all texts that
-            mean the same.
+        routing: canonical name of a routing, with its parameters.
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: source of port occupancies for adaptive routings: `netlink` or `port-statistics`.
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
@@ -56,9 +55,6 @@ class FabricOptions:
     framework: str = AUTO
     host_root: str = OWN_ROOT
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "routing", routing(self.routing).name)
 
     def settings(self) -> FabricSettings:
         """Returns the settings, except the routing, that results depend on."""

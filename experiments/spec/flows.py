@@ -15,7 +15,7 @@ from traffic.workload.collectives.registry import is_collective
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES
 from traffic.workload.flows.sizes import FlowSizes, make_sizes
-from traffic.workload.patterns import make_pattern, pattern_name
+from traffic.workload.patterns import make_pattern
 
 REPLAY = "flow-file"  # in the place of a pattern
 # Algorithms that Linux has, though not every kernel.
@@ -30,7 +30,7 @@ class FlowOptions:
     """The TCP flows to run.
 
     Attributes:
-        pattern: name of a registered pattern, or REPLAY.
+        pattern: canonical name of a pattern, or REPLAY.
         load: frames that carry the flows' bytes once, as a fraction of the hosts' injection capacity, over 0
             and at most 1; None for a file of flows.
         flow_sizes: name of the distribution of sizes; None for a file of flows.
@@ -59,10 +59,6 @@ class FlowOptions:
     seed: int
     faults: tuple[Fault, ...] = ()
     faults_asked: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.flow_file is None and not is_collective(self.pattern):
-            object.__setattr__(self, "pattern", pattern_name(self.pattern))
 
     @property
     def end_s(self) -> float:

@@ -27,7 +27,7 @@ class Option(Parameter):
     """Declaration of an option.
 
     Attributes:
-        table: table of experiment files that holds it; empty if files do not.
+        table: table of experiment files that holds it; empty if experiments do not keep it.
         commands: commands that have it.
         kinds: kinds of a run's traffic that it applies to; empty for all.
         words: words that stand for a value that is found by measuring packets, as `auto`.
@@ -45,6 +45,7 @@ class Option(Parameter):
         excludes: options that it cannot be with, unless one of the two has its default.
         when: another option, and its value with which alone this one applies; empty where it always does.
         positional: whether it is given by its place on the command line.
+        common: whether `--help` shows it; `--help-all` shows all.
     """
 
     table: str = ""
@@ -64,6 +65,7 @@ class Option(Parameter):
     excludes: Collection[str] = ()
     when: tuple[str, str] | tuple[()] = ()
     positional: bool = False
+    common: bool = False
 
     @property
     def domain(self) -> str:

@@ -1,8 +1,9 @@
-"""Options of experiments: each is declared here, once.
+"""Options of experiments and of commands: each is declared here, once.
 
 Command lines, their help and completion, experiment files and their schema, Python's keywords, checks,
 manifests and comparisons follow from these declarations. An option's place is its table, a group of options
-in experiment files and in the help; a family's parameters are options of the table `topology`.
+in experiment files and in the help; a family's parameters are options of the table `topology`. Options
+without a table are those of commands alone, as `--json`, which experiments do not keep.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from dataclasses import fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from experiments.papers.options import LIST
 from experiments.spec.option import Given, Option, at
 from topology.addressing import MAX_HOSTS
 from topology.drawn_faults import FORM
+from topology.families.nearest import ENDPOINTS, RADIX
 from topology.faults import CYCLES
 from topology.links import DEFAULT_MTU, MAX_DELAY_MS, MAX_LOSS, MAX_MTU, MAX_QUEUE_PACKETS, MIN_MTU
 from traffic.wire.layout import ETHERNET_BYTES, MAX_FLOWS
@@ -37,6 +40,14 @@ _FABRIC = frozenset((RUN, SWEEP, FAILOVER, UP))
 SIMULATED = (SIMULATE, SATURATION, SIMULATED_SWEEP)
 _GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
 _SWEEPS = (SWEEP, SIMULATED_SWEEP)  # with lists of routings, patterns and loads
+# Commands without a topology, all commands, those with JSON output, with a live page, and with figures that
+# have a look of their own.
+_LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
+_EVERY = (*_GRAPH, *_LISTS, *_RESULTS, "watch", "paper", "schema", "doctor", "clean")
+_WITH_JSON = frozenset(_EVERY) - {UP, "watch", "schema"}
+_WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")
+_DRAWN = ("plot", "report", "compare")
+_RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
 
 AUTO_RATE, GIVEN_RATE, RULE_RATE, STEADY = "auto", "given", "rule", "steady"
 DEFAULT_PATTERN, DEFAULT_LOAD, DEFAULT_FLOWS = "uniform", 0.3, 64
@@ -123,6 +134,18 @@ def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
     return Option(name=name, type=bool, help=text, default=default, **more)
 
 
+def _own(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
+    """Returns an option that experiments do not keep."""
+    if more.get("type") is bool:
+        more["default"] = False
+    return Option(**{"name": name, "type": str, "help": text, "commands": commands, "common": True, **more})
+
+
+def _place(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
+    """Returns an option that experiments do not keep, and that is given by its place."""
+    return _own(name, commands, text, positional=True, required=True, **more)
+
+
 def _table(table: str, commands: Collection[str], kinds: Collection[str], *declared: Option) -> Options:
     """Returns options of a table; commands and kinds are those of options that have none of their own."""
     return tuple(
@@ -141,15 +164,15 @@ _cycles = partial(_whole, least=1, most=MAX_LINK_CYCLES, unit="cycles")
 # fmt: off
 _rate = partial(_text, "link-rate", words=(AUTO_RATE,), metavar="RATE", setting="link_rate_bps",
                 text="rate of every port, as 500kbit; auto: the highest that the machine carries",
-                parse=at("topology.links:parse_rate_bps"))
+                parse=at("topology.links:parse_rate_bps"), common=True)
 OPTIONS: tuple[Option, ...] = (
     *_table(TOPOLOGY, _GRAPH, (),
         _text(TOPOLOGY, "family of the topology, or the file of an experiment (.toml)", setting="name",
               choices=at("topology.registry:FAMILIES"), default_in={FAILOVER: "polarfly"}, metavar="NAME",
-              positional=True),
+              positional=True, common=True),
     ),
     *_table("fabric", _FABRIC, (),
-        _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P",
+        _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P", common=True,
                commands=_GRAPH - {"explain"}, varies=False),
         _rate(default="2Mbit", default_in={FAILOVER: "20Mbit"}, commands=(UP, FAILOVER)),
         _rate(derived=at("experiments.doctor.default_rate:default_link_rate"), commands=(RUN, SWEEP),
@@ -163,7 +186,7 @@ OPTIONS: tuple[Option, ...] = (
                 commands=_FABRIC - {FAILOVER}, setting="link_delay_ms"),
         _number("link-loss", "packet loss probability of every link between routers, as 0.01", 0.0, 0,
                 MAX_LOSS, commands=_FABRIC - {FAILOVER}),
-        _text("routing", "routing algorithm", "min", known=at("routing.registry:ROUTINGS"),
+        _text("routing", "routing algorithm", "min", known=at("routing.registry:ROUTINGS"), common=True,
               canonical=at("experiments.spec.fabric:routing_name"), commands=_GRAPH - {"topology", *_SWEEPS}),
         _switch("local-repair", "fast reroute in switches; without it, only the controller repairs", True,
                 default_text="with", commands=_FABRIC | {"verify", "rules"}),
@@ -179,21 +202,21 @@ OPTIONS: tuple[Option, ...] = (
               choices=at("controller.occupancy.source:SOURCES"), setting="occupancy_asked"),
     ),
     *_table("traffic", (RUN, SWEEP), (),
-        _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN,
+        _text("pattern", "traffic pattern, one of `polarlab patterns`", DEFAULT_PATTERN, common=True,
               known=at("experiments.spec.traffic:pattern_names"), path=at(f"{_NAMED}:pattern_file"),
               canonical=at("experiments.spec.traffic:canonical_pattern"),
               commands=(RUN, "predict", SIMULATE, SATURATION), kinds=(PACKETS, COLLECTIVE, FLOWS)),
         Option(name="load", type=float, help="offered load, over 0 and at most 1 of the hosts' capacity",
-               default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict", SIMULATE),
+               default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict", SIMULATE), common=True,
                kinds=(PACKETS, FLOWS)),
-        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED,
+        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED, common=True,
                commands=(*KINDS, "predict", SATURATION, SIMULATED_SWEEP)),
         _whole("frame-bytes", "length of every frame, without FCS", None, 1, math.inf, unit="bytes",
                derived=_frame_bytes, default_text="1000; of collectives, the MTU's",
                kinds=(PACKETS, COLLECTIVE)),
         _whole("flows", "source ports per host pair", DEFAULT_FLOWS, 1, MAX_FLOWS,
                kinds=(PACKETS, COLLECTIVE)),
-        _number("duration", "measured time", 10.0, 0.1, 86_400, unit="s", kinds=(PACKETS, FLOWS),
+        _number("duration", "measured time", 10.0, 0.1, 86_400, unit="s", kinds=(PACKETS, FLOWS), common=True,
                 setting="duration_s"),
         _number("warmup", f"time before the measurement; `{STEADY}`: until throughput has settled, or had "
                 "ten times as long to do so as it takes at least", None, 0, 3600, unit="s",
@@ -205,7 +228,7 @@ OPTIONS: tuple[Option, ...] = (
               commands=(RUN, SWEEP, *SIMULATED), choices=at("traffic.workload.arrivals:ARRIVALS"),
               default_in=dict.fromkeys(SIMULATED, "bernoulli")),
         _whole("cycles", "length of the measured window; a link passes a flit a cycle", 3000, 1, MAX_CYCLES,
-               unit="cycles", commands=SIMULATED, kinds=(PACKETS,), setting="window_cycles"),
+               unit="cycles", commands=SIMULATED, kinds=(PACKETS,), setting="window_cycles", common=True),
         _whole("warmup", f"time before the window; `{STEADY}`: until latency and throughput have settled",
                None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED, kinds=(PACKETS,),
                default_in=dict.fromkeys(SIMULATED, STEADY), setting="warmup_cycles",
@@ -213,18 +236,18 @@ OPTIONS: tuple[Option, ...] = (
                default_text=f"{STEADY}; 1000 where there are faults"),
         _text("faults", "schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore "
               f"link:s1-s7`; or random ones by their mean times, drawn from --seed, as {FORM}", file=True,
-              path=at(f"{_NAMED}:schedule_file")),
+              path=at(f"{_NAMED}:schedule_file"), common=True),
         _text("faults", "schedule of failures and restorations: lines like `2500 fail link:s1-s7`, `4000 "
               "restore link:s1-s7`, times in cycles; or random ones by their mean times, drawn from --seed, "
               f"as {CYCLES.form}", file=True, path=at(f"{_NAMED}:schedule_file"), kinds=(PACKETS,),
-              commands=(SIMULATE, SIMULATED_SWEEP)),
+              commands=(SIMULATE, SIMULATED_SWEEP), common=True),
         _whole("replan-cycles", "time from a fault until switches have the controller's plan for it; "
                "`none`: never", None, 0, MAX_CYCLES, unit="cycles", words=("none",), needs=("faults",),
                derived=at("experiments.spec.simulation.model:default_replan_cycles"), default_text="1000",
                commands=(SIMULATE, SIMULATED_SWEEP)),
         _whole("repeat", "number of replications, a seed each; results are means with 95 % intervals", 1, 1,
                MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False, excludes=("faults",),
-               commands=(RUN, SIMULATE, *_SWEEPS)),
+               commands=(RUN, SIMULATE, *_SWEEPS), common=True),
     ),
     *_table("flows", (RUN,), (FLOWS, REPLAY),
         _text("flow-sizes", "distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or "
@@ -263,7 +286,7 @@ OPTIONS: tuple[Option, ...] = (
     *_table("programs", (RUN,), (),
         _text("exec", 'program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a '
               "server: it starts first, is not waited for, and is ended at the end", repeatable=True,
-              metavar="LINE", setting="programs"),
+              metavar="LINE", setting="programs", common=True),
         _text("exec-file", "file of programs, a line each; lines that begin with # are comments", file=True),
         _number("exec-timeout", "longest time of a program since the traffic began; then it is ended, and "
                 "the rest kept", None, 0.1, 86_400, unit="s", default_text="300",
@@ -274,9 +297,9 @@ OPTIONS: tuple[Option, ...] = (
         _text("flow-control", "flow control; credit: input queues with virtual channels, which lose nothing, "
               "as the papers' routers; drop: output queues that drop what does not fit, as switches",
               "credit", choices=at("experiments.spec.simulation.model:FLOW_CONTROLS"), metavar="KIND",
-              varies=False),
+              varies=False, common=True),
         _whole("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
-        _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT),
+        _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT, common=True),
         _whole("buffer-flits", "capacity of a virtual channel's buffer", 32, 1, MAX_BUFFER_FLITS,
                unit="flits", when=_CREDIT),
         _whole("speedup", "flits that a router passes from an input to an output in a cycle", 2, 1, 4,
@@ -302,54 +325,153 @@ OPTIONS: tuple[Option, ...] = (
               "by the routing's control law, as buckets:period=50 (cycles)",
               default_text="that of the routing", known=at("experiments.spec.simulation.decisions:DECISIONS"),
               canonical=at("experiments.spec.simulation.decisions:decision_name"), metavar="LAW"),
-        _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5, commands=(SATURATION,)),
+        _number("precision", "distance between neighbouring loads", 0.01, 0.001, 0.5, commands=(SATURATION,),
+                common=True),
     )),
     *_table("sweep", _SWEEPS, (),
         _text(ENGINE, "engine of all points; emulation: switches and real packets; simulation: simulated "
               "routers, without root", EMULATION, choices=lambda: ENGINES,
-              default_in={SIMULATED_SWEEP: SIMULATION}, metavar="ENGINE"),
+              default_in={SIMULATED_SWEEP: SIMULATION}, metavar="ENGINE", common=True),
         _text("routings", "routing algorithms", "min,ugal-pf", known=at("routing.registry:ROUTINGS"),
-              parse=partial(_LISTED, "routing"), listed=True),
+              parse=partial(_LISTED, "routing"), listed=True, common=True),
         _text("patterns", "traffic patterns, of `polarlab patterns`", "uniform,tornado", listed=True,
+              common=True,
               known=at("traffic.workload.patterns:PATTERNS"),
               parse=partial(_LISTED, "pattern"), paths=at(f"{_NAMED}:files_of_patterns")),
         _text("loads", "offered loads, as 0.1,0.5 or FIRST:LAST:STEP", "0.1:0.9:0.2", listed=True,
-              parse=partial(_LISTED, "load")),
+              parse=partial(_LISTED, "load"), common=True),
         _text("vary", "further values to go over, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; several "
               "times for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or "
               "PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath "
               "need a fabric of their own for each value: run a sweep for each",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SWEEP,),
               known=at("experiments.spec.variations:known_keys"), paths=_VARIED,
-              parse=at("experiments.spec.variations:check_variation")),
+              parse=at("experiments.spec.variations:check_variation"), common=True),
         _text("vary", "further values to go over, as cycles=3000,10000 or virtual-channels=4,8; several "
               "times for several keys. KEY is an option of traffic, or of simulated routers but for "
               "flow-control, ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP",
               repeatable=True, keyed=True, metavar="KEY=VALUES", commands=(SIMULATED_SWEEP,),
               known=at("experiments.spec.variations:known_simulated_keys"), paths=_VARIED,
-              parse=at("experiments.spec.variations:check_simulated_variation")),
+              parse=at("experiments.spec.variations:check_simulated_variation"), common=True),
     ),
     *_table("failover", (FAILOVER,), (),
         _text("fail", "failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its "
               "links stay up), random:3 (links), random-link, random-switch", listed=True, metavar="ELEMENTS",
-              default_text="the link that most minimal paths cross"),
+              default_text="the link that most minimal paths cross", common=True),
         _switch("kill-controller", "controller killed before the failure, and started again before the "
-                "restoration", False),
+                "restoration", False, common=True),
         _whole("repeat", "number of failovers on the same fabric, a seed each, and their distribution", 1, 1,
-               MAX_REPEAT),
+               MAX_REPEAT, common=True),
     ),
     *_table("output", _FABRIC, (),
         _text("pcap", "places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, "
               "both ends of links as link:s1-s7", repeatable=True, metavar="LIST", commands=(RUN, UP)),
         _text("out", "output directory", default_text="a new one in results/", file=True, metavar="DIR",
-              commands=(RUN, FAILOVER, SIMULATE)),
+              commands=(RUN, FAILOVER, SIMULATE), common=True),
         _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR", commands=(SWEEP,),
-              default_text="in results/, by name, hosts and link rate"),
+              default_text="in results/, by name, hosts and link rate", common=True),
         _text("out", "output directory; a sweep in it goes on", file=True, metavar="DIR",
-              commands=(SIMULATED_SWEEP,), default_text="in results/, by name and hosts"),
+              commands=(SIMULATED_SWEEP,), default_text="in results/, by name and hosts", common=True),
         _text("out", "output directory of the session: loads and drops of links over time, faults, and the "
-              "lines that ran", default_text="nothing is written", file=True, metavar="DIR", commands=(UP,)),
+              "lines that ran", default_text="nothing is written", file=True, metavar="DIR", commands=(UP,),
+              common=True),
     ),
+    # Options of commands, which experiments do not keep.
+    _place("demonstration", (FAILOVER,), "the demonstration", choices=lambda: (FAILOVER,), metavar=FAILOVER),
+    _place("results", ("watch",), "directory of a run or a failover", file=True, metavar="RESULTS"),
+    _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
+           metavar="RESULTS"),
+    _place("results", ("crosscheck",), "directory of a run or a sweep; or what `polarlab run` takes, "
+           "with its options, which is measured first (root)", file=True, metavar="RESULTS"),
+    _place("runs", ("compare",), _RESULT_FOLDER, file=True, repeatable=True,
+           metavar="RUN"),
+    _place("switch", ("rules",), "switch, as s3", metavar="switch"),
+    _place("switch", ("explain",), "source switch, as s3", metavar="switch"),
+    _place("other", ("explain",), "destination switch, as s17", metavar="other"),
+    _own("failures", ("verify",), "failures, one at a time", default="none",
+         choices=at("topology.failures:SCENARIOS")),
+    _own("deadlock", ("verify",), "proof as well that packets never wait for one another in a circle on a "
+         "lossless network", type=bool),
+    _own("virtual-channels", ("verify",), "virtual channels of --deadlock: one, or hop:N, of which a packet "
+         "takes that of its hop", default_text="one", metavar="one|hop:N", common=False),
+    _own("count-layers", ("verify",), "number of layers without circles into which --deadlock divides the "
+         "paths, where every pair has one", type=bool, common=False),
+    _own("certificate", ("verify",), "new file of the order of channels by which --deadlock proves that "
+         "there is no circle, .csv", file=True),
+    _own("figure", ("verify",), "new figure of the circle that --deadlock finds, .png, .svg or .pdf",
+         file=True),
+    _own("without", ("rules",), "failed links and switches, as link:s1-s7,switch:s4", metavar="ELEMENTS"),
+    _own("list", ("topology",), "list of families, with parameters and example", type=bool),
+    _own("designs", ("topology",), "list of all polarstars of a --radix, by size", type=bool),
+    _own("classes", ("topology",), "classes of routers under the automorphisms of the graph", type=bool),
+    _own("racks", ("topology",), "racks, and the links between each two of them", type=bool),
+    _own("radix", ("families",), f"{RADIX.help}; alone, of the nearest radix the member with the most hosts",
+         type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
+    _own("endpoints", ("families",), f"{ENDPOINTS.help}; alone, of members that differ by a tenth at most "
+         "the one with the smallest radix, else the nearest; with --radix, that with the least sum of "
+         "relative differences",
+         type=int, least=ENDPOINTS.least, most=ENDPOINTS.most, default_text="any"),
+    _own("group", ("families",), "group of families", choices=at("topology.families.family:SERIES"),
+         default_text="all"),
+    _own("costs", ("families",), "bisections, cables between racks and costs, which take longer", type=bool),
+    _own("prices", ("families", "paper"), "file of the prices of routers and cables, .toml",
+         default_text="those of the Slim Fly paper", file=True),
+    _own("export", ("topology",), "new file of the graph", metavar="FORMAT FILE", file=True,
+         known=at("experiments.theory.export:FORMATS")),
+    _own("figure", ("topology",), "new figure of the graph, .png, .svg or .pdf", file=True),
+    _own("figure", ("compare",), "new figure of all, .png, .svg or .pdf", file=True),
+    _own("format", ("plot",), "formats of the files: png, svg, pdf", listed=True, default_text="png,svg"),
+    _own("width", _DRAWN, "width of figures, as 3.3in or 84mm, to which texts and panels are fitted",
+         default_text="that of each kind"),
+    _own("no-title", _DRAWN, "figures without titles", type=bool),
+    _own("order", _DRAWN, "panels and curves of figures that come first, by their names, as uniform,ugal-pf",
+         listed=True, default_text="by name"),
+    _own("x", _DRAWN, "key of --vary on the horizontal axis of sweeps, or `load`", metavar="KEY",
+         default_text="load if it varies, else the first key with numbers"),
+    _own("booksim", _DRAWN, "points of the PolarFly authors' simulator in figures of sweeps; it was run for "
+         "ER_5 with 3 hosts a router", type=bool, common=False),
+    _own("exec", (UP,), "line for the prompt, several in their order until one fails (exit status 1), unless "
+         "it ends in `|| true`", default_text="an open prompt, or the lines of standard input", metavar="CMD",
+         repeatable=True),
+    _own("web", _WATCHED, "live page in the browser, on 127.0.0.1:8642 or another address, as --web=8080",
+         default_text="no page", metavar="[HOST:]PORT"),
+    _own("web-certificate", _WATCHED, "TLS certificate of the live page, in PEM", file=True,
+         default_text="plain HTTP", common=False),
+    _own("web-key", _WATCHED, "key of the TLS certificate, in PEM", file=True, default_text="plain HTTP",
+         common=False),
+    _own("web-open", _WATCHED, "live page without a token, for all users of this machine", type=bool,
+         common=False),
+    _own("out", ("report",), "new file of the page", default_text="report.html in RESULTS", file=True),
+    _own("again", KINDS, "results that are measured again, as their manifest says; other options change it",
+         file=True, metavar="DIR"),
+    _own("plugin", _EVERY, "file with topologies, routings, patterns, collectives or motifs of your own",
+         file=True, repeatable=True, metavar="FILE.py", common=False),
+    _own("run-programs", _EVERY, "programs, input files and an output directory that a file or results of "
+         "another user name, and another user's plug-ins, are used without a question", type=bool,
+         common=False),
+    _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool,
+         common=False),
+    _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool, common=False),
+    _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
+         most=MAX_WORKERS, default_text="one on each core"),
+    _own("scheduler", (SWEEP, "paper"), "scheduler of a dask.distributed cluster that simulates points, as "
+         "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS", common=False),
+    _own("cluster-tls", (SWEEP, "paper"), "folder with ca.pem, certificate.pem and key.pem, for --scheduler "
+         "tls://HOST:PORT", default_text="dask's configuration", file=True, metavar="DIR", common=False),
+    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, and any as "
+         "root: a cluster can run code here", type=bool, common=False),
+    _place("paper", ("paper",), "name of a paper, or `list` for all their figures and tables",
+           known=at("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
+    _own("item", ("paper",), "figure or table, as fig12, or `all`", positional=True, metavar="ITEM"),
+    _own("quick", ("paper",), "fewer sizes and runs, and smaller networks in simulations", type=bool),
+    _own("seeds", ("paper",), "number of random orders of failures, searches for a bisection, or simulations "
+         "of a point", type=int, least=1, most=10_000, default_text="that of the item"),
+    _own("curves", ("paper",), "curves to simulate, by the labels in the figure, as PF-MIN, or under one "
+         "pattern, as PF-MIN:tornado, or `none`: of the others "
+         "the output directory's points are taken", default_text="all", metavar="LABEL,..."),
+    _own("out", ("paper",), "output directory; items that are complete there are not computed again",
+         default_text="in results/papers, by paper and options", file=True, metavar="DIR"),
+    _own("json", _WITH_JSON, "one JSON object on standard output", type=bool),
 )
 # fmt: on
 
@@ -371,8 +493,8 @@ def option_of(name: str, command: str) -> Option:
 
 @cache
 def option_names() -> frozenset[str]:
-    """Returns the names of all options, which parameters of families do not have on the command line."""
-    return frozenset(option.name for option in OPTIONS)
+    """Returns the names of all options of experiments, which parameters of families do not have there."""
+    return frozenset(option.name for option in OPTIONS if option.table)
 
 
 def family_options(family: str) -> tuple[Option, ...]:
@@ -389,12 +511,33 @@ def family_options(family: str) -> tuple[Option, ...]:
 
 
 def options_of(command: str, family: str | None = None) -> tuple[Option, ...]:
-    """Returns the options of a command, those of a topology's family after its name.
+    """Returns the options of a command that experiments keep, those of a family after its name.
 
     Args:
         command: name of the command, as `run`.
         family: family of the topology; None for the options that all families have.
     """
-    common = [option for option in OPTIONS if command in option.commands]
-    own = family_options(family) if family and common else ()
-    return (*common[:1], *own, *common[1:])
+    every = [option for option in OPTIONS if command in option.commands and option.table]
+    own = family_options(family) if family and every else ()
+    return (*every[:1], *own, *every[1:])
+
+
+def every_option(command: str) -> tuple[Option, ...]:
+    """Returns the options of a command that experiments keep; of a sweep those of all engines, one of a name.
+
+    Args:
+        command: name of the command.
+    """
+    first = options_of(command)
+    names = {option.name for option in first}
+    others = options_of(SIMULATED_SWEEP) if command == SWEEP else ()
+    return (*first, *(option for option in others if option.name not in names))
+
+
+def own_options(command: str) -> tuple[Option, ...]:
+    """Returns the options of a command that experiments do not keep, as `--json`.
+
+    Args:
+        command: name of the command.
+    """
+    return tuple(option for option in OPTIONS if command in option.commands and not option.table)

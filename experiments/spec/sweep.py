@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +67,7 @@ class SweepOptions:
     """The points of a sweep.
 
     Attributes:
-        routings, patterns: names of registered routings and patterns, with their parameters; texts that mean
-            the same become one name.
+        routings, patterns: canonical names of routings and patterns, with their parameters.
         loads: offered loads, over 0 and at most 1, ascending, to six digits.
         repeat: replications of each point, with a seed each.
         vary: further options, and parameters of routings and patterns, with their values.
@@ -84,14 +83,40 @@ class SweepOptions:
     vary: tuple[Variation, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "routings", tuple(dict.fromkeys(map(routing_name, self.routings))))
-        object.__setattr__(self, "patterns", tuple(dict.fromkeys(map(pattern_name, self.patterns))))
-        object.__setattr__(self, "loads", tuple(sorted({float(f"{load:g}") for load in self.loads})))
         self._check_owners()
         if self._count > MAX_POINTS:
             raise ParameterError(f"points of a sweep must be at most {MAX_POINTS}, got {self._count}")
         if not (self.varied_routings and self.varied_patterns):
             raise ParameterError("a sweep must have a routing and a pattern, got none")
+
+    @classmethod
+    def of(
+        cls,
+        routings: Iterable[str],
+        patterns: Iterable[str],
+        loads: Iterable[float],
+        repeat: int = 1,
+        vary: tuple[Variation, ...] = (),
+    ) -> SweepOptions:
+        """Returns the points of texts and loads in any order, of which several may mean the same.
+
+        Args:
+            routings: texts of routings.
+            patterns: texts of patterns.
+            loads: the loads.
+            repeat: see the attributes.
+            vary: see the attributes.
+
+        Raises:
+            UsageError: a value is outside its domain.
+        """
+        return cls(
+            tuple(dict.fromkeys(map(routing_name, routings))),
+            tuple(dict.fromkeys(map(pattern_name, patterns))),
+            tuple(sorted({float(f"{load:g}") for load in loads})),
+            repeat,
+            vary,
+        )
 
     @property
     def _count(self) -> int:
@@ -182,7 +207,7 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
         return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
 
     routings, patterns, loads = map(listed, SHORT_FORMS)
-    return SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
+    return SweepOptions.of(routings, patterns, loads, values["repeat"], tuple(vary.values()))
 
 
 def values_at(point: Point, values: Mapping[str, Any]) -> dict[str, Any]:

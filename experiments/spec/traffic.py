@@ -31,8 +31,7 @@ class TrafficOptions:
     """The synthetic traffic to run.
 
     Attributes:
-        pattern: name of a registered pattern, with its parameters; it becomes the one name of all texts that
-            mean the same.
+        pattern: canonical name of a pattern, with its parameters.
         load: offered, as a fraction of the hosts' injection capacity, over 0 and at most 1.
         frame_bytes: length of every frame, without FCS.
         flows: source ports per host pair.
@@ -55,9 +54,6 @@ class TrafficOptions:
     arrivals: str = "poisson"
     steady: bool = False
     faults_asked: str | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", pattern_name(self.pattern))
 
     def settings(self) -> TrafficSettings:
         """Returns the specification as results name it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
@@ -17,11 +17,16 @@ from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Sweep as SweepSpecification
 from experiments.spec.simulation.resolve import SimulatedSweep as SimulatedSweepSpecification
 from polarlab.api.arguments import checked_scheduler, keywords_in_errors
+from polarlab.api.keywords import takes_options
 from polarlab.api.requests import Folder, Subject, request_of
 from polarlab.web.address import Web, web_address
 from topology.errors import UsageError
 
+if TYPE_CHECKING:
+    from polarlab.api.keyword_types import FailoverKeywords, RunKeywords, SweepKeywords
 
+
+@takes_options(RUN)
 def run(
     experiment: Subject | None = None,
     /,
@@ -31,7 +36,7 @@ def run(
     progress: Notify = ignore,
     web: Web = None,
     web_open: bool = False,
-    **options: Any,
+    **options: Unpack[RunKeywords],
 ) -> Run:
     """Runs one experiment, and returns its results.
 
@@ -67,6 +72,7 @@ def run(
         return Run(folder)
 
 
+@takes_options(SWEEP)
 def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     experiment: Subject | None = None,
     /,
@@ -80,7 +86,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     scheduler: str | None = None,
     cluster_tls: Folder | None = None,
     insecure_cluster: bool = False,
-    **options: Any,
+    **options: Unpack[SweepKeywords],
 ) -> Sweep | SimulatedSweep:
     """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
 
@@ -141,6 +147,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         return Sweep(folder)
 
 
+@takes_options(FAILOVER)
 def failover(
     experiment: Subject | None = None,
     /,
@@ -150,7 +157,7 @@ def failover(
     progress: Notify = ignore,
     web: Web = None,
     web_open: bool = False,
-    **options: Any,
+    **options: Unpack[FailoverKeywords],
 ) -> Failover | Failovers:
     """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
 

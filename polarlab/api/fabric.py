@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from emulation import requirements
 from emulation.capture import capture, require_capture
@@ -22,11 +22,12 @@ from experiments.results.model import PairCheck
 from experiments.results.open import Run
 from experiments.results.run_directory import FAULTS, kept_directory
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import UP
+from experiments.spec.options import RUN, UP
 from experiments.spec.resolve import Run as RunSpecification
 from experiments.spec.resolve import Session
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.hosts import Host
+from polarlab.api.keywords import takes_options
 from polarlab.api.requests import Subject, request_of, traffic_request
 from polarlab.api.verbs import SessionVerbs
 from polarlab.web.address import Web, parse_address, web_address
@@ -39,6 +40,7 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from experiments.session.turns import Measuring
+    from polarlab.api.keyword_types import TrafficKeywords, UpKeywords
     from polarlab.web.page_server import PageServer
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
@@ -56,6 +58,7 @@ class Fabric(SessionVerbs):
         progress: takes the events of the fabric.
     """
 
+    @takes_options(UP)
     def __init__(
         self,
         topology: Subject,
@@ -64,7 +67,7 @@ class Fabric(SessionVerbs):
         progress: Callable[[Event], object] = ignore,
         web: Web = None,
         web_open: bool = False,
-        **options: Any,
+        **options: Unpack[UpKeywords],
     ) -> None:
         """Checks the request; nothing is launched yet.
 
@@ -281,7 +284,8 @@ class Fabric(SessionVerbs):
 
     # ---- measurements ----
 
-    def traffic(self, **options: Any) -> Run:
+    @takes_options(RUN, of_traffic=True)
+    def traffic(self, **options: Unpack[TrafficKeywords]) -> Run:
         """Runs traffic, measures it, and returns the results; failures that stand stay.
 
         Args:

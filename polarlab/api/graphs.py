@@ -18,7 +18,7 @@ from topology.analysis.balance import balance_of
 from topology.base import Topology
 from topology.costs.prices import Prices
 from topology.errors import MachineError, UsageError
-from topology.families.family import GROUPS, Family, Member
+from topology.families.family import GROUPS, SERIES, Family, Member
 from topology.families.low_diameter.polarstar_designs import Design, designs_of_radix
 from topology.families.nearest import ENDPOINTS, RADIX, nearest_member
 from topology.parameters import Parameter, Value, hint
@@ -27,9 +27,6 @@ from topology.shortest_paths import host_pairs_by_distance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Groups of families that have members of many sizes.
-SERIES = tuple(group for group in GROUPS if group != "file")
 
 
 def topology(name: str, /, **params: Value) -> Topology:

@@ -17,6 +17,7 @@ from experiments.spec.files.reuse import reused
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
+from polarlab.api.keywords import OF_TRAFFIC
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.networkx_graphs import NetworkxTopology
@@ -146,7 +147,7 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     Raises:
         UsageError: an option does not exist, is the fabric's, or is outside its domain.
     """
-    own = {option.name for option in options_of(UP, fabric.family)} - {"out", "pcap"}
+    own = {option.name for option in options_of(UP, fabric.family)} - OF_TRAFFIC
     for name in by_option(options):
         if name in own:
             raise UsageError(f"{name} is the fabric's, and cannot be changed while it is up; leave it out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
@@ -14,15 +14,18 @@ from experiments.results.kinds import Results, folder_of
 from experiments.results.open import Simulation
 from experiments.results.parts.crosscheck import Crosscheck
 from experiments.simulation.model import SaturationInterrupted, SaturationResult
-from experiments.spec.options import SATURATION, SIMULATE
+from experiments.spec.options import RUN, SATURATION, SIMULATE
 from experiments.spec.simulation.resolve import Simulation as SimulationSpecification
 from polarlab.api.arguments import keywords_in_errors
+from polarlab.api.keywords import takes_options
 from polarlab.api.requests import Folder, Subject, request_of
 from topology.errors import UsageError
 from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from polarlab.api.keyword_types import CrosscheckKeywords, SaturationKeywords, SimulateKeywords
 
 __all__ = ["SaturationInterrupted", "SaturationResult"]  # for those who print what was found
 
@@ -43,6 +46,7 @@ class Saturation(SaturationResult):
         return f"<Saturation of {self.routing} under {self.pattern}: {loads}>"
 
 
+@takes_options(SIMULATE)
 def simulate(
     experiment: Subject | None = None,
     /,
@@ -50,7 +54,7 @@ def simulate(
     again: Results | Folder | None = None,
     out: Folder | None = None,
     progress: Notify = ignore,
-    **options: Any,
+    **options: Unpack[SimulateKeywords],
 ) -> Simulation:
     """Simulates the packets of one experiment under the plan of its routing, and returns the results.
 
@@ -80,7 +84,10 @@ def simulate(
         return Simulation(folder)
 
 
-def saturation(experiment: Subject, /, *, progress: Notify = ignore, **options: Any) -> Saturation:
+@takes_options(SATURATION)
+def saturation(
+    experiment: Subject, /, *, progress: Notify = ignore, **options: Unpack[SaturationKeywords]
+) -> Saturation:
     """Returns the greatest load that a simulated network carries, found by bisection.
 
     A load is carried if at least 0.99 of it is accepted and the mean latency is under 500 cycles.
@@ -105,7 +112,10 @@ def saturation(experiment: Subject, /, *, progress: Notify = ignore, **options: 
         return Saturation(**vars(found))
 
 
-def crosscheck(results: Subject, /, *, progress: Notify = ignore, **options: Any) -> Crosscheck:
+@takes_options(RUN)
+def crosscheck(
+    results: Subject, /, *, progress: Notify = ignore, **options: Unpack[CrosscheckKeywords]
+) -> Crosscheck:
     """Returns measured points beside the same packets on simulated switches, and beside theory.
 
     Args:

@@ -5,7 +5,7 @@
         "Blinks the lights of a switch."
 
 in `SessionVerbs` is a command of the prompt with its help, a method of `polarlab.Fabric`, a request of the
-live page's API, and an operation of its OpenAPI document.
+live page's API, an operation of its OpenAPI document, and a form of the page with a button.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import contextlib
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -99,6 +99,64 @@ class Http:
 
 
 @dataclass(frozen=True)
+class Button:
+    """A button of the live page.
+
+    Attributes:
+        label: its text.
+        on: the part of the page that has it: `link`, `host link`, `switch` or `controller`, where it is about
+            what is selected; else the form that has it, in which verbs share the fields of a name. `more` has
+            a form for each verb.
+        gives: argument -> its text, in which {} stands for the name of what is selected, and in a form for
+            the parameters of the routing as launched.
+        when: states in one of which it is offered: `dead`, `off`, `hangs` and `drained` of what is selected,
+            `traffic` of a form; empty for always.
+        unless: states in none of which it is offered.
+    """
+
+    label: str
+    on: str = "more"
+    gives: Mapping[str, str] = field(default_factory=dict)
+    when: Collection[str] = ()
+    unless: Collection[str] = ()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a form of the live page, where the argument does not say it all.
+
+    Attributes:
+        label: its name; by default the argument's.
+        choices: list of the fabric's description that has its values, as `patterns`; `names`, those of all
+            places, which are suggested; or `parameters`, for a field for each parameter of the routing.
+        value: its value at the start; by default the argument's default.
+        step: step of a number.
+        size: width of a text, in characters.
+    """
+
+    label: str = ""
+    choices: str = ""
+    value: str | float | None = None
+    step: float = 0
+    size: int = 8
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the live page needs to know of a verb.
+
+    Attributes:
+        buttons: its buttons; by default those that change something have one, by their names.
+        fields: argument -> its field.
+        without: arguments that the page leaves at their defaults.
+    """
+
+    buttons: Sequence[Button] | None = None
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    without: Collection[str] = ()
+
+
+@dataclass(frozen=True)
 class Verb:
     """A verb.
 
@@ -109,6 +167,7 @@ class Verb:
         needs: what must be given, in words; the defaults of the method are then for Python alone.
         line: its line at the prompt.
         http: its request to the API.
+        page: its buttons on the live page.
         request: type of the request's content: the body of a POST, the path and the query of a GET.
     """
 
@@ -118,12 +177,20 @@ class Verb:
     needs: str
     line: Line
     http: Http
+    page: Page
     request: type[msgspec.Struct]
 
     @property
     def reads(self) -> bool:
         """Whether it changes nothing, as a request."""
         return self.http.method == "GET"
+
+    @property
+    def buttons(self) -> Sequence[Button]:
+        """Its buttons on the live page."""
+        if self.page.buttons is not None:
+            return self.page.buttons
+        return () if self.reads or not self.http.path else (Button(self.name.replace("-", " ")),)
 
     @property
     def has_body(self) -> bool:
@@ -152,7 +219,13 @@ class Verb:
 
 
 def verb(
-    line: Line = Line(""), http: Http = Http(), *, name: str = "", summary: str = "", needs: str = ""
+    line: Line = Line(""),
+    http: Http = Http(),
+    page: Page = Page(),
+    *,
+    name: str = "",
+    summary: str = "",
+    needs: str = "",
 ) -> Callable[[_Method], _Method]:
     """Declares a method to be a verb.
 
@@ -162,6 +235,7 @@ def verb(
     Args:
         line: its line at the prompt.
         http: its request to the API.
+        page: its buttons on the live page.
         name: its name in the API; by default the method's, with hyphens.
         summary: what it does, in a clause; by default the first one of the method's docstring.
         needs: what must be given, in words; the defaults of the method are then for Python alone.
@@ -170,7 +244,9 @@ def verb(
     def declared(method: _Method) -> _Method:
         named = name or method.__name__.replace("_", "-")
         request = _request(method, named, http.limits, required=bool(needs))
-        found = Verb(method.__name__, named, summary or _first_clause(method), needs, line, http, request)
+        found = Verb(
+            method.__name__, named, summary or _first_clause(method), needs, line, http, page, request
+        )
         setattr(method, _DECLARATION, found)
         return method
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from polarlab.api import lines
-from polarlab.api.verb import Http, Line, verb
+from polarlab.api.verb import Button, Field, Http, Line, Page, verb
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.maintenance import DrainOutcome
@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from topology.parameters import Value
 
 LOAD, SEED = msgspec.Meta(gt=0, le=1), msgspec.Meta(ge=0, le=2**63 - 1)
+PATTERN_FIELD, LOAD_FIELD = Field(choices="patterns"), Field(step=0.01)
+_DOWN = ("off", "hangs")  # states of a switch
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class SessionVerbs:
             shown=lines.changes("failed"),
         ),
         Http("POST", "/api/fail", "elements"),
+        Page(
+            (
+                Button("cut", "link", {"elements": "link:{}"}, unless=["dead"]),
+                Button("cut", "host link", {"elements": "link:{}"}),
+                Button("power off", "switch", {"elements": "switch:{}"}, unless=["off"]),
+                Button("hang", "switch", {"elements": "hang:{}"}, unless=_DOWN),
+                Button("kill", "controller", {"elements": "controller"}),
+            )
+        ),
     )
     def fail(self, elements: str) -> tuple[str, ...]:
         """Makes elements fail, and returns their names; one that has failed already stays so.
@@ -118,6 +129,16 @@ class SessionVerbs:
             shown=lines.changes("restored"),
         ),
         Http("POST", "/api/restore", "elements"),
+        Page(
+            (
+                Button("restore", "link", {"elements": "link:{}"}, when=["dead"]),
+                Button("restore", "host link", {"elements": "link:{}"}),
+                Button("power on", "switch", {"elements": "switch:{}"}, when=["off"]),
+                Button("start its program", "switch", {"elements": "hang:{}"}, when=["hangs"]),
+                Button("start", "controller", {"elements": "controller"}),
+                Button("restore everything", "controller", {"elements": "all"}),
+            )
+        ),
         summary="Restores elements that have failed",
         needs="an element, as link:s3-s8, or all",
     )
@@ -163,6 +184,12 @@ class SessionVerbs:
             shown=lines.drain,
         ),
         Http("POST", "/api/drain", "outcome"),
+        Page(
+            (
+                Button("drain", "link", {"elements": "link:{}"}, unless=["drained"]),
+                Button("drain", "switch", {"elements": "{}"}, unless=["drained", *_DOWN]),
+            )
+        ),
         summary="Leads traffic around switches or links, without loss",
     )
     def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
@@ -185,6 +212,12 @@ class SessionVerbs:
     @verb(
         Line("undrain ELEMENT[,ELEMENT...] | all"),
         Http("POST", "/api/undrain", "outcome"),
+        Page(
+            (
+                Button("undrain", "link", {"elements": "link:{}"}, when=["drained"]),
+                Button("undrain", "switch", {"elements": "{}"}, when=["drained"], unless=_DOWN),
+            )
+        ),
         summary="Has traffic use drained switches or links again",
         needs="an element, as s3, or all",
     )
@@ -344,6 +377,10 @@ class SessionVerbs:
             """,
         ),
         Http("POST", "/api/routing"),
+        Page(
+            [Button("change", "routing"), Button("as launched", "routing", {"parameters": "{}"})],
+            {"parameters": Field(choices="parameters")},
+        ),
         summary="Changes parameters of an adaptive routing while it runs",
     )
     def set_routing(self, **values: Value) -> RoutingStatus:
@@ -377,6 +414,10 @@ class SessionVerbs:
             shown=lines.traffic_started,
         ),
         Http("POST", "/api/traffic", limits={"load": LOAD, "seed": SEED}),
+        Page(
+            [Button("start", "traffic", unless=["traffic"])],
+            {"pattern": PATTERN_FIELD, "load": LOAD_FIELD},
+        ),
         summary="Starts traffic of a pattern between all hosts",
     )
     def start_traffic(self, pattern: str = "uniform", load: float = 0.3, seed: int = 1) -> None:
@@ -392,7 +433,11 @@ class SessionVerbs:
         """
         self.session.start_traffic(pattern, load, seed)
 
-    @verb(Line("traffic stop", shown=lines.traffic_stopped), Http("DELETE", "/api/traffic"))
+    @verb(
+        Line("traffic stop", shown=lines.traffic_stopped),
+        Http("DELETE", "/api/traffic"),
+        Page([Button("stop", "traffic", when=["traffic"])]),
+    )
     def stop_traffic(self) -> TrafficOutcome:
         """Stops the background traffic, and returns its outcome.
 

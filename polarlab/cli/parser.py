@@ -55,6 +55,7 @@ _FOLDERS = {
 }
 # Names in the declarations of options, where they differ.
 _KINDS = {"demo": "failover"}
+_HELP_ALL = "--help-all"
 
 
 class Command(Protocol):
@@ -76,6 +77,15 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
 
+class _ShortHelp(argparse._HelpAction):
+    """Prints the help of a command without its less common options, and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> None:
+        assert isinstance(parser, CommandParser)
+        parser.shorten()
+        super().__call__(parser, *arguments)
+
+
 class CommandParser(_Parser):
     """A command's parser, which has no options until it is used or asked for them.
 
@@ -87,10 +97,34 @@ class CommandParser(_Parser):
     kind = ""
     base: Base = None
 
+    def __init__(self, **settings: Any) -> None:
+        """Takes the settings of argparse."""
+        super().__init__(**settings, add_help=False)
+        self.add_argument("-h", "--help", action=_ShortHelp, help="show this help message and exit")
+        self.add_argument(_HELP_ALL, action="help", help="show the help of all options and exit")
+
     @property
     def option_names(self) -> Iterable[str]:
         """The names of the options that it has, with their dashes."""
-        return self._option_string_actions
+        return self._option_string_actions.keys() - {_HELP_ALL}
+
+    def shorten(self) -> None:
+        """Leaves the less common options out of the help, which says how to see them."""
+        rare = {action for action in self._actions if not getattr(action, "common", True)}
+        more = ", and NAME --help the parameters of a topology" if self._of_families & rare else ""
+        for action in rare:
+            action.help = argparse.SUPPRESS
+        for group in self._action_groups:
+            if {*group._group_actions} <= rare:
+                group.description = None
+        if rare:
+            self.description = f"{self.description}\n\nThe most common options; {_HELP_ALL} shows all{more}."
+
+    @property
+    def _of_families(self) -> set[argparse.Action]:
+        """The parameters of topologies that the help shows."""
+        groups = [group for group in self._action_groups if group.title == "topology"]
+        return {one for group in groups for one in group._group_actions if one.help != argparse.SUPPRESS}
 
     def complete_options(self, words: Sequence[str] = ()) -> None:
         """Adds the command's options, once; those of a topology depend on the words to be parsed."""

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from polarlab.api.verb import MOST_CHARACTERS, ONE_LINE, Http, Verb, verb, verbs_of
-from polarlab.api.verbs import LOAD, SEED, SessionVerbs
+from polarlab.api.verb import MOST_CHARACTERS, ONE_LINE, Button, Field, Http, Page, Verb, verb, verbs_of
+from polarlab.api.verbs import LOAD, LOAD_FIELD, PATTERN_FIELD, SEED, SessionVerbs
 
 if TYPE_CHECKING:  # at run time only in the fabric's process
     from experiments.maintenance import DrainOutcome
-    from experiments.observation.model import FabricState
+    from experiments.observation.model import FabricDescription, FabricState
     from experiments.observation.observer import Observer
     from experiments.observation.recording import Recording
     from experiments.programs.session_record import SessionRecorder
@@ -163,7 +163,12 @@ class PageVerbs(SessionVerbs):
                 "duration": msgspec.Meta(ge=0.1, le=3600),
                 "warmup": msgspec.Meta(ge=0, le=3600),
             },
-        )
+        ),
+        page=Page(
+            [Button("measure", "traffic")],
+            {"pattern": PATTERN_FIELD, "load": LOAD_FIELD, "duration": Field("seconds", step=0.1)},
+            without=["warmup"],
+        ),
     )
     def measure(
         self,
@@ -195,7 +200,16 @@ class PageVerbs(SessionVerbs):
                 "ranks": msgspec.Meta(ge=0, le=1_000_000),
                 "seed": SEED,
             },
-        )
+        ),
+        page=Page(
+            [Button("measure", "traffic")],
+            {
+                "pattern": Field(choices="collectives"),
+                "message_bytes": Field("message", value="64KiB", size=7),
+                "iterations": Field("times"),
+            },
+            without=["ranks"],
+        ),
     )
     def measure_collective(
         self,
@@ -232,7 +246,10 @@ class PageVerbs(SessionVerbs):
         self.observer.timeline.add("traffic", f"measured: {folder.name}")
         return folder.name
 
-    @verb(http=Http("DELETE", "/api/results", at_once=True))
+    @verb(
+        http=Http("DELETE", "/api/results", at_once=True),
+        page=Page([Button("stop measuring", "traffic")]),
+    )
     def stop_measurement(self) -> None:
         """Stops what the page measures; its folder keeps what was measured until then."""
         from experiments.session.turns import PAGE
@@ -284,6 +301,14 @@ class PageVerbs(SessionVerbs):
             "/api/path",
             limits={"without": msgspec.Meta(max_length=MOST_CHARACTERS, pattern=ONE_LINE)},
         ),
+        page=Page(
+            [Button("show", "path")],
+            {
+                "source": Field("from", choices="names", size=6),
+                "destination": Field("to", choices="names", size=6),
+                "without": Field(size=9),
+            },
+        ),
         name="path",
     )
     def path_without(self, source: str, destination: str, without: str = "") -> dict[str, Any]:
@@ -322,6 +347,40 @@ class ReplayVerbs:
     def recording(self) -> tuple[FabricState, ...]:
         """Returns all states of the results that are replayed."""
         return self._recording.states
+
+
+def page_of(description: FabricDescription) -> dict[str, Any]:
+    """Returns what the page is told of a fabric: its description, and its buttons and forms in `verbs`."""
+    verbs = [one for one in actions().values() if one.buttons]
+    _, schemas = msgspec.json.schema_components([one.request for one in verbs])
+    declared = [
+        {
+            "name": one.name,
+            "method": one.http.method,
+            "path": one.http.path,
+            "help": one.summary,
+            "buttons": [vars(button) for button in one.buttons],
+            "fields": list(_fields(one.page, schemas[one.request.__name__])),
+        }
+        for one in verbs
+    ]
+    return {**msgspec.to_builtins(description), "verbs": declared}
+
+
+def _fields(page: Page, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields the fields of a verb's form, with what the schema of its request says of their arguments."""
+    for name, argument in schema["properties"].items():
+        if name not in page.without:
+            field = page.fields.get(name, Field())
+            label = field.label or name.replace("_", " ")
+            value = argument.get("default") if field.value is None else field.value
+            own = {
+                "name": name,
+                "label": label,
+                "value": value,
+                "required": name in schema.get("required", ()),
+            }
+            yield {**argument, **vars(field), **own}
 
 
 def actions() -> dict[str, Verb]:

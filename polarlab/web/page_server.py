@@ -23,7 +23,7 @@ from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
 from experiments.observation.timeline import Timeline
 from polarlab.error_log import write_log
-from polarlab.web.actions import Measure, PageVerbs, ReplayVerbs, actions
+from polarlab.web.actions import Measure, PageVerbs, ReplayVerbs, actions, page_of
 from polarlab.web.address import WebAddress
 from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers
 from polarlab.web.channel import Event as Told
@@ -188,7 +188,7 @@ class PageServer:
                 proof=proof_of(fabric),
                 actions=allowed,
             )
-            self._tell_about(msgspec.to_builtins(description))
+            self._tell_about(page_of(description))
             observer.look()
             try:
                 yield observer
@@ -205,7 +205,7 @@ class PageServer:
         self._verbs = verbs = ReplayVerbs(recording)
         description = replace(recording.description, actions=verbs.allowed)
         self._recording = recording
-        self._tell_about(msgspec.to_builtins(description))
+        self._tell_about(page_of(description))
         self._tell_recording(recording)
 
     def _tell_recording(self, recording: Recording) -> None:

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
 
 def _show_a_path(page: Page, folder: Path) -> None:
     page.run(
-        "for (const [name, value] of [['from', 's1'], ['to', 's5'], ['without', '']])"
+        "for (const [name, value] of [['source', 's1'], ['destination', 's5'], ['without', '']])"
         "  document.getElementById(`path-${name}`).value = value;"
         "document.getElementById('paths').open = true; document.getElementById('traffic').open = false;"
         "document.getElementById('theme').click()"

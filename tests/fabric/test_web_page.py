@@ -87,7 +87,8 @@ def test_the_controller_is_killed_and_started_again(fabric, page):
 
 def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     page.run(
-        "document.getElementById('pattern').value = 'tornado'; document.getElementById('load').value = 0.9"
+        "document.getElementById('traffic-pattern').value = 'tornado';"
+        "document.getElementById('traffic-load').value = 0.9"
     )
     page.press("start", within="traffic-form")
     page.wait(lambda: re.search(r"tornado offered 0\.[89]", page.text("traffic-state")))
@@ -124,8 +125,8 @@ def detoured(page):
 def test_a_lower_threshold_makes_detours_and_a_higher_one_ends_them(fabric, page):
     rules = [fabric.tables(switch).flows for switch in ("s1", "s7")]
     page.run("document.getElementById('routing').open = true")
-    set_field(page, "pattern", "tornado")
-    set_field(page, "load", 0.23)  # a tenth below what minimal paths carry: some packets wait
+    set_field(page, "traffic-pattern", "tornado")
+    set_field(page, "traffic-load", 0.23)  # a tenth below what minimal paths carry: some packets wait
     page.press("start", within="traffic-form")
     page.wait(lambda: detoured(page) is not None)
     set_field(page, "routing-threshold", 0.05)
@@ -172,9 +173,9 @@ def test_results_name_the_parameters_that_held(fabric, tmp_path):
 
 
 def test_a_collective_is_measured_and_its_progress_shown(page, tmp_path):
-    set_field(page, "pattern", "allreduce:ring")
-    set_field(page, "message-bytes", "32KiB")
-    set_field(page, "times", 2)
+    set_field(page, "traffic-pattern", "allreduce:ring")
+    set_field(page, "traffic-message-bytes", "32KiB")
+    set_field(page, "traffic-iterations", 2)
     before = measured(page)
     page.press("measure", within="traffic-form")
     page.wait(lambda: re.search(r"allreduce:ring of 26 ranks: [\d.]+ % of its messages", collective(page)))
@@ -186,7 +187,7 @@ def test_a_collective_is_measured_and_its_progress_shown(page, tmp_path):
     run = polarlab.open_results(f"results/{name}")
     assert run.summary.collective.algorithm == "ring"
     assert run.summary.collective.ranks == 26
-    set_field(page, "pattern", "uniform")
+    set_field(page, "traffic-pattern", "uniform")
 
 
 def collective(page):
@@ -195,8 +196,8 @@ def collective(page):
 
 
 def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
-    set_field(page, "pattern", "tornado")
-    set_field(page, "load", 0.3)
+    set_field(page, "traffic-pattern", "tornado")
+    set_field(page, "traffic-load", 0.3)
     page.press("start", within="traffic-form")
     page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
     wrong = ask(fabric.url, "POST", "api/traffic", {"pattern": "tornadoo"})
@@ -246,7 +247,7 @@ def test_a_look_inside_a_switch(fabric, page):
 def test_the_path_between_two_places_is_explained(page):
     page.run(
         "document.getElementById('paths').open = true;"
-        "for (const [name, value] of [['from', 's1'], ['to', 's5'], ['without', 'link:s1-s12']])"
+        "for (const [name, value] of [['source', 's1'], ['destination', 's5'], ['without', 'link:s1-s12']])"
         "  document.getElementById(`path-${name}`).value = value"
     )
     page.press("show", within="path-form")
@@ -258,7 +259,8 @@ def test_the_path_between_two_places_is_explained(page):
 
 def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path):
     before = measured(page)
-    page.run("document.getElementById('duration').value = 3; document.getElementById('load').value = 0.2")
+    set_field(page, "traffic-duration", 3)
+    set_field(page, "traffic-load", 0.2)
     page.press("measure", within="traffic-form")
     page.wait(lambda: "is measured for 3 s" in page.text("entries"))
     assert ask(fabric.url, "POST", "api/fail", {"elements": "link:s1-s10"})[0] == 409

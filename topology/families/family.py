@@ -12,6 +12,7 @@ from topology.parameters import Parameter, Value
 
 # The groups of families, in the order of lists.
 GROUPS = ("low-diameter", "dragonflies", "hierarchical", "classic", "random", "file")
+SERIES = GROUPS[:-1]  # those of families that have members of many sizes
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
 from topology.parameters import join_parameters, split_parameters
-from traffic.workload.patterns import make_pattern, pattern_name
+from traffic.workload.patterns import make_pattern
 
 FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
@@ -43,8 +43,7 @@ class SimulatedFabric:
         name, params: the topology's family and parameters, as on the command line.
         topology: the graph that they name.
         hosts: hosts attached to each router, 1 to 254.
-        routing: name of a registered routing, with its parameters; it becomes the one name of all texts that
-            mean the same.
+        routing: canonical name of a routing, with its parameters.
         routers: settings of routers and links.
         ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
         decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
@@ -68,7 +67,6 @@ class SimulatedFabric:
 
     def __post_init__(self) -> None:
         chosen = routing(self.routing)
-        object.__setattr__(self, "routing", chosen.name)
         if self.decision is not None and chosen.packet_law is None:
             raise UsageError(
                 f"--decision needs a routing that chooses between paths, got --routing {chosen.name}; "
@@ -113,8 +111,7 @@ class SimulatedTraffic:
     """The synthetic traffic of a simulation.
 
     Attributes:
-        pattern: name of a registered pattern, with its parameters; it becomes the one name of all texts that
-            mean the same.
+        pattern: canonical name of a pattern, with its parameters.
         load: flits that a host injects per cycle, over 0 and at most 1.
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         seed: seed of the random generator.
@@ -137,7 +134,6 @@ class SimulatedTraffic:
     replan_cycles: int | str = NEVER
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", pattern_name(self.pattern))
         drain = next((fault for fault in self.faults if fault.maintenance), None)
         if drain and self.replan_cycles == NEVER:
             raise UsageError(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from emulation.requirements import available_memory_bytes
 from experiments.spec.values import check_choice
-from polarlab.api.analysis.theory import FAILURES
 from polarlab.api.arguments import checked_plan
 from routing.deadlock.channels import MAX_VIRTUAL_CHANNELS
 from routing.deadlock.proof import DeadlockProof, proof_bytes
@@ -18,6 +17,7 @@ from routing.deadlock.proof import prove_deadlock_freedom as prove_scenarios
 from routing.plan.model import RoutePlan
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError, UsageError
+from topology.failures import SCENARIOS
 from topology.files.writing import check_new, write_new
 
 if TYPE_CHECKING:
@@ -73,8 +73,8 @@ def prove_deadlock_freedom(
     """
     plan = checked_plan(plan)
     if not isinstance(failures, str):
-        raise ParameterError(f"failures must be one of {', '.join(FAILURES)}, got {failures!r}")
-    check_choice("failures", failures, FAILURES)
+        raise ParameterError(f"failures must be one of {', '.join(SCENARIOS)}, got {failures!r}")
+    check_choice("failures", failures, SCENARIOS)
     if not isinstance(layers, bool):
         raise ParameterError(f"layers must be True or False, got {layers!r}")
     if layers and failures != "none":
@@ -87,7 +87,7 @@ def prove_deadlock_freedom(
             f"{needed / 2**30:.1f} GiB of memory, but {available / 2**30:.1f} GiB are free; try a smaller "
             "fabric, or fewer intermediates of the routing"
         )
-    return prove_scenarios(plan, number, FAILURES[failures](plan.topology), layers=layers)
+    return prove_scenarios(plan, number, SCENARIOS[failures](plan.topology), layers=layers)
 
 
 def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:

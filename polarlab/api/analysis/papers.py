@@ -13,7 +13,7 @@ from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
-from experiments.papers.options import ALL, NONE, SEEDS
+from experiments.papers.options import ALL, NONE
 from experiments.papers.performance.model import AnyItem, Place
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
@@ -36,6 +36,7 @@ from experiments.papers.reproduction import (
 from experiments.results.frames import Rows, Table
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.address import check_address
+from experiments.spec.options import option_of
 from polarlab.api.arguments import checked_scheduler
 from polarlab.api.requests import Folder
 from topology.costs.prices import Prices
@@ -180,7 +181,7 @@ def reproduce(
     _check_types(quick, out, progress, places)
     single = None if item == ALL else item_of(paper, item)
     if seeds is not None:
-        SEEDS.check(seeds)
+        option_of("seeds", "paper").check(seeds)
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, places.get("scheduler"))
     scheduler = checked_scheduler(

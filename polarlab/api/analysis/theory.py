@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from routing.verification.verifier import prove as prove_scenarios
 from topology.addressing import switch_name, switch_router
 from topology.base import Topology
 from topology.errors import UsageError
-from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
+from topology.failures import NO_FAILURE, SCENARIOS, Failure, failure_of
 from topology.faults import ElementKind, parse_elements
 from topology.parameters import Parameter
 from traffic.workload.collectives.registry import COLLECTIVES
@@ -34,12 +33,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["MAX_LISTED_FAULTS"]  # for those who print a proof's faults
-
-FAILURES: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
-    "none": lambda _topology: (),
-    "links": link_failures,
-    "switches": switch_failures,
-}
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,8 +178,8 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
         Proof(ok, pairs=156, scenarios=25, delivered=3900, max_hops=5)
     """
     plan = checked_plan(plan)
-    check_choice("failures", failures, FAILURES)
-    return prove_scenarios(plan, [NO_FAILURE, *FAILURES[failures](plan.topology)])
+    check_choice("failures", failures, SCENARIOS)
+    return prove_scenarios(plan, [NO_FAILURE, *SCENARIOS[failures](plan.topology)])
 
 
 def unprotected_names(plan: RoutePlan) -> list[tuple[str, str, str]]:

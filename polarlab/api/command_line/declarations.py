@@ -5,14 +5,13 @@ from __future__ import annotations
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.approval import Demands, approved
 from experiments.spec.files.reuse import Reuse, reused
-from experiments.spec.option import Given, Option, at
+from experiments.spec.option import Given, Option
 from experiments.spec.options import (
     DEFAULT_LOAD,
     DEFAULT_PATTERN,
     ENGINE,
     FAILOVER,
     KINDS,
-    MAX_WORKERS,
     RUN,
     SATURATION,
     SIMULATED_SWEEP,
@@ -21,9 +20,10 @@ from experiments.spec.options import (
     TOPOLOGY,
     UP,
     declared_kind,
+    every_option,
     family_options,
     options_of,
+    own_options,
 )
-from topology.families.nearest import ENDPOINTS, RADIX
 from topology.parameters import Parameter, hint
 from topology.registry import FAMILIES

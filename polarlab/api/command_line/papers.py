@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from experiments.papers.options import LIST, OTHER_PRICES, SEEDS
+from experiments.papers.options import LIST, OTHER_PRICES
 
-__all__ = ["LIST", "OTHER_PRICES", "SEEDS"]
+__all__ = ["LIST", "OTHER_PRICES"]

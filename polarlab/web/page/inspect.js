@@ -8,7 +8,8 @@ const REFRESH_MS = 1000;
 
 /** Panel of the selected part. */
 export class Inspector {
-  constructor() {
+  constructor(verbs) {
+    this.verbs = verbs;
     this.kind = this.name = "";
     this.chart = null;
     setInterval(() => this.refresh(), REFRESH_MS);
@@ -44,7 +45,7 @@ export class Inspector {
 
   link(state) {
     const link = this.links.get(this.name);
-    if (!link) { this.offer([["cut", "fail", `link:${this.name}`], ["restore", "restore", `link:${this.name}`]]); return; }
+    if (!link) { this.offer("host link"); return; }
     const dead = link.directions.some((at) => state.down.includes(at));
     const led = state.drained.includes(`link:${this.name}`);
     const ends = link.ends.map((router) => `s${router + 1}`);
@@ -52,9 +53,7 @@ export class Inspector {
       `${ends[end]} → ${ends[1 - end]}: load ${share(state.load[at])}, ${state.waiting[at]} of `
       + `${this.fabric.queue_packets} packets wait, ${state.dropped[at]} dropped`);
     element("selected-text").textContent = (dead ? "dead. " : led ? "drained. " : "") + lines.join("; ");
-    const element_ = `link:${this.name}`;
-    this.offer([dead ? ["restore", "restore", element_] : ["cut", "fail", element_],
-      led ? ["undrain", "undrain", element_] : ["drain", "drain", element_]]);
+    this.offer("link", dead && "dead", led && "drained");
   }
 
   switch(state) {
@@ -65,24 +64,15 @@ export class Inspector {
     const router = Number(this.name.slice(1)) - 1;
     const kind = this.fabric.kinds[this.fabric.kind[router]];
     element("selected-text").textContent = kind ? `${words}; ${kind}` : words;
-    if (off) this.offer([["power on", "restore", power]]);
-    else if (hangs) this.offer([["start its program", "restore", hang], ["power off", "fail", power]]);
-    else this.offer([["power off", "fail", power], ["hang", "fail", hang],
-      led ? ["undrain", "undrain", this.name] : ["drain", "drain", this.name]]);
+    this.offer("switch", off && "off", hangs && "hangs", led && "drained");
   }
 
-  /** Shows buttons, unless they are there already: a button must not vanish under a click. */
-  offer(actions) {
-    const wanted = JSON.stringify(actions);
+  /** Shows the buttons of a part in some states, unless they are there already: none must vanish under a click. */
+  offer(part, ...states) {
+    const wanted = `${part} ${states}`;
     if (wanted === this.buttons) return;
     this.buttons = wanted;
-    element("actions").replaceChildren(...actions.map(([text, verb, elements]) => {
-      const button = make("button", text, [], {type: "button"});
-      button.dataset.verb = verb;
-      button.dataset.elements = elements;
-      button.disabled = !this.fabric.actions.includes(verb);
-      return button;
-    }));
+    element("actions").replaceChildren(...this.verbs.offered(part, new Set(states)).map((one) => this.verbs.button(one, this.name)));
   }
 
   /** Asks for the last minute of a link, or for the tables of a switch. */

@@ -1,12 +1,13 @@
 // The page: what the fabric tells is shown, and what a user does is asked of the fabric.
 
-import {ask, listen} from "./api.js";
+import {listen} from "./api.js";
 import {drawScale} from "./colours.js";
 import {Graph} from "./graph.js";
 import {Inspector} from "./inspect.js";
 import {addEntries, Paths, Routing, showIncident, Traffic} from "./panels.js";
 import {Replay} from "./replay.js";
 import {element, make, rate} from "./text.js";
+import {Verbs} from "./verbs.js";
 
 let fabric = null;
 let state = null;
@@ -22,21 +23,18 @@ async function tell(act) {
   }
 }
 
-function act(verb, elements) {
-  return tell(() => ask("POST", `api/${verb}`, {elements}));
-}
-
 function select(kind, name) {
   graph.select(kind, name);
   inspector.select(kind, name);
 }
 
 const graph = new Graph(element("graph"), element("links"), select);
-const inspector = new Inspector();
-const traffic = new Traffic(tell);
-const routing = new Routing(tell);
+const verbs = new Verbs(tell);
+const inspector = new Inspector(verbs);
+const traffic = new Traffic(verbs);
+const routing = new Routing(verbs);
 const replay = new Replay(showState);
-new Paths(graph, tell);
+new Paths(graph, verbs);
 
 function showFabric(told) {
   fabric = told;
@@ -55,23 +53,22 @@ function showFabric(told) {
     ...fabric.hosts];
   element("names").replaceChildren(...names.map((value) => make("option", "", [], {value})));
   element("search-text").placeholder = `s1, ${fabric.links[0].name}, ${fabric.hosts[0] || ""}`;
-  element("path-without").placeholder = `link:${fabric.links[0].name}`;
   graph.show(fabric);
   graph.names(element("labels").checked);
   graph.hosts(element("hosts").checked);
+  verbs.show(fabric);
+  element("path-without").placeholder = `link:${fabric.links[0].name}`;
   inspector.show(fabric);
   traffic.show(fabric);
   routing.show(fabric);
   replay.show(fabric);
-  for (const button of document.querySelectorAll("#controller-actions button")) {
-    button.disabled = !fabric.actions.includes(button.dataset.verb);
-  }
 }
 
 function showState(told) {
   state = told;
   if (!fabric || !state) return;
   graph.update(state);
+  verbs.update(state);
   inspector.update(state);
   traffic.update(state);
   routing.update(state);
@@ -96,10 +93,6 @@ listen({
   },
 });
 
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[data-verb]");
-  if (button) act(button.dataset.verb, button.dataset.elements);
-});
 element("search").addEventListener("submit", (event) => {
   event.preventDefault();
   const name = element("search-text").value.trim().toLowerCase().replace(/^(link|switch|host):?\s*/, "");

@@ -2,7 +2,7 @@
 
 import {ask} from "./api.js";
 import {Chart} from "./charts.js";
-import {element, facts, make, milliseconds, percent, share} from "./text.js";
+import {element, facts, make, milliseconds, percent, rounded, share} from "./text.js";
 
 const MOST_ENTRIES = 500;
 const FRAME_BITS = 8000, GENTLE_FRAMES = 2000; // frames a second
@@ -38,50 +38,24 @@ function ofTraffic(traffic) {
   ];
 }
 
-const rounded = (value) => String(+Number(value).toPrecision(4));
-
 /** Parameters of an adaptive routing, changed while it runs. */
 export class Routing {
-  constructor(tell) {
-    this.tell = tell;
+  constructor(verbs) {
+    this.verbs = verbs;
     this.name = "";
-    element("routing-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.change((field) => field.value);
-    });
-    element("routing-launched").addEventListener("click", () => this.change((field) => field.dataset.launched));
+    verbs.answers["set-routing"] = (status) => this.fill(status);
   }
 
   show(fabric) {
     this.name = "";
     this.fabric = fabric;
     element("routing").hidden = !fabric.parameters.length;
-    element("routing-fields").replaceChildren(...fabric.parameters.flatMap((one) => {
-      const field = make("input", "", [], {id: `routing-${one.name}`, "data-name": one.name, "data-launched": one.value,
-        type: "number", step: one.whole ? "1" : "any"});
-      field.value = field.dataset.present = rounded(one.value);
-      for (const [name, bound] of [["min", one.least ?? one.above], ["max", one.most]]) {
-        if (bound !== null) field.setAttribute(name, bound);
-      }
-      return [make("label", one.name, [], {for: field.id, title: one.help}), field];
-    }));
-    for (const button of element("routing-form").querySelectorAll("button")) {
-      button.disabled = !fabric.actions.includes("set-routing");
-    }
-  }
-
-  fields() { return [...element("routing-fields").querySelectorAll("input")]; }
-
-  change(value) {
-    // Those that are as they were are not sent: they are shown rounded, and would be others.
-    const changed = this.fields().filter((field) => rounded(value(field)) !== rounded(field.dataset.present));
-    if (!changed.length) return;
-    const parameters = changed.map((field) => `${field.dataset.name}=${value(field)}`).join(",");
-    this.tell(async () => this.fill(await ask("POST", "api/routing", {parameters})));
   }
 
   fill(status) {
-    for (const field of this.fields()) field.value = field.dataset.present = rounded(status.values[field.dataset.name]);
+    for (const field of element("routing").querySelectorAll("input")) {
+      field.value = field.dataset.present = rounded(status.values[field.dataset.name]);
+    }
   }
 
   /** Takes a state; the values are asked for when the routing is another. */
@@ -89,7 +63,7 @@ export class Routing {
     element("routing-name").textContent = state.routing || this.fabric.routing;
     if (!state.routing || state.routing === this.name || !this.fabric.actions.includes("routing")) return;
     this.name = state.routing;
-    this.tell(async () => this.fill(await ask("GET", "api/routing")));
+    this.verbs.tell(async () => this.fill(await ask("GET", "api/routing")));
   }
 }
 
@@ -115,68 +89,19 @@ export function addEntries(entries) {
 
 /** Traffic of a session: begun, ended and measured from the page. */
 export class Traffic {
-  constructor(tell) {
-    this.tell = tell;
+  constructor(verbs) {
     this.throughput = new Chart(element("throughput"), "of the hosts' capacity, and of packets", ["offered", "accepted", "loss", "out of order"]);
     this.latency = new Chart(element("latency"), "latency", ["median", "p99"], "ms");
-    element("traffic-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.tell(async () => ask("POST", "api/traffic", this.request()));
-    });
-    element("traffic-stop").addEventListener("click", () => this.tell(async () => ask("DELETE", "api/traffic")));
-    element("measure").addEventListener("click", () => this.tell(async () => this.measure()));
-    element("measure-stop").addEventListener("click", () => this.tell(async () => ask("DELETE", "api/results")));
-    element("pattern").addEventListener("change", () => this.choose());
-  }
-
-  /** Whether the pattern that is chosen is a collective operation. */
-  get collective() { return Boolean(this.fabric?.collectives.includes(element("pattern").value)); }
-
-  /** Shows the fields of the pattern that is chosen; a collective ends by itself, and is measured only. */
-  choose() {
-    for (const [kind, shown] of [["of-pattern", !this.collective], ["of-collective", this.collective]]) {
-      for (const one of element("traffic-form").querySelectorAll(`.${kind}`)) one.hidden = !shown;
-    }
-    element("traffic-start").hidden = element("traffic-stop").hidden = this.collective;
+    verbs.answers.measure = verbs.answers["measure-collective"] = () => this.results();
   }
 
   show(fabric) {
-    this.fabric = fabric;
-    const group = (label, names) => make("optgroup", "", names.map((name) => make("option", name)), {label});
-    element("pattern").replaceChildren(group("patterns", fabric.patterns), group("collectives", fabric.collectives));
-    element("pattern").value = "uniform";
-    this.choose();
     // What the switches of a small machine carry without holding frames, where links are fast.
     const framesAtOne = fabric.hosts.length * fabric.link_rate_bps / FRAME_BITS;
-    element("load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
-    element("traffic-form").hidden = !fabric.actions.includes("start-traffic");
-    element("measure").disabled = !fabric.actions.includes("measure");
-    element("measure-stop").disabled = !fabric.actions.includes("stop-measurement");
+    element("traffic-load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
     this.throughput.clear();
     this.latency.clear();
     if (fabric.actions.includes("results")) this.results();
-  }
-
-  request() {
-    return {pattern: element("pattern").value, load: Number(element("load").value), seed: Number(element("seed").value)};
-  }
-
-  async measure() {
-    const button = element("measure");
-    button.disabled = true;
-    button.textContent = "measuring …";
-    try {
-      if (this.collective) {
-        await ask("POST", "api/collectives", {pattern: element("pattern").value, message_bytes: element("message-bytes").value,
-          iterations: Number(element("times").value), seed: Number(element("seed").value)});
-      } else {
-        await ask("POST", "api/results", {...this.request(), duration: Number(element("duration").value)});
-      }
-      await this.results();
-    } finally {
-      button.disabled = false;
-      button.textContent = "measure";
-    }
   }
 
   async results() {
@@ -188,8 +113,6 @@ export class Traffic {
   update(state) {
     const traffic = state.traffic;
     this.progress(state.collective);
-    element("traffic-stop").disabled = !traffic;
-    element("traffic-start").disabled = Boolean(traffic);
     if (!traffic) {
       element("traffic-state").textContent = state.collective ? `${state.collective.pattern} is measured` : "none";
       return;
@@ -223,18 +146,12 @@ export class Traffic {
 
 /** Paths between two places: those taken, the alternatives, and those without some link. */
 export class Paths {
-  constructor(graph, tell) {
-    element("path-form").addEventListener("submit", (event) => {
-      event.preventDefault();
-      tell(async () => {
-        const query = new URLSearchParams({source: element("path-from").value.trim(),
-          destination: element("path-to").value.trim(), without: element("path-without").value.trim()});
-        const found = await ask("GET", `api/path?${query}`);
-        const chosen = found.without.length ? found.without : found.paths;
-        graph.paths(chosen.map((path) => path.switches), found.alternatives.map((path) => path.switches));
-        this.list(found);
-      });
-    });
+  constructor(graph, verbs) {
+    verbs.answers.path = (found) => {
+      const chosen = found.without.length ? found.without : found.paths;
+      graph.paths(chosen.map((path) => path.switches), found.alternatives.map((path) => path.switches));
+      this.list(found);
+    };
   }
 
   list(found) {

@@ -19,6 +19,7 @@ export function rate(bps) {
 }
 
 export const share = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
+export const rounded = (value) => String(+Number(value).toPrecision(4));
 export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(2)} %`);
 export const milliseconds = (value) => (value === null || value === undefined ? "–" : `${+value.toPrecision(4)} ms`);
 

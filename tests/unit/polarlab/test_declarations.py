@@ -1,6 +1,7 @@
 """One declaration of an option: it is found wherever options are read, checked, written or offered."""
 
 import argparse
+import inspect
 import json
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import experiment_of
 from experiments.spec.files.schema import schema
 from experiments.spec.option import Option
-from polarlab.cli.options import OWN, add_options
+from polarlab.api.keywords import takes_options
+from polarlab.cli.options import add_options
 from polarlab.cli.parser import commands, parse
 from topology.errors import ParameterError, Status, UsageError
 from topology.registry import FAMILIES
@@ -66,7 +68,7 @@ class TestOneDeclaration:
 
     def test_is_in_the_help_with_unit_domain_and_default(self, capsys):
         with pytest.raises(SystemExit):
-            parse(["run", "--help"])
+            parse(["run", "--help-all"])
         text = " ".join(capsys.readouterr().out.split())
         assert "--link-jitter MS variation of the delay, in ms (default 0.5)" in text
         assert "--mode MODE mode of operation: plain, purled (default plain)" in text
@@ -120,6 +122,22 @@ class TestOneDeclaration:
     def test_is_a_keyword_of_python(self):
         chosen = Experiment("run", {"topology": "polarfly", "q": 2, "link_jitter": 3})
         assert chosen.values["link-jitter"] == 3.0
+        shown = takes_options("run")(self.taker)
+        keyword = inspect.signature(shown).parameters["link_jitter"]
+        assert (keyword.kind, keyword.annotation, keyword.default) == (
+            keyword.KEYWORD_ONLY,
+            float | None,
+            0.5,
+        )
+        assert "\n    link_jitter: variation of the delay, in ms\n" in inspect.getdoc(shown)
+
+    @staticmethod
+    def taker(**options):
+        """Takes options.
+
+        Args:
+            options: the options.
+        """
 
     def test_is_kept_in_manifests_and_compared(self):
         kept = experiment("run polarfly --q 2 --link-jitter 2").resolve().fabric.experiment
@@ -139,18 +157,17 @@ class TestOneDeclaration:
 
 def test_every_option_has_a_help_and_a_domain():
     parameters = [option for family in FAMILIES for option in declarations.family_options(family)]
-    assert all(option.help and option.domain for option in (*declarations.OPTIONS, *OWN, *parameters))
+    assert all(option.help and option.domain for option in (*declarations.OPTIONS, *parameters))
 
 
 def test_no_command_has_two_options_of_a_name():
-    for command in {command for option in (*declarations.OPTIONS, *OWN) for command in option.commands}:
-        own = [option for option in OWN if command in option.commands]
-        names = [option.name for option in (*declarations.options_of(command), *own)]
+    for command in {command for option in declarations.OPTIONS for command in option.commands}:
+        names = [option.name for option in declarations.OPTIONS if command in option.commands]
         assert len(names) == len(set(names)), command
 
 
 def test_all_names_that_declarations_refer_to_exist():
-    for option in (*declarations.OPTIONS, *OWN):
+    for option in declarations.OPTIONS:
         assert all(isinstance(name, str) for name in option.names()), option.name
         for name in option.known() if option.known and option.canonical else ():
             assert name == "matrix" or option.accept(name)  # which needs a file
@@ -170,7 +187,7 @@ def test_the_declarations_are_the_options_of_the_parsers():
     for name in commands():
         kinds = {"failover" if name == "demo" else name}
         kinds |= {declarations.SIMULATED_SWEEP} if name == "sweep" else set()
-        own = [option for option in (*declarations.OPTIONS, *OWN) if kinds & {*option.commands}]
+        own = [option for option in declarations.OPTIONS if kinds & {*option.commands}]
         declared = {f"--{no}{option.name}" for option in (*own, *parameters) for no in ("", "no-")}
         offered = {flag for written in options_in_help(name) for flag in flags_of(written)}
         assert offered <= declared | own_names, name

@@ -42,6 +42,36 @@ def test_help_of_an_option_is_a_noun_phrase_with_its_default(command):
             assert "default" in text or PARAMETERS.intersection(flags_of(written)), written
 
 
+def help_of(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        entry.main(words.split())
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", ["run", "sweep", "simulate", "demo", "up", "run polarstar"])
+def test_the_help_of_a_command_is_short_and_names_the_whole_one(words, capsys):
+    short, whole = help_of(f"{words} --help", capsys), help_of(f"{words} --help-all", capsys)
+    assert "--help-all" in short
+    flags = [set(re.findall(r"^  (--[\w-]+)", text, re.MULTILINE)) for text in (short, whole)]
+    assert (
+        {"--hosts", "--routing", "--out"} - {"--routing" if words == "sweep" else ""} <= flags[0] < flags[1]
+    )
+    assert "--plugin" in flags[1] - flags[0]
+    assert 2 * len(short) < len(whole)
+    assert ("--degree" in flags[0]) == (words == "run polarstar")
+
+
+def test_a_heading_without_options_is_not_in_the_short_help(capsys):
+    short = help_of("run --help", capsys)
+    assert "\ntraffic:\n" in short
+    assert "TCP flows:" not in short
+
+
+def test_a_command_with_few_options_has_one_help(capsys):
+    assert "most common" not in help_of("schema --help-all", capsys)
+
+
 def test_help_of_a_graphs_file_says_that_links_have_no_weights(capsys):
     with pytest.raises(SystemExit):
         entry.main(["topology", "graph", "--help"])

@@ -4,13 +4,10 @@ import json
 
 import pytest
 
-from experiments.spec.fabric import FabricOptions
+from experiments.spec.experiment import Experiment
 from experiments.spec.sweep import SweepOptions
-from experiments.spec.traffic import TrafficOptions
 from polarlab.cli.main import main
 from routing.registry import ROUTINGS, routing
-from topology.families.low_diameter.polarfly import PolarFly
-from topology.links import LinkSpec
 from topology.parameters import value_text
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS
@@ -108,12 +105,16 @@ def test_what_is_mistyped_gets_the_nearest_known_name(capsys, line, near):
 
 
 def test_a_specification_has_one_name_for_what_means_the_same():
-    sweep = SweepOptions(("min", "ugal-pf:0.5", "ugal-pf:threshold=1/2"), ("shift:2", "shift:by=2"), (0.5,))
+    sweep = SweepOptions.of(
+        ("min", "ugal-pf:0.5", "ugal-pf:threshold=1/2"), ("shift:2", "shift:by=2"), (0.5,)
+    )
     assert (sweep.routings, sweep.patterns) == (("min", "ugal-pf:threshold=0.5"), ("shift:by=2",))
     assert [point.name for point in sweep.points()] == [
         "min-shift-by=2-0.5",
         "ugal-pf-threshold=0.5-shift-by=2-0.5",
     ]
-    fabric = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(10**6, 32), "ugal-pf:0.5", "auto")
-    assert fabric.routing == "ugal-pf:threshold=0.5"
-    assert TrafficOptions("perm1hop:seed=07", 0.3, 1000, 64, 0.5, 2.0, seed=1).pattern == "perm1hop:7"
+    words = {"topology": "polarfly", "q": 2, "routing": "ugal-pf:0.5", "pattern": "perm1hop:seed=07"}
+    run = Experiment("run", words).resolve()
+    assert (run.fabric.routing, run.traffic.pattern) == ("ugal-pf:threshold=0.5", "perm1hop:7")
+    simulation = Experiment("simulate", words).resolve()
+    assert (simulation.fabric.routing, simulation.traffic.pattern) == ("ugal-pf:threshold=0.5", "perm1hop:7")

@@ -39,7 +39,7 @@ def test_families_may_have_a_parameter_of_the_same_name_with_other_meanings(caps
         assert parse(["run", name, "--degree", "3"]).experiment.params == {"degree": value}
     for words, texts in ((["one"], {"links"}), (["two"], {"words"}), ([], {"links", "words"})):
         with pytest.raises(SystemExit):
-            make_parser().parse_args(["run", *words, "--help"])
+            make_parser().parse_args(["run", *words, "--help-all"])
         out = capsys.readouterr().out
         assert {text for text in ("links", "words") if f"degree in {text}" in out} == texts
 
@@ -107,7 +107,7 @@ def test_options_of_collectives():
     ],
 )
 def test_loads_of_a_sweep(text, loads):
-    assert SweepOptions(("min",), ("uniform",), listed_values("load", text)).loads == loads
+    assert SweepOptions.of(("min",), ("uniform",), listed_values("load", text)).loads == loads
 
 
 @pytest.mark.parametrize(

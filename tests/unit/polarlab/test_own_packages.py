@@ -96,6 +96,16 @@ def test_a_foreign_module_that_is_loaded_already_is_named_with_the_remedy(tmp_pa
     assert "rename" in line
 
 
+def test_a_users_module_behind_the_import_is_an_error_that_names_the_file_in_its_place(tmp_path):
+    (tmp_path / "topology.py").write_text("mine = 1\n")
+    (tmp_path / "my_script.py").write_text("import polarlab\nfrom topology import mine\n")
+    status, out, err = outcome([sys.executable, "my_script.py"], tmp_path, str(ROOT))
+    assert (status, out) == (1, "")
+    line = err.splitlines()[-1]
+    assert line.startswith("ImportError: ")
+    assert str(ROOT / "topology" / "__init__.py") in line
+
+
 def test_own_packages_that_are_loaded_already_do_no_harm(tmp_path):
     code = "import topology.registry, polarlab; print(polarlab.topology('polarfly', q=2).routers)"
     assert outcome([sys.executable, "-c", code], tmp_path, str(ROOT)) == (0, "7\n", "")

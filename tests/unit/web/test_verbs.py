@@ -1,21 +1,34 @@
-"""One declaration of a verb: found at the prompt, in `polarlab.Fabric`, in the API and in its document."""
+"""One declaration of a verb: found at the prompt, in `polarlab.Fabric`, in the API and on the page."""
 
 import asyncio
+import contextlib
 import inspect
 import json
+import threading
+import time
 from types import SimpleNamespace
 
 import msgspec
 import pytest
+import uvicorn
+from support.fixtures.browser import browser, needs_browser
+from support.fixtures.documents import ROOT
 
 import polarlab
+from experiments.observation.description import describe
+from experiments.spec.settings import FabricSettings
 from polarlab.api.verb import Http, Line, verb
 from polarlab.api.verbs import SessionVerbs
-from polarlab.web.actions import PageVerbs, actions
+from polarlab.web.actions import PageVerbs, actions, page_of
 from polarlab.web.handlers import answer
 from polarlab.web.service.app import make_app
+from polarlab.web.service.guard import Guard, Rules
 from polarlab.web.service.hub import Hub
 from polarlab.web.service.openapi import document
+from topology.families.low_diameter.polarfly import PolarFly
+
+PAGE = ROOT / "polarlab" / "web" / "page"
+FORMS = ("traffic", "path", "routing", "more")  # others are about what is selected
 
 
 @verb(
@@ -61,6 +74,117 @@ def session(monkeypatch):
     """A session of a fabric that has one verb more, added at one place."""
     monkeypatch.setattr(SessionVerbs, "blink", blink, raising=False)
     return Session()
+
+
+# ---- the page ----
+
+
+def told(session):
+    """Returns what the page is told of a fabric that has the session's verbs."""
+    settings = FabricSettings(
+        name="polarfly", params={"q": 2}, hosts=1, link_rate_bps=2_000_000, queue_packets=32, mtu=1500
+    )
+    return page_of(describe(PolarFly(2), settings, "ugal-pf", actions=page_verbs(session).allowed))
+
+
+def test_the_page_is_told_of_it(session):
+    [one] = [verb for verb in told(session)["verbs"] if verb["name"] == "blink"]
+    assert (one["method"], one["path"]) == ("POST", "/api/blink")
+    assert one["help"] == "Blinks the lights of a switch"
+    switch, seconds = one["fields"]
+    assert (switch["type"], switch["required"], switch["description"]) == (
+        "string",
+        True,
+        "the switch, as `s3`.",
+    )
+    assert (seconds["type"], seconds["value"], seconds["maximum"]) == ("number", 1.0, 60)
+    assert [button["label"] for button in one["buttons"]] == ["blink"]
+
+
+def test_what_only_reads_has_a_button_only_if_that_is_declared(session):
+    names = {verb["name"] for verb in told(session)["verbs"]}
+    assert names.isdisjoint({"switch", "link", "results", "download", "routing", "recording"})
+    assert "path" in names
+
+
+def test_fields_and_buttons_are_of_arguments_that_the_verb_has():
+    for one in actions().values():
+        arguments = {field.name for field in msgspec.structs.fields(one.request)}
+        assert {*one.page.fields, *one.page.without} <= arguments
+        required = {field.name for field in msgspec.structs.fields(one.request) if field.required}
+        for button in one.buttons:
+            assert {*button.gives} <= arguments
+            assert button.on in FORMS or required <= {*button.gives}
+
+
+@contextlib.contextmanager
+def served(session):
+    """Gives the address of a page whose requests are answered in this process."""
+    hub = AnsweringHub(page_verbs(session))
+    hub.about = told(session)
+    hub.about_json = msgspec.json.encode(hub.about)
+    files = {
+        path.relative_to(PAGE).as_posix(): path.read_bytes() for path in PAGE.rglob("*") if path.is_file()
+    }
+    config = uvicorn.Config(
+        Guard(make_app(hub, files, "1"), Rules()),
+        port=0,
+        lifespan="off",
+        log_config=None,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = hub.ended = True
+        thread.join()
+
+
+@needs_browser
+def test_a_browser_shows_it_and_does_it(session):
+    with served(session) as url, browser() as page:
+        page.open(url)
+        page.run("document.getElementById('more').open = true")
+        seconds = page.run(
+            "const field = document.getElementById('more-blink-seconds');"
+            "return [field.type, field.value, field.max]"
+        )
+        assert seconds == ["number", "1", "60"]
+        page.press("blink", within="more-blink-form")
+        assert session.blinked == []  # without a switch
+        page.run(
+            "document.getElementById('more-blink-switch').value = 's3';"
+            "document.getElementById('more-blink-seconds').value = '0.5'"
+        )
+        page.press("blink", within="more-blink-form")
+        page.wait(lambda: page.text("more-blink-form").endswith('{"told":"s3 blinks"}'))
+        assert session.blinked == [("s3", 0.5, False)]
+        assert page.errors() == []
+
+
+@needs_browser
+def test_forms_of_a_browser_have_the_fields_that_fit_to_what_is_chosen(session):
+    visible = (
+        "return [...document.querySelectorAll('#traffic-form label, #traffic-form button')]"
+        ".filter((one) => one.offsetParent).map((one) => one.firstChild.textContent.trim())"
+    )
+    with served(session) as url, browser() as page:
+        page.open(url)
+        assert page.run(visible) == [
+            *("pattern", "load", "seed", "start", "stop", "seconds", "measure", "stop measuring"),
+        ]
+        page.run(
+            "const field = document.getElementById('traffic-pattern'); field.value = 'allreduce:ring';"
+            "field.dispatchEvent(new Event('change'))"
+        )
+        assert {"message", "times", "measure"} <= {*page.run(visible)}
+        assert {"load", "seconds", "start"}.isdisjoint(page.run(visible))
+        assert page.errors() == []
 
 
 # ---- the prompt ----
@@ -117,11 +241,11 @@ def test_the_fabric_in_python_has_it(session):
 
 @pytest.mark.usefixtures("session")
 def test_the_document_of_the_api_has_it():
-    told = document("1")
-    operation = told["paths"]["/api/blink"]["post"]
+    described = document("1")
+    operation = described["paths"]["/api/blink"]["post"]
     assert operation["operationId"] == "blink"
     assert operation["summary"].startswith("blinks")
-    schema = told["components"]["schemas"]["Blink"]
+    schema = described["components"]["schemas"]["Blink"]
     assert schema["required"] == ["switch"]
     assert set(schema["properties"]) == {"switch", "seconds"}
     assert schema["properties"]["seconds"]["maximum"] == 60

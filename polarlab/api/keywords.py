@@ -1,0 +1,107 @@
+"""Options as keywords of Python's functions: signatures and help, made from the declarations.
+
+`keyword_types.pyi` says the same to type checkers and editors; `make stubs` makes it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from experiments.spec.experiment import keyword
+from experiments.spec.option import Option
+from experiments.spec.options import UP, every_option, options_of, own_options
+from topology.parameters import Value
+
+# Options that traffic on a fabric has of its own.
+OF_TRAFFIC = frozenset(("out", "pcap"))
+
+_WIDTH = 100
+_ENTRY = re.compile(r"^ {4}options: .*(?:\n {8}.*)*", re.MULTILINE)  # of a docstring's arguments
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Function], _Function]:
+    """Has the signature and the help of a function show the options that it takes as `**options`.
+
+    Args:
+        command: name of the command that has the options.
+        of_traffic: whether it takes those of traffic on a fabric that is up.
+    """
+
+    def shown(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        *own, others = signature.parameters.values()
+        options = [
+            option
+            for option in keyword_options(command, of_traffic=of_traffic)
+            if option.key not in signature.parameters
+        ]
+        keywords = [
+            others.replace(
+                name=keyword(option.name),
+                kind=others.KEYWORD_ONLY,
+                default=option.default_for(command),
+                annotation=type_of(option),
+            )
+            for option in options
+        ]
+        others = others.replace(annotation=Value)
+        function.__annotations__[others.name] = Value
+        vars(function)["__signature__"] = signature.replace(parameters=[*own, *keywords, others])
+        text = "".join(f"\n{_wrapped(f'{keyword(one.name)}: {meaning_of(one)}')}" for one in options)
+        function.__doc__ = _ENTRY.sub(lambda entry: entry[0] + text, inspect.getdoc(function) or "")
+        return function
+
+    return shown
+
+
+def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, ...]:
+    """Returns the options that functions of Python take as keywords, without the parameters of families.
+
+    Args:
+        command: name of the command that has the options.
+        of_traffic: whether only those of traffic on a fabric that is up.
+    """
+    options = tuple(option for option in every_option(command) if not option.positional)
+    if of_traffic:
+        fabrics = {option.name for option in options_of(UP)} - OF_TRAFFIC
+        return tuple(option for option in options if option.name not in fabrics)
+    return (*options, *(option for option in own_options(command) if option.name == "run-programs"))
+
+
+def type_of(option: Option) -> Any:
+    """Returns the type of a keyword's values."""
+    kind: Any = option.type
+    if option.words:
+        kind |= str
+    if option.file:
+        kind |= os.PathLike[str]
+    if option.repeatable:
+        kind |= Sequence[str]
+    if option.listed:
+        kind |= float | Sequence[str | float]
+    if option.keyed:
+        kind |= Mapping[str, Any]
+    return kind | None
+
+
+def meaning_of(option: Option) -> str:
+    """Returns the line on an option in the help of Python: meaning, unit, and a default in words."""
+    return f"{option.meaning} (default {option.default_text})" if option.default_text else option.meaning
+
+
+def _wrapped(text: str) -> str:
+    """Returns an entry of a docstring's arguments, in lines."""
+    return textwrap.fill(
+        text,
+        _WIDTH,
+        initial_indent=" " * 4,
+        subsequent_indent=" " * 8,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
