@@ -105,9 +105,10 @@ class Installer:
 
     def __init__(self, plan: RoutePlan, fingerprint: Fingerprint) -> None:
         self._switches = {dpid(switch.router): _Progress(switch) for switch in plan.switches}
-        self._degrees = plan.topology.degrees.tolist()
+        self._topology = plan.topology
         self._fingerprint = fingerprint
-        notes = {port: Rule(Table.NOTES, 1, match(in_port=port)) for port in range(1, max(self._degrees) + 1)}
+        ports = sorted({*plan.topology.ports.links.tolist()})
+        notes = {port: Rule(Table.NOTES, 1, match(in_port=port)) for port in ports}
         self._port_notes = {port: PutRule(note, self._cookie(note)) for port, note in notes.items()}
         # Until `take_charge`, a switch that connects with PolarLab's rules keeps them unchanged.
         self._in_charge = False
@@ -260,7 +261,7 @@ class Installer:
 
     def _notes(self, router: int) -> dict[int, int]:
         """Returns cookie -> port, of all notes that a router's switch may hold."""
-        return {self._port_notes[port].cookie: port for port in range(1, self._degrees[router] + 1)}
+        return {self._port_notes[port].cookie: port for port in self._topology.link_ports(router).tolist()}
 
     def _cookie(self, rule: Rule) -> int:
         return COOKIE_MARK | self._fingerprint(rule)

@@ -35,9 +35,10 @@ from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from routing.verification.verifier import Prover
 from topology.addressing import dpid, switch_router
-from topology.base import Params
+from topology.base import Topology
 from topology.drains import Drain, drain_named
 from topology.errors import NegativeResult, ParameterError, Status, UsageError, internal_text, known_status
+from topology.files.inheritance import inherited
 from topology.files.plugin_files import receive
 from topology.parameters import Value, hint
 from topology.registry import family, make_topology
@@ -93,8 +94,7 @@ def parse_listen(text: str) -> ListenAddress:
 
 
 def proven_plan(
-    name: str,
-    params: Params,
+    topology: Topology,
     hosts: int,
     routing: str,
     prover: Prover,
@@ -105,8 +105,7 @@ def proven_plan(
     """Returns a plan that passed its proof, after a report of each step.
 
     Args:
-        name: name of the topology's family.
-        params: parameters of the topology.
+        topology: graph of the routers.
         hosts: hosts per router.
         routing: name of the routing.
         prover: proves the plan.
@@ -115,11 +114,11 @@ def proven_plan(
 
     Raises:
         NegativeResult: the plan fails its proof.
-        UsageError: the topology or the routing is unknown, or repairs of its plan cannot be ordered.
+        UsageError: the routing is unknown, or repairs of its plan cannot be ordered.
     """
     started = time.monotonic()
     repairs = {"local_repair": local_repair, "ordered_repair": ordered_repair}
-    plan = make_plan(make_topology(name, params), hosts, routing, **repairs)
+    plan = make_plan(topology, hosts, routing, **repairs)
     size = plan.size()
     report(Planned(size.flows, size.groups, plan_digest(plan), time.monotonic() - started))
     started = time.monotonic()
@@ -144,11 +143,12 @@ def serve(arguments: argparse.Namespace) -> None:
     address = parse_listen(arguments.listen)
     files = (arguments.private_key, arguments.certificate, arguments.ca_certificate)
     _check_certificates(arguments.listen, address, files)
-    params = parse_params(arguments.topology, arguments.params)
+    topology = make_topology(arguments.topology, parse_params(arguments.topology, arguments.params))
+    if arguments.ports_from is not None:
+        topology = topology.with_ports(*zip(*inherited(arguments.ports_from), strict=True))
     prover = Prover()
     plan = proven_plan(
-        arguments.topology,
-        params,
+        topology,
         arguments.hosts,
         arguments.routing,
         prover,
@@ -228,8 +228,8 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     if queues.switches:
         source = NetlinkOccupancy(queues.switches, queues.queue_packets)
     else:
-        degrees = plan.topology.degrees.tolist()
-        ports = {dpid(router): frozenset(range(1, degree + 1)) for router, degree in enumerate(degrees)}
+        topology = plan.topology
+        ports = {dpid(r): frozenset(topology.link_ports(r).tolist()) for r in range(topology.routers)}
         source = PortStatisticsOccupancy(ports, queues.rate_bps, queues.queue_packets)
     return AdaptiveLoop(plan, source, step_s(queues.rate_bps, queues.queue_packets), requested)
 
@@ -333,6 +333,9 @@ def _add_options_of_parents(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--plugins-from", type=int, metavar="FD", help="descriptor of the file with the parent's plug-ins"
+    )
+    parser.add_argument(
+        "--ports-from", type=int, metavar="FD", help="descriptor of the file with the ports of all routers"
     )
     parser.add_argument(
         "--drained", metavar="ELEMENTS", help="links and switches that are drained from the start, as s3"

@@ -37,6 +37,7 @@ from experiments.controller_reports import SILENCE_TIMEOUT_S, ControllerError, C
 from routing.registry import routing as routing_named
 from topology.base import Params
 from topology.errors import PolarLabError
+from topology.files.inheritance import inheritable
 from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import prefer, start_python
 
@@ -76,6 +77,7 @@ class ControllerProcess(ControllerReports):
         local_repair: bool = True,
         ordered_repair: bool = False,
         framework: str = AUTO,
+        ports: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
     ) -> None:
         """Starts the controller, which ends with the context of this context manager.
 
@@ -90,6 +92,7 @@ class ControllerProcess(ControllerReports):
             local_repair: whether the plan has fast reroute.
             ordered_repair: whether that keeps to an order of channels.
             framework: controller framework, `ryu`, `os-ken` or `auto`.
+            ports: for each router, the ports of its links and of its hosts; None for those by default.
 
         Raises:
             MachineError: the framework is not installed.
@@ -97,7 +100,7 @@ class ControllerProcess(ControllerReports):
         super().__init__(routing, log)
         self.framework = choose(framework).name
         words = [f"{name}={value}" for name, value in params.items()]
-        self._topology = topology
+        self._topology, self._ports = topology, ports
         self._command = [*SERVICE, topology, *words, "--hosts", str(hosts)]
         self._command += ["--listen", listen]
         self._command += [] if local_repair else ["--no-local-repair"]
@@ -120,15 +123,22 @@ class ControllerProcess(ControllerReports):
         if self._adapts:
             command += ["--queues-from", str(theirs.fileno())]
         names = (self._topology, self.routing.partition(":")[0])
-        with theirs, requests_from, handed_over(*names) as plugins, self._log.open("ab") as stderr:
+        with (
+            theirs,
+            requests_from,
+            handed_over(*names) as plugins,
+            inheritable(self._ports) as ports,
+            self._log.open("ab") as stderr,
+        ):
             command += [word for one in plugins for word in ("--plugins-from", str(one))]
+            command += [word for one in ports for word in ("--ports-from", str(one))]
             process = _PARENT.submit(
                 start_python,
                 command,
                 marked_environment(QUICK_START),
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
-                pass_fds=[theirs.fileno(), requests_from.fileno(), *plugins],
+                pass_fds=[theirs.fileno(), requests_from.fileno(), *plugins, *ports],
             ).result()
         prefer(process.pid, _NICENESS)
         self._begin(process)

@@ -224,10 +224,10 @@ def _installed(
 
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
-    params = options.params
-    if isinstance(options.topology, NetworkxTopology):  # which its process reads from a file
-        path = network.run_dir / options.topology.file_name
-        path.write_text(options.topology.graphml, encoding="utf-8")
+    params, topology = options.params, options.topology
+    if isinstance(topology, NetworkxTopology):  # which its process reads from a file
+        path = network.run_dir / topology.file_name
+        path.write_text(topology.graphml, encoding="utf-8")
         params = {"from": str(path)}
     return ControllerProcess(
         options.name,
@@ -239,6 +239,9 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
         local_repair=options.local_repair,
         ordered_repair=options.ordered_repair,
         framework=options.framework,
+        ports=None
+        if topology.given_ports is None
+        else [topology.router_ports(router, options.hosts) for router in range(topology.routers)],
     )
 
 

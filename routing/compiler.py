@@ -304,7 +304,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
         rules.toward(Table.AFTER_TAG, after_tag.choices),
     )
     groups = (
-        _port_groups(int(view.topology.degrees[router])),
+        _port_groups(tuple(view.topology.link_ports(router).tolist())),
         reroute.untagged.groups,
         reroute.tagged.groups if tags.from_sources else (),
         design.source.groups,
@@ -336,9 +336,9 @@ def _minimal_rules(
 
 
 @cache
-def _port_groups(ports: int) -> tuple[Group, ...]:
-    """Returns one group per fabric port: output to it, dead or alive."""
-    return tuple(map(_port_group, range(1, ports + 1)))
+def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
+    """Returns one group for each of some fabric ports: output to it, dead or alive."""
+    return tuple(map(_port_group, ports))
 
 
 @cache

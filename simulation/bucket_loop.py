@@ -69,8 +69,9 @@ class BucketLoop:
         occupancies = self._occupancies(network).tolist()
         starts = self._tables.link_starts.tolist()
         for router, adapter in enumerate(self._adapters):
-            ports = dict(enumerate(occupancies[starts[router] : starts[router + 1]], start=1))
-            changed = adapter.step(ports)
+            ports = self._plan.topology.link_ports(router).tolist()
+            own = occupancies[starts[router] : starts[router + 1]]
+            changed = adapter.step(dict(zip(ports, own, strict=True)))
             self.moved += len(changed)
             self._write(network, router, changed)
         return network

@@ -1,19 +1,25 @@
 """Topologies: routers, links, port numbers, distances and minimal next hops.
 
 A topology is a connected undirected graph of routers, with or without parallel links. Routers are the
-integers 0 .. N - 1. All that controller, emulation and traffic share about a switch is its port numbering:
+integers 0 .. N - 1. All that controller, emulation and traffic share about a switch is its port numbers,
+which are data (`topology.ports`): by default those of a fabric that nobody has numbered,
 
-    fabric ports   1 .. degree, in ascending order of the neighbour behind them
+    link ports     1 .. degree, in ascending order of the neighbour behind them
     host ports     degree + 1 .. degree + p, host k (from 0) of the router behind port degree + 1 + k
+
+and others where `Topology.with_ports` gives them. A link's index in the neighbour list of its router, from 0,
+is its place, never a port; directed links are numbered by their places, router by router.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +27,10 @@ import numpy.typing as npt
 from topology.analysis.balance import LinkClass
 from topology.analysis.moore import moore_bound
 from topology.clusters import Clusters
+from topology.errors import ParameterError
 from topology.layout import Layout, unstructured_layout
 from topology.parameters import Value
+from topology.ports import PortTable, checked_ports, default_ports
 
 if TYPE_CHECKING:
     import networkx as nx  # importing it takes a third of a second
@@ -40,7 +48,8 @@ class Adjacency:
 
     Attributes:
         starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1].
-        neighbours: int32 array, 2 x links; ascending within a row, a parallel link repeats its entry.
+        neighbours: int32 array, 2 x links; ascending within a row, a parallel link repeats its entry. The
+            index of an entry is the number of the directed link to that neighbour.
     """
 
     starts: npt.NDArray[np.int64]
@@ -54,8 +63,8 @@ class Link:
     Attributes:
         a: the router with the lower index.
         b: the router with the higher index.
-        port_a: the port of router a, from 1.
-        port_b: the port of router b, from 1.
+        port_a: the port of router a.
+        port_b: the port of router b.
         copy: the number of one of several parallel links, from 1; 0 for the only link of two routers.
     """
 
@@ -91,11 +100,13 @@ class Topology(ABC):
         name: the family, as on the command line (`polarfly`).
         params: the parameters that make this member of the family (`{"q": 7}`).
         labels: the routers' names in the source of the graph; empty if there is none.
+        given_ports: the port numbers that `with_ports` has given; None for those by default.
     """
 
     name: str
     params: Params
     labels: tuple[str, ...] = ()
+    given_ports: PortTable | None = None
 
     @property
     def geometry(self) -> str:
@@ -241,19 +252,19 @@ class Topology(ABC):
         return ()
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the ports of a router by which minimal routes lead to each destination.
+        """Returns the links of a router by which minimal routes lead to each destination.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a minimal route to d leaves by port i + 1; the
-            first such port leads to the minimal next hop. By default each destination has one such port,
-            and the router itself none.
+            bool array, links x N: entry [i, d] tells whether a minimal route to d leaves by the link at place
+            i, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop. By
+            default each destination has one such link, and the router itself none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)
-        mask[self.ports_toward(router, self.next_hops(router, others)) - 1, others] = True
+        mask[self.places_toward(router, self.next_hops(router, others)), others] = True
         return mask
 
     # ---- what follows from these ----
@@ -283,7 +294,7 @@ class Topology(ABC):
 
     @cached_property
     def degrees(self) -> npt.NDArray[np.int64]:
-        """int64 array, N: the number of fabric ports of each router."""
+        """int64 array, N: the number of links of each router to other routers."""
         return np.diff(self.adjacency.starts)
 
     @property
@@ -329,10 +340,109 @@ class Topology(ABC):
             router: the index of the router.
 
         Returns:
-            int32 array, degree of the router, ascending; entry i is the neighbour behind port i + 1.
+            int32 array, degree of the router, ascending.
         """
         starts = self.adjacency.starts
         return self.adjacency.neighbours[starts[router] : starts[router + 1]]
+
+    def places_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """Returns the places of the links of a router that lead to given neighbours.
+
+        Args:
+            router: the index of the router.
+            neighbours: neighbours of the router, integers of any shape.
+
+        Returns:
+            Array of the same shape: places from 0, the first of several parallel links.
+        """
+        return np.searchsorted(self.neighbours(router), np.asarray(neighbours))
+
+    @cached_property
+    def reverse_links(self) -> npt.NDArray[np.int64]:
+        """int64 array, 2 x links: for each directed link, the number of that in the other direction.
+
+        Of parallel links, the i-th of one direction belongs to the i-th of the other.
+        """
+        heads = self.adjacency.neighbours.astype(np.int64)
+        ends = self._tails * self.routers + heads  # ascending
+        copies = np.arange(len(ends)) - np.searchsorted(ends, ends)
+        return np.searchsorted(ends, heads * self.routers + self._tails) + copies
+
+    @cached_property
+    def _tails(self) -> npt.NDArray[np.int64]:
+        """For each directed link, the router that it leaves."""
+        return np.repeat(np.arange(self.routers), self.degrees)
+
+    # ---- port numbers ----
+
+    @cached_property
+    def ports(self) -> PortTable:
+        """The port numbers of all routers."""
+        return self.given_ports or default_ports(self.degrees)
+
+    def with_ports(self, links: Sequence[Sequence[int]], hosts: Sequence[Sequence[int]]) -> Self:
+        """Returns the same topology with other port numbers.
+
+        Args:
+            links: for each router, the ports of its links in the order of its neighbours, 1 to 4095.
+            hosts: for each router, the ports of its hosts in their order, 1 to 65279.
+
+        Raises:
+            ParameterError: a router or a link has no port, a number is outside its domain, or two ports of a
+                router have the same number.
+        """
+        other = copy(self)
+        for name in vars(self):  # what has been computed with the ports before
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del vars(other)[name]
+        other.given_ports = checked_ports(self.degrees, links, hosts)
+        return other
+
+    def link_ports(self, router: int) -> npt.NDArray[np.int64]:
+        """Returns the ports of a router's links.
+
+        Args:
+            router: the index of the router.
+
+        Returns:
+            int64 array, degree of the router, in the order of its neighbours.
+        """
+        starts = self.adjacency.starts
+        return self.ports.links[starts[router] : starts[router + 1]]
+
+    def host_port(self, router: int, host: int) -> int:
+        """Returns the port of a router to which a host is attached.
+
+        Args:
+            router: the index of the router.
+            host: the number of the host among those of its router, from 0.
+
+        Raises:
+            ParameterError: no port was given for the host.
+        """
+        ports = self.ports.hosts[router]
+        if host >= len(ports):
+            raise ParameterError(f"s{router + 1} must have a port for h{router + 1}_{host + 1}, got none")
+        return ports[host]
+
+    def router_ports(self, router: int, concentration: int) -> tuple[list[int], list[int]]:
+        """Returns the ports of a router's links in the order of its neighbours, and those of its hosts.
+
+        Args:
+            router: the index of the router.
+            concentration: p, the number of hosts at each router that has any; at least 1.
+
+        Raises:
+            ParameterError: no port was given for a host.
+        """
+        hosts = range(int(self.host_counts(concentration)[router]))
+        return self.link_ports(router).tolist(), [self.host_port(router, host) for host in hosts]
+
+    @cached_property
+    def link_numbers(self) -> Mapping[tuple[int, int], int]:
+        """(router, port) -> number of the directed link that leaves the router by that port."""
+        ends = zip(self._tails.tolist(), self.ports.links.tolist(), strict=True)
+        return {end: number for number, end in enumerate(ends)}
 
     def ports_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the ports of a router that lead to given neighbours.
@@ -342,9 +452,9 @@ class Topology(ABC):
             neighbours: neighbours of the router, integers of any shape.
 
         Returns:
-            int64 array of the same shape: ports from 1, the first of several parallel links.
+            int64 array of the same shape: ports, that of the first of several parallel links.
         """
-        return np.searchsorted(self.neighbours(router), np.asarray(neighbours)) + 1
+        return self.link_ports(router)[self.places_toward(router, neighbours)]
 
     def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
         """Returns the ports of a router by which minimal routes lead to each destination.
@@ -353,46 +463,25 @@ class Topology(ABC):
             router: the router that forwards packets.
 
         Returns:
-            N tuples of ports from 1, ascending; entry d holds the ports toward router d.
+            N tuples of ports in the order of the neighbours behind them, which the minimal next hop begins;
+            entry d holds the ports toward router d.
         """
-        mask = self.minimal_port_mask(router)
-        # Most destinations have one port, and all that share it share a tuple.
-        only = [(port,) for port in range(1, len(mask) + 1)]
-        if not only:
-            return [()] * self.routers
-        ports: list[tuple[int, ...]] = [only[index] for index in mask.argmax(axis=0).tolist()]
-        counts = np.count_nonzero(mask, axis=0)
-        several = np.flatnonzero(counts != 1)
-        of_several = (mask.T[several].nonzero()[1] + 1).tolist()
-        ends = np.cumsum(counts[several]).tolist()
-        for other, first, end in zip(several.tolist(), [0, *ends[:-1]], ends, strict=True):
-            ports[other] = tuple(of_several[first:end])
-        return ports
-
-    def host_port(self, router: int, host: int) -> int:
-        """Returns the port of a router to which a host is attached.
-
-        Args:
-            router: the index of the router.
-            host: the number of the host among those of its router, from 0.
-
-        Returns:
-            The port number; host ports follow the fabric ports.
-        """
-        return int(self.degrees[router]) + 1 + host
+        ports = self.link_ports(router)
+        return [tuple(ports[minimal].tolist()) for minimal in self.minimal_port_mask(router).T]
 
     @cached_property
     def link_list(self) -> tuple[Link, ...]:
         """Every undirected link once, ascending by its ends.
 
-        Parallel links are numbered from 1; number i joins the i-th ports that its ends have for each other.
+        Parallel links are numbered from 1; number i joins the i-th links that its ends have to each other.
         """
+        ports, reverse = self.ports.links.tolist(), self.reverse_links.tolist()
+        ends = list(zip(self._tails.tolist(), self.adjacency.neighbours.tolist(), strict=True))
+        total, met = Counter(ends), Counter[tuple[int, int]]()
         links = []
-        for a in range(self.routers):
-            for index, b in enumerate(self.neighbours(a).tolist()):
-                if a < b:
-                    place = index - int(self.ports_toward(a, b)) + 1
-                    several = int(np.count_nonzero(self.neighbours(a) == b)) > 1
-                    port_b = int(self.ports_toward(b, a)) + place
-                    links.append(Link(a, b, index + 1, port_b, place + 1 if several else 0))
+        for link, (a, b) in enumerate(ends):
+            if a < b:
+                met[a, b] += 1
+                number = met[a, b] if total[a, b] > 1 else 0
+                links.append(Link(a, b, ports[link], ports[reverse[link]], number))
         return tuple(links)

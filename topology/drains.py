@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
@@ -50,12 +52,12 @@ class Drain:
             router: the index of the router.
 
         Returns:
-            Port numbers, from 1.
+            Port numbers.
         """
         ports = set(self.link_ports.get(router, ()))
         if self.routers:
-            neighbours = topology.neighbours(router).tolist()
-            ports |= {port for port, other in enumerate(neighbours, start=1) if other in self.routers}
+            beyond = np.isin(topology.neighbours(router), [*self.routers])
+            ports.update(topology.link_ports(router)[beyond].tolist())
         return frozenset(ports)
 
     @cached_property

@@ -37,7 +37,7 @@ class Failure:
             router: the index of the router.
 
         Returns:
-            Port numbers, from 1.
+            Port numbers.
         """
         return self._failed_ports.get(router, frozenset())
 

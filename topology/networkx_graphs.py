@@ -7,7 +7,7 @@ Attributes of such a graph, as `to_networkx` writes and `from_networkx` reads th
             group   number of its cluster, from 0; absent where it belongs to none
             place   its place in the cluster, from 0
             label   its name in the source of the graph; absent where there is none
-    link    port_a  port of the router with the lower index (written only: ports follow from the order)
+    link    port_a  port of the router with the lower index (written only)
             port_b  port of the other router
 """
 

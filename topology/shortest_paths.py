@@ -149,13 +149,14 @@ class SearchedTopology(TabledTopology):
         return hops
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the ports of a router by which shortest paths lead to each destination.
+        """Returns the links of a router by which shortest paths lead to each destination.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
+            place i.
         """
         return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
 
@@ -289,9 +290,9 @@ def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> l
     Returns:
         One number per router; components are numbered from 0, in the order of their first routers.
     """
-    starts, neighbours = topology.adjacency.starts, topology.adjacency.neighbours
+    neighbours = topology.adjacency.neighbours
     works = np.ones(len(neighbours), bool)
-    works[[starts[router] + port - 1 for router, port in failure.failed_ends]] = False
+    works[[topology.link_numbers[end] for end in failure.failed_ends]] = False
     ends = np.repeat(np.arange(topology.routers), topology.degrees)[works], neighbours[works]
     first = np.arange(topology.routers)  # the first router known to be in each router's component
     while True:

@@ -96,13 +96,13 @@ def adaptive_groups(
         lines: its groups as Open vSwitch tells them.
     """
     planned = {group.number: group for group in plan.groups}
-    neighbours = fabric.options.topology.neighbours(plan.router).tolist()
+    topology, own = fabric.options.topology, switch_name(plan.router)
+    ends = zip(topology.link_ports(plan.router).tolist(), topology.neighbours(plan.router), strict=True)
+    links = {port: f"{own}-{switch_name(int(neighbour))}" for port, neighbour in ends}
 
     def link_of(number: int) -> str:
         port = _first_port(planned, number)
-        return (
-            "no link" if port is None else f"{switch_name(plan.router)}-{switch_name(neighbours[port - 1])}"
-        )
+        return "no link" if port is None else links[port]
 
     found = []
     for line in lines:
@@ -110,7 +110,7 @@ def adaptive_groups(
         if number in planned and planned[number].candidates:
             targets = Counter(link_of(int(target)) for target in _TO_GROUP.findall(line))
             ports = next(iter(planned[number].ports), ())
-            minimal = f"{switch_name(plan.router)}-{switch_name(neighbours[ports[0] - 1])}" if ports else ""
+            minimal = links[ports[0]] if ports else ""
             found.append(AdaptiveGroup(f"{number:#x}", minimal, dict(targets.most_common())))
     return tuple(found)
 

@@ -174,11 +174,13 @@ class DirectedLink:
 
 
 def directed_links(topology: Topology) -> list[DirectedLink]:
-    """Returns all links in both directions, switch by switch and port by port."""
+    """Returns all links in both directions in the order of their numbers: switch by switch, by neighbours."""
     return [
         DirectedLink(router, neighbour, port)
         for router in range(topology.routers)
-        for port, neighbour in enumerate(topology.neighbours(router).tolist(), 1)
+        for neighbour, port in zip(
+            topology.neighbours(router).tolist(), topology.link_ports(router).tolist(), strict=True
+        )
     ]
 
 

@@ -57,7 +57,7 @@ def _ugal_groups(paths: Topology) -> int:
     everyone = np.arange(paths.routers)
     count = 0
     for router in everyone:
-        sets = port_sets(paths.minimal_port_mask(int(router))).codes.astype(np.int64)
+        sets = port_sets(paths, int(router)).codes.astype(np.int64)
         distances = paths.distances(np.full_like(everyone, router), everyone)
         count += len(np.unique(sets * (paths.diameter + 1) + distances)) - 1
     return count

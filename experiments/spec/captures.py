@@ -37,9 +37,11 @@ def _parse(word: str, topology: Topology, concentration: int) -> list[CapturePoi
         return [_port(router, port) for link in links for router, port in link.ends]
     if port := _PORT.fullmatch(word):
         router = switch_router(port[1], topology.routers)
-        ports = len(topology.neighbours(router)) + int(topology.host_counts(concentration)[router])
-        if not 1 <= int(port[2]) <= ports:
-            raise ParameterError(f"port of {port[1]} must be 1 to {ports}, got {word!r}")
+        of_links, of_hosts = topology.router_ports(router, concentration)
+        if int(port[2]) not in (own := sorted([*of_links, *of_hosts])):
+            whole = len(own) == own[-1] - own[0] + 1
+            numbers = f"{own[0]} to {own[-1]}" if whole else ", ".join(map(str, own))
+            raise ParameterError(f"port of {port[1]} must be {numbers}, got {word!r}")
         return [_port(router, int(port[2]))]
     names = [host.name for host in hosts_of(topology, concentration)]
     if word not in names:

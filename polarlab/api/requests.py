@@ -117,6 +117,11 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
     if subject is None or isinstance(subject, str):
         return Experiment(kind, {TOPOLOGY: subject, **options})
     topology = checked_topology(subject)
+    if topology.given_ports is not None:
+        raise ParameterError(
+            "topology must have its default ports, as results name it by family and parameters alone, got "
+            "others; leave with_ports out"
+        )
     if isinstance(topology, NetworkxTopology):
         return Experiment.of_graph(kind, topology, options)
     return Experiment(kind, {TOPOLOGY: topology.name, **topology.params, **options})

@@ -49,8 +49,8 @@ class Channel(NamedTuple):
 class Channels:
     """The channels of a fabric by their numbers.
 
-    A directed link has the number of the port that it leaves by, counted over all routers; channel number c
-    is virtual channel c mod n of directed link c div n.
+    Directed links are numbered as in `topology.base`; channel number c is virtual channel c mod n of directed
+    link c div n.
 
     Attributes:
         virtual: n, the number of virtual channels.
@@ -90,18 +90,17 @@ class Channels:
 
         Args:
             router: the router that sends.
-            port: its port, from 1.
+            port: the port of one of its links.
         """
-        return int(self._starts[router]) + port - 1
+        return self._topology.link_numbers[router, port]
 
     def port(self, number: int) -> int:
-        """Returns the port, from 1, by which the channel of a number leaves its router.
+        """Returns the port by which the channel of a number leaves its router.
 
         Args:
             number: 0 .. number of channels - 1.
         """
-        link = number // self.virtual
-        return int(link - self._starts[self.tails[link]]) + 1
+        return int(self._topology.ports.links[number // self.virtual])
 
     def links_to(self, router: int, neighbours: Numbers) -> Numbers:
         """Returns the numbers of the directed links from a router to some of its neighbours.
@@ -110,8 +109,7 @@ class Channels:
             router: the router that sends.
             neighbours: routers that are adjacent to it; of parallel links the first is meant.
         """
-        ports: Numbers = self._topology.ports_toward(router, neighbours)
-        return np.asarray(self._starts[router] + ports - 1, np.int64)
+        return np.asarray(self._starts[router] + self._topology.places_toward(router, neighbours), np.int64)
 
     def channel(self, number: int) -> Channel:
         """Returns the channel of a number.

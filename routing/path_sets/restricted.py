@@ -19,7 +19,7 @@ from topology.shortest_paths import TabledTopology
 
 Lengths = npt.NDArray[np.int16]
 PortMask = npt.NDArray[np.bool_]
-# Router -> ports x N: whether a path of the set to each destination leaves by each port.
+# Router -> links x N: whether a path of the set to each destination leaves by each link.
 PortMaskMaker = Callable[[int], PortMask]
 
 
@@ -48,6 +48,7 @@ class RestrictedTopology(TabledTopology):
         """
         self.whole = whole
         self.name, self.params, self.labels = whole.name, whole.params, whole.labels
+        self.given_ports = whole.given_ports
         self._lengths = lengths
         self._port_mask = port_mask
 
@@ -68,7 +69,7 @@ class RestrictedTopology(TabledTopology):
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the next hop behind the first allowed port of every [source, destination]."""
+        """int16 array, N x N: the next hop behind the first allowed link of every [source, destination]."""
         hops = np.empty((self.routers, self.routers), np.int16)
         for router in range(self.routers):
             hops[router] = self.neighbours(router)[self.minimal_port_mask(router).argmax(axis=0)]
@@ -88,13 +89,14 @@ class RestrictedTopology(TabledTopology):
         return {hops: int(count) for hops, count in enumerate(counts) if hops and count}
 
     def minimal_port_mask(self, router: int) -> PortMask:
-        """Returns the ports of a router by which paths of the set lead to each destination.
+        """Returns the links of a router by which paths of the set lead to each destination.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a path of the set to d leaves by port i + 1.
+            bool array, links x N: entry [i, d] tells whether a path of the set to d leaves by the link at
+            place i.
         """
         return self._port_mask(router)
 

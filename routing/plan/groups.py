@@ -13,8 +13,9 @@ from routing.plan.model import Actions, Group, Match, PushVlan, SetField
 from routing.plan.port_sets import PortSets, port_sets
 from routing.plan.tables import router_of_tag, tag_of
 from topology.base import Topology
+from topology.ports import MAX_LINK_PORT
 
-_PORT_BITS = 12
+_PORT_BITS = MAX_LINK_PORT.bit_length()
 _DIGEST_MASK = (1 << 29) - 1
 
 
@@ -82,7 +83,7 @@ class RouterView:
     @cached_property
     def port_sets(self) -> PortSets:
         """The ports by which minimal paths to each router of the fabric begin."""
-        return port_sets(self.topology.minimal_port_mask(self.router))
+        return port_sets(self.topology, self.router)
 
     @cached_property
     def minimal_ports(self) -> tuple[tuple[int, ...], ...]:
@@ -99,9 +100,9 @@ class RouterView:
         return [other for other in range(self.topology.routers) if other != self.router]
 
     def neighbour_ports(self) -> list[tuple[int, int]]:
-        """Returns (neighbour, port of the link to it) for every link, in port order."""
+        """Returns (neighbour, port of the link to it) for every link, by ascending neighbours."""
         neighbours = self.topology.neighbours(self.router).tolist()
-        return [(neighbour, port) for port, neighbour in enumerate(neighbours, start=1)]
+        return list(zip(neighbours, self.topology.link_ports(self.router).tolist(), strict=True))
 
 
 def push_tag(intermediate: int) -> Actions:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from topology.base import Topology
+
 Numbers = npt.NDArray[np.intp]
 
 
@@ -18,12 +20,14 @@ class PortSets:
         codes: for each destination, the number of its set.
         counts: the number of ports of each set.
         starts: the index in `ports` of each set's first port.
-        ports: the ports from 1, set by set, ascending in each.
+        places: the places of the ports' links (`topology.base`), set by set, ascending in each.
+        ports: the ports of these links.
     """
 
     codes: Numbers
     counts: Numbers
     starts: Numbers
+    places: Numbers
     ports: npt.NDArray[np.int64]
 
     def first_ports(self) -> npt.NDArray[np.int64]:
@@ -46,17 +50,20 @@ class PortSets:
         return [tuple(ports[a:b]) for a, b in zip(self.starts.tolist(), ends, strict=True)]
 
 
-def port_sets(mask: npt.NDArray[np.bool_]) -> PortSets:
-    """Returns the different sets of ports of a mask.
+def port_sets(topology: Topology, router: int) -> PortSets:
+    """Returns the different sets of minimal ports of a router.
 
     Args:
-        mask: bool array, ports x destinations, as of `Topology.minimal_port_mask`.
+        topology: the graph of routers.
+        router: the router that forwards packets.
     """
+    mask = topology.minimal_port_mask(router)
     packed = np.ascontiguousarray(np.packbits(mask, axis=0).T)
     padded = np.zeros((len(packed), max(-(-packed.shape[1] // 8), 1)), np.uint64)
     padded.view(np.uint8)[:, : packed.shape[1]] = packed
     keys = padded[:, 0] if padded.shape[1] == 1 else padded.view(f"V{8 * padded.shape[1]}")[:, 0]
     _, firsts, codes = np.unique(keys, return_index=True, return_inverse=True)
-    sets, ports = mask.T[firsts].nonzero()
+    sets, places = mask.T[firsts].nonzero()
     counts = np.bincount(sets, minlength=len(firsts))
-    return PortSets(codes.astype(np.intp), counts, np.cumsum(counts) - counts, ports + 1)
+    starts, ports = np.cumsum(counts) - counts, topology.link_ports(router)[places]
+    return PortSets(codes.astype(np.intp), counts, starts, places, ports)

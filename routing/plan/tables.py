@@ -171,7 +171,7 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
         for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
             yield Rule(table, PRIORITY_DROP, match(in_port=port))
-    yield from map(_from_fabric, range(1, int(topology.degrees[router]) + 1))
+    yield from map(_from_fabric, topology.link_ports(router).tolist())
 
 
 # Rules that are equal on many switches are one object, which a proof reads once.

@@ -182,13 +182,13 @@ def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int
     topology = graph.topology
     everyone = np.arange(topology.routers)
     minimal = graph.minimal_port_mask(router)
-    ports = topology.ports_toward(router, topology.next_hops(router, everyone))
-    ports[router] = 1
-    changed = graph.reachable(router) & ~minimal[ports - 1, everyone]
+    places = topology.places_toward(router, topology.next_hops(router, everyone))
+    places[router] = 0
+    changed = graph.reachable(router) & ~minimal[places, everyone]
     choices = minimal.sum(axis=0)
     rank = _spread(router, everyone, np.maximum(choices, 1))
-    chosen = (minimal.cumsum(axis=0) > rank).argmax(axis=0)  # the port with so many minimal ones before it
-    return np.where(changed, chosen + 1, ports), changed
+    chosen = (minimal.cumsum(axis=0) > rank).argmax(axis=0)  # the link with so many minimal ones before it
+    return topology.link_ports(router)[np.where(changed, chosen, places)], changed
 
 
 def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -217,6 +217,8 @@ class _GroupChoice:
         drained = graph.drain.ports(graph.topology, switch.router)
         self._failed_ports = graph.failure.failed_ports(switch.router) - drained
         self._router = switch.router
+        self._link_ports: list[int] = graph.topology.link_ports(switch.router).tolist()
+        self._places = {port: place for place, port in enumerate(self._link_ports)}
         self._minimal = graph.minimal_port_mask(switch.router)
         self._reachable = graph.reachable(switch.router)
 
@@ -239,7 +241,7 @@ class _GroupChoice:
         place = np.minimum(np.searchsorted(known, chosen), len(known) - 1)
         unfit = self._reachable & (chosen > 0) & ~is_minimal[place, np.arange(len(chosen))]
         for other in np.flatnonzero(unfit).tolist():
-            minimal = (np.flatnonzero(self._minimal[:, other]) + 1).tolist()
+            minimal = [self._link_ports[place] for place in np.flatnonzero(self._minimal[:, other]).tolist()]
             fit = [number for index, number in enumerate(known) if is_minimal[index, other]]
             most = max((len(ports[number]) for number in fit), default=0)
             equal = [number for number in fit if len(ports[number]) == most]
@@ -260,7 +262,7 @@ class _GroupChoice:
         """Returns for each router whether there are ports, and all of them begin minimal paths to it."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
-        return np.asarray(self._minimal[[port - 1 for port in ports]].all(axis=0))
+        return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))
 
     def _ports(self, group: Group) -> frozenset[int]:
         """Returns the ports by which a group sends now; none if it marks or tags packets on their way."""

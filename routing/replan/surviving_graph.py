@@ -6,6 +6,7 @@ So paths cross drained elements only where there is no other way, and lead to a 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,16 +55,15 @@ class SurvivingGraph:
         return np.asarray(np.isfinite(hops) & (hops >= _DRAINED_COST))
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the ports that begin minimal paths, as `Topology.minimal_port_mask` for the whole graph.
+        """Returns the links that begin minimal paths, as `Topology.minimal_port_mask` for the whole graph.
 
         Args:
-            router: the router that the ports belong to, 0 .. N - 1.
+            router: the router that the links leave, 0 .. N - 1.
 
         Returns:
-            bool, ports x routers: entry [i, d] is for port i + 1 and paths to router d.
+            bool, links x routers: entry [i, d] is for the link at place i and paths to router d.
         """
-        alive = np.ones(int(self.topology.degrees[router]), bool)
-        alive[[port - 1 for port in self.failure.failed_ports(router)]] = False
+        alive = ~_among(self.topology, router, self.failure.failed_ports(router))
         beyond = self.distances[self.topology.neighbours(router)] + _link_costs(
             self.topology, self.drain, router
         )
@@ -124,8 +124,7 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
     crosses = np.zeros((topology.routers, topology.routers), bool)
     masks = [topology.minimal_port_mask(router) for router in range(topology.routers)]
     for router, mask in enumerate(masks):
-        failed_ports = [port - 1 for port in failure.failed_ports(router)]
-        crosses[router] = mask[failed_ports].any(axis=0)
+        crosses[router] = mask[_among(topology, router, failure.failed_ports(router))].any(axis=0)
     # A path crosses the failure if it does so at its first link or from its next router on.
     for _ in range(topology.diameter - 1):
         onward = [
@@ -149,8 +148,13 @@ def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np
     neighbours = topology.neighbours(router)
     costs = np.ones((len(neighbours), 1), np.float32)
     costs[np.isin(neighbours, sorted(drain.routers))] += _DRAINED_COST
-    costs[[port - 1 for port in drain.link_ports.get(router, ())]] += _DRAINED_COST
+    costs[_among(topology, router, drain.link_ports.get(router, ()))] += _DRAINED_COST
     return costs
+
+
+def _among(topology: Topology, router: int, ports: Collection[int]) -> npt.NDArray[np.bool_]:
+    """Returns for each link of a router, by its place, whether its port is one of some."""
+    return np.isin(topology.link_ports(router), [*ports])
 
 
 def _costs_of_paths(topology: Topology, failure: Failure, drain: Drain) -> npt.NDArray[np.float32]:
@@ -158,8 +162,7 @@ def _costs_of_paths(topology: Topology, failure: Failure, drain: Drain) -> npt.N
     distances = np.where(np.eye(topology.routers, dtype=bool), 0, np.inf).astype(np.float32)
     links = []
     for router in range(topology.routers):
-        alive = np.ones(int(topology.degrees[router]), bool)
-        alive[[port - 1 for port in failure.failed_ports(router)]] = False
+        alive = ~_among(topology, router, failure.failed_ports(router))
         if alive.any():
             costs = _link_costs(topology, drain, router)
             links.append((router, topology.neighbours(router)[alive], costs[alive]))

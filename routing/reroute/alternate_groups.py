@@ -123,10 +123,11 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """By port, the number of the bucket that outputs to it; that of port 0 is not used."""
-        last = int(self._port_sets.ports.max(initial=0))
-        numbers = [self._buckets.number((port, False, None)) for port in range(1, last + 1)]
-        return np.array([0, *numbers], np.intp)
+        """By port, the number of the bucket that outputs to it; 0 for numbers that no minimal port has."""
+        ports = np.unique(self._port_sets.ports)
+        numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
+        numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]
+        return numbers
 
     def _number(self, kind: GroupKind, keys: tuple[_BucketKey, ...]) -> int:
         key = (kind is GroupKind.SELECT, keys)

@@ -73,11 +73,11 @@ class Blocks:
         """
         return self._port_sets.set_of(int(self._port_codes[block]))
 
-    def by_next_hop(self, row_by_port: Sequence[int]) -> list[NextHopBlocks]:
+    def by_next_hop(self, row_by_place: Sequence[int]) -> list[NextHopBlocks]:
         """Returns all blocks by their only next hop, in the order of the first blocks.
 
         Args:
-            row_by_port: for each port from 1, the row of the neighbour behind it.
+            row_by_place: for each link of the router, the row of the neighbour behind it.
 
         Returns:
             One entry for each next hop, and one for all blocks that have several.
@@ -87,7 +87,7 @@ class Blocks:
         some = np.flatnonzero(sets.counts)
         row_by_code = np.full(len(sets.counts), -1, np.intp)
         if len(some):
-            rows_of_ports = np.asarray(row_by_port, np.intp)[sets.ports - 1]
+            rows_of_ports = np.asarray(row_by_place, np.intp)[sets.places]
             lowest = np.minimum.reduceat(rows_of_ports, sets.starts[some])
             highest = np.maximum.reduceat(rows_of_ports, sets.starts[some])
             row_by_code[some] = np.where(lowest == highest, lowest, -1)

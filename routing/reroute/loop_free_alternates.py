@@ -115,8 +115,8 @@ class _RouterSearch:
         behind = search.topology.neighbours(view.router).tolist()
         self._neighbours = np.array(list(dict.fromkeys(behind)), np.intp)
         row_of = {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
-        self._row_by_port = [row_of[neighbour] for neighbour in behind]
-        port_to = {n: port for port, n in reversed([*enumerate(behind, start=1)])}
+        self._row_by_place = [row_of[neighbour] for neighbour in behind]
+        port_to = dict(reversed(view.neighbour_ports()))
         self._groups = AlternateGroups(port_to, view.port_sets, search.buckets)
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
         # the minimal one.
@@ -170,7 +170,7 @@ class _RouterSearch:
         first = len(self._groups)
         numbers = np.zeros(len(blocks), np.int64)
         self._max_extra_hops = 0
-        behind = blocks.by_next_hop(self._row_by_port)
+        behind = blocks.by_next_hop(self._row_by_place)
         loop_free = self._loop_free(blocks, behind, safe)
         for next_hop, own in behind:
             if next_hop < 0:

@@ -155,12 +155,13 @@ class OrderedSearch(AlternateSearch):
         neighbours = np.unique(around).astype(np.intp)
         loop_free = avoid(self.paths_from(neighbours), router)
         links = self._channels.links_to(router, neighbours).tolist()
-        for destination, ports in enumerate(self.topology.minimal_ports(router)):
+        minimal = self.topology.minimal_port_mask(router)
+        for destination in np.flatnonzero(minimal.sum(axis=0) == 1).tolist():
             arrivals = self._by_router.get((router, destination), [])
-            sent = self.has_hosts[destination] and (self.has_hosts[router] or arrivals)
-            if len(ports) != 1 or not sent:
+            if not self.has_hosts[destination] or not (self.has_hosts[router] or arrivals):
                 continue
-            rows = np.flatnonzero(loop_free[:, destination] & (neighbours != around[ports[0] - 1]))
+            lost = around[minimal[:, destination]]
+            rows = np.flatnonzero(loop_free[:, destination] & (neighbours != lost))
             rows = rows[np.argsort(self.distances[neighbours[rows], destination], kind="stable")]
             options = []
             for row in rows.tolist():
@@ -181,8 +182,8 @@ class OrderedSearch(AlternateSearch):
 
 def _first_channels(topology: Topology) -> npt.NDArray[np.int64]:
     """Returns the channel by which marked packets leave: router by destination; any to the router itself."""
-    ports = [[own[0] if own else 1 for own in topology.minimal_ports(r)] for r in range(topology.routers)]
-    return np.asarray(topology.adjacency.starts[:-1].astype(np.int64)[:, None] + np.array(ports) - 1)
+    places = [topology.minimal_port_mask(router).argmax(axis=0) for router in range(topology.routers)]
+    return np.asarray(topology.adjacency.starts[:-1].astype(np.int64)[:, None] + np.array(places))
 
 
 def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:

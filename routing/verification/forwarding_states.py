@@ -8,7 +8,7 @@ destinations of an equivalence class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -143,14 +143,13 @@ class StateSpace:
         self._first_rules = len(self._book)
         self._known_outcomes: KnownOutcomes = {}
         self._models = list(map(self._model, plan.switches, rules))
-        self._port_counts = (plan.topology.degrees + plan.topology.host_counts(plan.concentration)).tolist()
         self._ports = list(map(self._ingress_classes, plan.switches, rules))
         self._host_number = {host: number for number, host in enumerate(self.hosts)}
         self._everyone = np.arange(len(self.hosts))
         self._numbers: dict[tuple[int, ...], int] = {}
         self._peers = _peers(plan.topology)
         self._known_steps = [_KnownSteps() for _ in plan.switches]  # by router
-        self._source_matters = _source_matters(self._book, rules, plan.topology.degrees.tolist())
+        self._source_matters = _source_matters(self._book, dict(enumerate(rules)), plan.topology)
 
     def take(self, plan: RoutePlan) -> bool:
         """Installs another plan of the same fabric; the steps at switches that it leaves alone are kept.
@@ -174,8 +173,7 @@ class StateSpace:
         models = {s.router: self._model(s, rules[s.router]) for s in changed}
         if any(self._ingress_classes(s, rules[s.router]) != self._ports[s.router] for s in changed):
             return False
-        degrees = self.topology.degrees[[*rules]].tolist()
-        if self._source_matters or _source_matters(self._book, rules.values(), degrees):
+        if self._source_matters or _source_matters(self._book, rules, self.topology):
             return False
         self._plan = plan
         for router, model in models.items():
@@ -189,8 +187,9 @@ class StateSpace:
     def _model(self, switch: SwitchPlan, rules: Numbers) -> SwitchModel:
         return SwitchModel(switch, self._book, rules, self._known_outcomes)
 
-    def _ingress_classes(self, switch: SwitchPlan, rules: Numbers) -> list[int]:
-        return ingress_port_classes(switch, self._port_counts[switch.router], self._book, rules)
+    def _ingress_classes(self, switch: SwitchPlan, rules: Numbers) -> dict[int, int]:
+        links, hosts = self.topology.router_ports(switch.router, self._plan.concentration)
+        return ingress_port_classes(switch, [*links, *hosts], self._book, rules)
 
     def initial_state(self, source: Host) -> State:
         """Returns the state of a packet that a host has just sent."""
@@ -373,17 +372,18 @@ class StateSpace:
 _NOWHERE = np.empty(0, np.intp)
 
 
-def _source_matters(book: RuleBook, numbers: Iterable[Numbers], degrees: Iterable[int]) -> bool:
-    """Returns whether rules look at who sent a packet, other than at the ports of hosts.
+def _source_matters(book: RuleBook, numbers: Mapping[int, Numbers], topology: Topology) -> bool:
+    """Returns whether rules, by router, look at who sent a packet, other than at the ports of hosts.
 
     If none does, packets of all sources share states.
     """
     facts = book.facts()
     looking = facts.sees_source & facts.takes_ipv4
-    for own, degree in zip(numbers, degrees, strict=True):
+    for router, own in numbers.items():
+        of_links = set(topology.link_ports(router).tolist())
         for rule in map(book.rule, own[looking[own]].tolist()):
             ports = [part.value for part in rule.match if part.field == "in_port" and part.mask is None]
-            if rule.table is not Table.INGRESS or not ports or ports[0] <= degree:
+            if rule.table is not Table.INGRESS or not ports or ports[0] in of_links:
                 return True
     return False
 

@@ -6,7 +6,7 @@ to that very port, which is dropped. All fabric ports of a switch of ER_31 are a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import attrgetter
 
 import numpy as np
@@ -17,28 +17,31 @@ from routing.verification.action_facts import ActionFacts
 from routing.verification.rules import GroupIndex, Numbers, RuleBook
 
 
-def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers: Numbers) -> list[int]:
+def ingress_port_classes(
+    switch: SwitchPlan, ports: Collection[int], book: RuleBook, numbers: Numbers
+) -> dict[int, int]:
     """Returns a representative of every port's class, as an ingress port of IPv4 packets, at a switch.
 
     Args:
         switch: the switch's plan.
-        ports: the number of the switch's ports.
+        ports: the switch's ports.
         book: the rules of the fabric.
         numbers: those of the switch.
 
     Returns:
-        For each port from 0 (which stands for an ingress port that was cleared) to the last one, the lowest
-        port that is treated alike.
+        For 0, which stands for an ingress port that was cleared, and for each port, the first of these that
+        is treated alike.
     """
+    ports = [0, *ports]
     facts = book.facts()
     numbers = numbers[facts.takes_ipv4[numbers]]
     seen = facts.sees_ingress[numbers]
-    effects: list[set[object]] = [set() for _ in range(ports + 1)]
-    first_effects: list[set[int]] = [set() for _ in range(ports + 1)]
+    effects: dict[int, set[object]] = {port: set() for port in ports}
+    first_effects: dict[int, set[int]] = {port: set() for port in ports}
     looking = numbers[seen]
     for number, effect in zip(looking.tolist(), facts.effect[looking].tolist(), strict=True):
         ingress, treatment = book.ingress_part(number)
-        for port in _matching(ingress, ports):
+        for port in _matching(ingress, effects.keys()):
             effects[port].add((treatment, effect))
             if treatment.table is Table.INGRESS:
                 first_effects[port].add(effect)
@@ -46,21 +49,21 @@ def ingress_port_classes(switch: SwitchPlan, ports: int, book: RuleBook, numbers
     returns = _ReturnPorts(switch, book, {t: facts.effect[numbers[tables == t]] for t in Table})
     for_all = facts.effect[numbers[(tables == Table.INGRESS) & ~seen]]
     everywhere = returns.of(frozenset(np.flatnonzero(np.bincount(for_all)).tolist()))
-    classes = []
-    for port in range(ports + 1):
+    classes: dict[int, object] = {}
+    for port in ports:
         returning = everywhere | returns.of(frozenset(first_effects[port]))
         # Output to a packet's own ingress port is dropped, so such a port is in a class of its own.
         alone = port in returning or PORT_INGRESS in returning
-        classes.append((frozenset(effects[port]), port if alone else -1))
+        classes[port] = frozenset(effects[port]), port if alone else -1
     first: dict[object, int] = {}
-    return [first.setdefault(class_, port) for port, class_ in enumerate(classes)]
+    return {port: first.setdefault(class_, port) for port, class_ in classes.items()}
 
 
-def _matching(part: FieldMatch, ports: int) -> Iterable[int]:
+def _matching(part: FieldMatch, ports: Collection[int]) -> Iterable[int]:
     """Returns the ports that a match of the ingress port takes."""
     if part.mask is None:
-        return (part.value,) if part.value <= ports else ()
-    return [port for port in range(ports + 1) if port & part.mask == part.value]
+        return (part.value,) if part.value in ports else ()
+    return [port for port in ports if port & part.mask == part.value]
 
 
 class _ReturnPorts:

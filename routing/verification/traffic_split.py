@@ -24,8 +24,8 @@ from topology.failures import NO_FAILURE, Failure
 class TrafficSplit:
     """The states of packets to every destination, and the steps between them.
 
-    A directed link has the number `adjacency.starts[router] + port - 1` of the port that it leaves by. Pairs
-    are ordered pairs of routers that have hosts, which their first hosts stand for.
+    Directed links are numbered as in `topology.base`. Pairs are ordered pairs of routers that have hosts,
+    which their first hosts stand for.
 
     Attributes:
         states: number of states.
@@ -74,7 +74,7 @@ class _Collector:
     def __init__(self, plan: RoutePlan, space: StateSpace) -> None:
         self.space = space
         routers = plan.topology.routers
-        self._link_starts = plan.topology.adjacency.starts.tolist()
+        self._link_numbers = plan.topology.link_numbers
         self._starts = np.full((routers, routers), -1, np.int64)
         self._steps: list[tuple[int, int, int]] = []
         self._shares: list[float] = []
@@ -110,10 +110,8 @@ class _Collector:
             if not step.share:  # a controller may choose it, but has not
                 continue
             if step.target and step.hop:
-                router, port = step.hop
-                link = self._link_starts[router] + port - 1
                 target = self._explore(step.target, destination, steps, numbers)
-                self._steps.append((number, target, link))
+                self._steps.append((number, target, self._link_numbers[step.hop]))
                 self._shares.append(step.share)
             elif step.fault is None and step.hop == self.space.delivery_port(destination):
                 self._delivered[number] += step.share

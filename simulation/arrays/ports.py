@@ -30,7 +30,7 @@ def make_ports(tables: ForwardingTables, routers: RouterSettings) -> tuple[Int32
     outputs[:, [of.ASKED, of.ASKING, of.BUSY]] = NONE
     outputs[:, of.OUTPUT_TURN] = starts[owners]
     links = link_ports(tables)
-    outputs[links, of.PEER] = starts[tables.link_targets] + tables.link_target_ports - 1
+    outputs[links, of.PEER] = links[tables.reverse_links]
     outputs[links, of.DELAY] = link_cycles(tables, routers)
     first_host = np.concatenate([[0], np.cumsum(hosts)])
     index = np.arange(tables.hosts) - first_host[tables.host_routers]

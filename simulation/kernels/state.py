@@ -2,9 +2,9 @@
 
 What belongs to one port, one queue, one host or one packet is a row of an array, so that it is read together.
 
-Ports of a router are counted from 0: first those of its links, in the order of its ports, then those of its
-hosts. A port is an input and an output. A queue is the buffer of one virtual channel of an input; its number
-is `(input << channel_shift) + channel`.
+Ports of a router are counted from 0, whatever their numbers are on a switch: first those of its links, in the
+order of its neighbours, then those of its hosts. A port is an input and an output. A queue is the buffer of
+one virtual channel of an input; its number is `(input << channel_shift) + channel`.
 
 Ticks are the internal steps of the routers, SPEEDUP of them a cycle.
 """

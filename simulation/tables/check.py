@@ -17,6 +17,7 @@ from routing.verification.rules import Numbers, RuleBook
 from routing.verification.switch_model import SwitchModel
 from simulation.tables.model import NO_CHOICE, NO_TAG, ForwardingTables
 from topology.addressing import INITIAL_TTL, Host, hosts_of, switch_name
+from topology.base import Topology
 from topology.failures import NO_FAILURE, Failure
 
 MAX_SWITCHES = 8  # that are compared
@@ -119,18 +120,20 @@ def _ways(tables: ForwardingTables, choice: int) -> dict[Way, float]:
 _LOST: Way = (-1, NO_TAG, 0)
 
 
-def way_of(tables: ForwardingTables, router: int, port: int, packet: Packet) -> Way:
+def way_of(topology: Topology, router: int, port: int, packet: Packet) -> Way:
     """Returns the way of a packet that a switch sends to another router.
 
     Args:
-        tables: the forwarding tables, which know the links.
+        topology: the graph of routers.
         router: the switch's router.
         port: the port by which the packet leaves.
         packet: its fields then.
     """
     vlan = packet["vlan_vid"]
     tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)
-    return int(tables.link_starts[router]) + port - 1, tag, int(packet["ip_dscp"] == REROUTED_DSCP)
+    numbers = topology.link_numbers
+    link = numbers.get((router, port), len(numbers))  # of a port to a host, one that no link has
+    return link, tag, int(packet["ip_dscp"] == REROUTED_DSCP)
 
 
 def gathered(ways: Iterable[tuple[float, Way | None]]) -> Forwarded:
@@ -267,8 +270,8 @@ class _SwitchCheck:
 
     def _packets(self, kind: PacketKind, generator: np.random.Generator) -> Iterator[Packet]:
         source = self._own[int(generator.integers(len(self._own)))] if kind.from_host else _STRANGER
-        degree = int(self._topology.degrees[self._router])
-        port = int(generator.integers(1, degree + 1))
+        ports = self._topology.link_ports(self._router)
+        port = int(ports[generator.integers(len(ports))])
         if kind.from_host:
             port = self._topology.host_port(self._router, source.index)
         yield {
@@ -304,7 +307,7 @@ class _SwitchCheck:
         for share, outcome in outcomes:
             if len(outcome) > 1:
                 raise PlanError(f"{switch_name(self._router)} cannot be simulated: it copies packets")
-            sent = [way_of(self._tables, self._router, one.port, one.packet) for one in outcome]
+            sent = [way_of(self._topology, self._router, one.port, one.packet) for one in outcome]
             yield share, (sent[0] if sent else None)
 
     def _error(self, kind: PacketKind, host: Host) -> PlanError:

@@ -13,7 +13,7 @@ from simulation.tables.detours import BucketBook, Detours
 from simulation.tables.forwarding import SwitchForwarding, SwitchTables
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, AdaptiveChoices, Choices, ForwardingTables
-from simulation.tables.outcomes import NO_PORT
+from simulation.tables.outcomes import NO_OUTPUT, Outputs
 from simulation.tables.packets import Arrival
 from simulation.tables.rules import PlanRules
 from topology.failures import NO_FAILURE, Failure
@@ -59,7 +59,9 @@ class PlanCompiler:
         self._buckets = BucketBook(self._rules.actions, keeps_order=candidates)
         topology = plan.topology
         self._link_starts = topology.adjacency.starts
-        self._degrees = topology.degrees.tolist()
+        self._outputs = [
+            Outputs(*topology.router_ports(router, plan.concentration)) for router in range(topology.routers)
+        ]
         routers = np.array([host.router for host in self._rules.hosts], np.int32)
         self._host_routers = routers
         bounds = np.searchsorted(routers, np.arange(topology.routers + 1)).tolist()
@@ -68,7 +70,7 @@ class PlanCompiler:
                 self._rules,
                 router,
                 topology.routers,
-                self._degrees[router],
+                self._outputs[router],
                 slice(*bounds[router : router + 2]),
             )
             for router in range(topology.routers)
@@ -82,7 +84,7 @@ class PlanCompiler:
             self._switch_rules[router],
             self._rules,
             self._buckets,
-            self._degrees[router],
+            self._outputs[router],
             failed_ports,
         )
 
@@ -119,11 +121,12 @@ class PlanCompiler:
     def _assemble(
         self, switches: Sequence[SwitchTables], arrivals: Arrivals, failure: Failure
     ) -> ForwardingTables:
+        topology = self._plan.topology
         choice_starts = _starts(len(one.choices.starts) - 1 for one in switches)
         adaptive_starts = _starts(
             0 if one.adaptive is None else len(one.adaptive.minimal) for one in switches
         )
-        targets, target_ports = self._link_ends()
+        targets = topology.adjacency.neighbours
 
         def rows(arrival: Arrival) -> Int32:
             if arrival not in arrivals:
@@ -138,12 +141,11 @@ class PlanCompiler:
         delivered = np.concatenate([one.delivered for one in switches]).astype(np.int32)
         delivered[np.isin(self._host_routers, [*failure.failed_routers])] = 0
         up = np.ones(len(targets), np.int32)
-        ends = np.array([*failure.failed_ends], np.int64).reshape(-1, 2)
-        up[self._link_starts[ends[:, 0]] + ends[:, 1] - 1] = 0
+        up[[topology.link_numbers[end] for end in failure.failed_ends]] = 0
         return ForwardingTables(
             link_starts=self._link_starts.astype(np.int32),
             link_targets=targets,
-            link_target_ports=target_ports,
+            reverse_links=topology.reverse_links.astype(np.int32),
             host_routers=self._host_routers,
             delivered=delivered,
             **{arrival.value: rows(arrival) for arrival in Arrival},
@@ -153,29 +155,16 @@ class PlanCompiler:
             global_links=self._global_links(targets),
         )
 
-    def _link_ends(self) -> tuple[Int32, Int32]:
-        """Returns the router and the port at the other end of each directed link."""
-        targets = np.empty(int(self._link_starts[-1]), np.int32)
-        ports = np.empty_like(targets)
-        links = self._plan.topology.link_list
-        columns = np.array([(one.a, one.port_a, one.b, one.port_b) for one in links], np.int64)
-        a, port_a, b, port_b = columns.reshape(-1, 4).T
-        targets[self._link_starts[a] + port_a - 1] = b
-        targets[self._link_starts[b] + port_b - 1] = a
-        ports[self._link_starts[a] + port_a - 1] = port_b
-        ports[self._link_starts[b] + port_b - 1] = port_a
-        return targets, ports
-
     def _global_links(self, targets: Int32) -> Int32:
         """Returns 1 for each directed link that leads out of a cluster, else 0."""
         topology = self._plan.topology
-        owners = np.repeat(np.arange(topology.routers), self._degrees)
+        owners = np.repeat(np.arange(topology.routers), topology.degrees)
         return topology.clusters().are_apart(owners, targets, topology.routers).astype(np.int32)
 
     def _choices(self, switches: Sequence[SwitchTables]) -> Choices:
         columns = [one.choices for one in switches]
         links = [
-            np.where(one.ports == NO_PORT, -1, one.ports + self._link_starts[router] - 1)
+            np.where(one.outputs == NO_OUTPUT, -1, one.outputs + self._link_starts[router])
             for router, one in enumerate(columns)
         ]
         return Choices(

@@ -1,4 +1,4 @@
-"""Detours of a switch's adaptive groups, in bundles that leave by the same ports."""
+"""Detours of a switch's adaptive groups, in bundles that leave by the same outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from routing.plan.model import Bucket, Group
 from simulation.tables.actions import ActionBook
 from simulation.tables.identities import IdentityTable
 from simulation.tables.packets import Packet
-from simulation.tables.shapes import ShapeBook, of_ports
+from simulation.tables.shapes import ShapeBook, of_outputs
 
 Numbers = npt.NDArray[np.int64]
 SmallNumbers = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
@@ -45,7 +45,7 @@ class Detours:
         minimal: (choices,): key of the minimal path.
         minimal_hops: (choices,): its hops, in 1/256.
         bundle_starts: (choices + 1,): the bundles of each choice.
-        bundle_keys: (bundles,): key of the choice among a bundle's ports.
+        bundle_keys: (bundles,): key of the choice among a bundle's outputs.
         bundle_detours: (bundles,): first detour of each bundle; equal bundles have the same.
         bundle_sizes: (bundles,): number of its detours.
         keys: different keys of candidates, LOST_KEY of dead ones.
@@ -135,9 +135,9 @@ def find_detours(
     lengths = np.array([len(use.group.candidates) for use in uses], np.int64)
     firsts = np.cumsum(lengths) - lengths
     keys, index = _keys_of_candidates(uses, lengths, buckets, failed_ports, keys_of)
-    set_of_key, port_sets = _port_sets(keys, shapes)
+    set_of_key, output_sets = _output_sets(keys, shapes)
     hops = _hops(uses, lengths)
-    count = max(len(port_sets), 1)
+    count = max(len(output_sets), 1)
     small = np.dtype(np.int16 if len(uses) * count < 1 << 15 else np.int64)
     owners = np.repeat((np.arange(len(uses)) * count).astype(small), lengths)
     codes = set_of_key.astype(small)[index]
@@ -153,7 +153,7 @@ def find_detours(
     first_codes = codes[starts].astype(np.int64)
     shared = _shared(index[rows] if hops is None else index[rows] + (hops[rows] << 32), starts)
     rows = rows[shared.kept]
-    bundle_sets = np.array([shapes.key(of_ports(ports)) for ports in port_sets], np.int64)
+    bundle_sets = np.array([shapes.key(of_outputs(outputs)) for outputs in output_sets], np.int64)
     return Detours(
         minimal=keys[index[firsts]],
         minimal_hops=np.zeros(len(uses), np.int64) if hops is None else hops[firsts],
@@ -235,13 +235,13 @@ def _keys_of_candidates(
     return np.concatenate([*keys, np.empty(0, np.int64)]), index
 
 
-def _port_sets(keys: Numbers, shapes: ShapeBook) -> tuple[Numbers, list[tuple[int, ...]]]:
-    """Returns for each key the index of its set of ports, or -1, and the sets."""
+def _output_sets(keys: Numbers, shapes: ShapeBook) -> tuple[Numbers, list[tuple[int, ...]]]:
+    """Returns for each key the index of its set of outputs, or -1, and the sets."""
     different, places = np.unique(np.where(keys < 0, -1, shapes.shapes(keys)), return_inverse=True)
-    sets = [() if shape < 0 else shapes.port_sets[shape] for shape in different.tolist()]
+    sets = [() if shape < 0 else shapes.output_sets[shape] for shape in different.tolist()]
     ordered = sorted({*sets} - {()})
-    number = {ports: index for index, ports in enumerate(ordered)} | {(): -1}
-    return np.array([number[ports] for ports in sets], np.int64)[places], ordered
+    number = {outputs: index for index, outputs in enumerate(ordered)} | {(): -1}
+    return np.array([number[outputs] for outputs in sets], np.int64)[places], ordered
 
 
 def _hops(uses: Sequence[AdaptiveUse], lengths: Numbers) -> Numbers | None:

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from routing.plan.model import Table
 from simulation.tables.actions import NO_TARGET
 from simulation.tables.model import NO_TAG, inexpressible
+from simulation.tables.outcomes import Outputs
 from simulation.tables.packets import Ingress, Packet
 from simulation.tables.rules import ANY, EXACT, PlanRules
 
@@ -17,19 +18,21 @@ Numbers = npt.NDArray[np.int64]
 class FirstTable:
     """The rules of the first table of one switch, which must treat all packets of an origin alike."""
 
-    def __init__(self, plan: PlanRules, router: int, degree: int, hosts: slice, numbers: Numbers) -> None:
+    def __init__(
+        self, plan: PlanRules, router: int, outputs: Outputs, hosts: slice, numbers: Numbers
+    ) -> None:
         """Takes the rules.
 
         Args:
             plan: the rules of all switches.
             router: the switch's router.
-            degree: the number of the router's ports to other routers.
+            outputs: the router's outputs.
             hosts: the numbers of the router's hosts.
             numbers: the numbers of the table's rules, by ascending priority.
         """
         self._plan = plan
         self._router = router
-        self._degree = degree
+        self._outputs, self._links = outputs, len(outputs.links)
         self._ip = plan.ip[hosts]
         self._mac = plan.mac[hosts]
         self._numbers = numbers
@@ -43,12 +46,12 @@ class FirstTable:
         Raises:
             PlanError: it depends on more than that.
         """
-        numbers, ports = self._ingress_rules()
-        of_links = ports <= self._degree
+        numbers, inputs = self._ingress_rules()
+        of_links = inputs < self._links
         self._check_only_ingress(numbers[of_links])
-        best = np.full(self._degree + 1, -1, np.int64)
-        best[ports[of_links]] = numbers[of_links]
-        return self._only_start(best[1:], packet)
+        best = np.full(self._links, -1, np.int64)
+        best[inputs[of_links]] = numbers[of_links]
+        return self._only_start(best, packet)
 
     def host_start(self) -> tuple[Table, Packet] | None:
         """Returns the next table of packets from the router's own hosts, and the packet there.
@@ -61,8 +64,8 @@ class FirstTable:
         """
         if not len(self._ip):
             return None
-        numbers, ports = self._ingress_rules()
-        columns, hosts = self._plan.matches, ports - self._degree - 1
+        numbers, inputs = self._ingress_rules()
+        columns, hosts = self._plan.matches, inputs - self._links
         own = (hosts >= 0) & (hosts < len(self._ip))
         numbers, hosts = numbers[own], hosts[own]
         match = self._plan.rules.match[numbers]
@@ -76,14 +79,15 @@ class FirstTable:
         return self._only_start(best, Packet(NO_TAG, 0, Ingress.HOST))
 
     def _ingress_rules(self) -> tuple[Numbers, Numbers]:
-        """Returns the rules of the first table that IPv4 packets may meet, and their ports."""
+        """Returns the rules of the first table that IPv4 packets may meet, and their ports as outputs."""
         numbers = self._numbers
         columns, match = self._plan.matches, self._plan.rules.match[numbers]
         ipv4 = columns.takes[0][match] | columns.takes[1][match]
         numbers, match = numbers[ipv4], match[ipv4]
         if (columns.masks["in_port"][match] != EXACT).any():
             raise inexpressible(self._router, "rules of its first table must name one ingress port each")
-        return numbers, columns.values["in_port"][match]
+        ports = columns.values["in_port"][match].tolist()
+        return numbers, np.array(list(map(self._outputs.number, ports)), np.int64)
 
     def _check_only_ingress(self, numbers: Numbers) -> None:
         columns, match = self._plan.matches, self._plan.rules.match[numbers]

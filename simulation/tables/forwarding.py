@@ -13,16 +13,16 @@ from simulation.tables.actions import INVALID, KEPT, check_effect
 from simulation.tables.detours import AdaptiveUse, BucketBook, Detours, find_detours
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, NO_TAG, inexpressible
-from simulation.tables.outcomes import LOST, SwitchGroups
+from simulation.tables.outcomes import LOST, NO_OUTPUT, Outputs, SwitchGroups
 from simulation.tables.packets import DROPPED, UNCERTAIN, Arrival, Ingress, Packet, Treatments
 from simulation.tables.rules import PlanRules
-from simulation.tables.shapes import Columns, ShapeBook, common, of_ports
+from simulation.tables.shapes import Columns, ShapeBook, common, of_outputs
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-# Instead of the shape of a group or port, in `_Forms`:
+# Instead of the shape of a group or port, in `_forms`:
 _LOST = -1
 _MIXED = -2  # outcomes with several tags or marks
 _ADAPTIVE = -3
@@ -37,7 +37,7 @@ class SwitchTables:
     Attributes:
         rows: by arrival, a row of the array of `ForwardingTables`.
         delivered: for each of the router's hosts, whether its packets are delivered.
-        choices: the outcomes of the choices, with ports for links.
+        choices: the outcomes of the choices, with outputs for links.
         adaptive: the adaptive choices, or None; keys are numbers of choices.
     """
 
@@ -69,7 +69,7 @@ class SwitchForwarding:
         rules: SwitchRules,
         plan: PlanRules,
         buckets: BucketBook,
-        degree: int,
+        outputs: Outputs,
         failed_ports: frozenset[int],
     ) -> None:
         """Takes a switch.
@@ -79,8 +79,8 @@ class SwitchForwarding:
             rules: its rules.
             plan: the rules of all switches.
             buckets: the candidates of all switches.
-            degree: the number of its ports to other routers.
-            failed_ports: those that are down.
+            outputs: its outputs.
+            failed_ports: its ports that are down.
 
         Raises:
             PlanError: two groups have the same number.
@@ -89,9 +89,9 @@ class SwitchForwarding:
         self._rules = rules
         self._plan = plan
         self._buckets = buckets
-        self._degree = degree
+        self._links = len(outputs.links)
         self._failed = failed_ports
-        self._groups = SwitchGroups(switch, plan.actions, failed_ports)
+        self._groups = SwitchGroups(switch, plan.actions, outputs, failed_ports)
         self._routers = rules.routers
         self._shapes = ShapeBook(self._routers)
         self._forms: dict[int, tuple[int, int, int, bool]] = {}  # by target
@@ -174,16 +174,16 @@ class SwitchForwarding:
         return keys, delivered
 
     def _delivery_keys(self, hosts: int) -> Numbers:
-        """Returns the keys of packets without tag and mark that leave by each host's port."""
-        first = self._degree + 1
-        shapes = [self._shapes.add(of_ports((port,))) for port in range(first, first + hosts)]
+        """Returns the keys of packets without tag and mark that leave by each host's output."""
+        outputs = range(self._links, self._links + hosts)
+        shapes = [self._shapes.add(of_outputs((output,))) for output in outputs]
         nothing = np.zeros(hosts, np.int64)
         return self._shapes.keys(np.array(shapes, np.int64), nothing + NO_TAG, nothing)
 
     def _to_hosts(self, keys: Numbers) -> Flags:
-        """Returns whether keys have outcomes at ports of hosts."""
+        """Returns whether keys have outcomes at outputs to hosts."""
         shapes = np.where(keys >= 0, self._shapes.shapes(keys), -1)
-        far = [max(ports, default=0) > self._degree for ports in self._shapes.port_sets]
+        far = [max(outputs, default=NO_OUTPUT) >= self._links for outputs in self._shapes.output_sets]
         return np.array([*far, False])[shapes]
 
     def _keys_of(self, treatments: Treatments, tags: Numbers | None) -> Numbers:
@@ -215,8 +215,7 @@ class SwitchForwarding:
         tag, mark = columns.tag[actions], columns.mark[actions]
         tag = np.where(tag == KEPT, packet.tag if tags is None else tags, tag)
         mark = np.where(mark == KEPT, packet.mark, mark)
-        bare = (cleared == 0) & ~columns.cleared[actions]
-        bare &= (shapes != _LOST) & ~self._leads_to_host(targets)[places]
+        bare = (cleared == 0) & ~columns.cleared[actions] & (shapes != _LOST)
         if packet.ingress is Ingress.LINK and bare.any():
             raise inexpressible(self._router, "packets are not sent back by the port that they came in by")
         known = np.where(tag_after == KEPT, tag, tag_after), np.where(mark_after == KEPT, mark, mark_after)
@@ -228,9 +227,6 @@ class SwitchForwarding:
             at = Packet(int(tag[index]), int(mark[index]), ingress)
             keys[index] = self._special_key(int(targets[places[index]]), at)
         return keys
-
-    def _leads_to_host(self, targets: Numbers) -> Flags:
-        return targets < -self._degree
 
     def _form(self, target: int) -> tuple[int, int, int, bool]:
         """Returns a target's shape, and the tag and the mark after it, and whether the ingress is cleared."""
@@ -246,10 +242,12 @@ class SwitchForwarding:
         if outcomes == LOST:
             return _LOST, KEPT, KEPT, True
         if len(outcomes) == 1:
-            [(port, tag, mark, cleared, _)] = outcomes
-            return self._shapes.add(of_ports((port,))), tag, mark, cleared
+            [(output, tag, mark, cleared, _)] = outcomes
+            # A host's port is no ingress port of packets from links.
+            cleared |= target < 0 and output >= self._links
+            return self._shapes.add(of_outputs((output,))), tag, mark, cleared
         cleared = all(one.cleared for one in outcomes)
-        if len({(one.tag, one.mark) for one in outcomes if one.port}) > 1:
+        if len({(one.tag, one.mark) for one in outcomes if one.output != NO_OUTPUT}) > 1:
             return _MIXED, KEPT, KEPT, cleared
         tag, mark, shape = common(outcomes)
         return self._shapes.add(shape), tag, mark, cleared
@@ -265,7 +263,7 @@ class SwitchForwarding:
                         tag=packet.tag if one.tag == KEPT else one.tag,
                         mark=packet.mark if one.mark == KEPT else one.mark,
                     )
-                    if one.port
+                    if one.output != NO_OUTPUT
                     else one
                     for one in outcomes
                 )

@@ -15,6 +15,7 @@ from simulation.tables.actions import KEPT, NO_TARGET
 from simulation.tables.coverage import EVERYONE
 from simulation.tables.first_table import FirstTable
 from simulation.tables.model import NO_TAG, inexpressible
+from simulation.tables.outcomes import Outputs
 from simulation.tables.packets import DROPPED, UNCERTAIN, Ingress, Packet, Treatments
 from simulation.tables.rules import ANY, EXACT, PlanRules
 
@@ -25,27 +26,27 @@ Flags = npt.NDArray[np.bool_]
 class SwitchRules:
     """The rules of one switch."""
 
-    def __init__(self, plan: PlanRules, router: int, routers: int, degree: int, hosts: slice) -> None:
+    def __init__(self, plan: PlanRules, router: int, routers: int, outputs: Outputs, hosts: slice) -> None:
         """Divides the rules by table.
 
         Args:
             plan: the rules of all switches.
             router: the switch's router.
             routers: N, the number of routers.
-            degree: the number of the router's ports to other routers.
+            outputs: the router's outputs.
             hosts: the numbers of the router's hosts.
         """
         self._plan = plan
         self._router = router
         self.routers = routers
-        self._degree = degree
+        self._outputs = outputs
         self._ip = plan.ip[hosts]
         self._mac = plan.mac[hosts]
         self._hosts = len(self._ip)
         numbers = plan.numbers[router]
         bounds = np.searchsorted(plan.rules.table[numbers], np.arange(len(Table) + 1)).tolist()
         self._tables = [numbers[bounds[table] : bounds[table + 1]] for table in Table]
-        self._first = FirstTable(plan, router, degree, hosts, self._tables[Table.INGRESS])
+        self._first = FirstTable(plan, router, outputs, hosts, self._tables[Table.INGRESS])
         self._known: dict[tuple[int, Packet], Treatments] = {}
         self._known_tags: dict[tuple[int, Packet], _TagTreatments] = {}
         self._best: dict[tuple[int, int, int], Numbers] = {}
@@ -247,13 +248,9 @@ class SwitchRules:
             best: the rule that takes packets otherwise, by column.
         """
         rules, columns = self._plan.rules, self._plan.matches
-        first, last = {
-            Ingress.CLEARED: (0, 0),
-            Ingress.LINK: (1, self._degree),
-            Ingress.HOST: (self._degree + 1, self._degree + self._hosts),
-        }[ingress]
+        origins = {Ingress.CLEARED: [0], Ingress.LINK: self._outputs.links, Ingress.HOST: self._outputs.hosts}
         match = rules.match[numbers]
-        ports = np.arange(first, last + 1)
+        ports = np.array(origins[ingress], np.int64)
         masks, values = columns.masks["in_port"][match], columns.values["in_port"][match]
         met = (ports[:, None] & masks == values).any(axis=0)
         if not met.any():

@@ -4,7 +4,8 @@ A packet carries its destination, the intermediate router that its tag names, an
 packet. A switch looks up a choice by these; a choice is one outcome or several, among which packets divide
 by weight. An adaptive choice has detours beside its minimal path, and a law of the simulator picks.
 
-A directed link has the number `link_starts[router] + port - 1` of the port that it leaves by.
+Directed links are numbered as in `topology.base`: router by router, in the order of the neighbours. No number
+in the tables is that of a port.
 """
 
 from __future__ import annotations
@@ -103,9 +104,9 @@ class ForwardingTables:
     adaptive choice a is `-2 - a`; other values are choices, or NO_CHOICE.
 
     Attributes:
-        link_starts: (N + 1,): directed link of each router's first port.
+        link_starts: (N + 1,): each router's first directed link.
         link_targets: (links,): router at the other end of each directed link.
-        link_target_ports: (links,): port there, 1 and up.
+        reverse_links: (links,): directed link in the other direction.
         host_routers: (H,): router of each host.
         delivered: (H,): 1 if the host's own switch delivers its packets, else 0.
         from_host: (N, N): [router, destination router], packets that a host of the router has just sent.
@@ -125,7 +126,7 @@ class ForwardingTables:
 
     link_starts: Int32
     link_targets: Int32
-    link_target_ports: Int32
+    reverse_links: Int32
     host_routers: Int32
     delivered: Int32
     from_host: Int32

@@ -1,11 +1,11 @@
-"""Outcomes of a switch's groups: the ports by which packets leave, with their changes, by weight.
+"""Outcomes of a switch's groups: the outputs by which packets leave, with their changes, by weight.
 
 A group does not look at packets, so that its outcomes are told relative to the packets that it gets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import gcd, lcm
 from typing import NamedTuple
@@ -16,22 +16,44 @@ from simulation.tables.actions import KEPT, NO_TARGET, ActionBook, ActionEffect,
 from simulation.tables.model import inexpressible
 from topology.addressing import switch_name
 
-NO_PORT = 0  # of packets that are lost
+NO_OUTPUT = -1  # of packets that are lost
 MAX_WEIGHT = (1 << 31) - 1
+
+
+class Outputs:
+    """The outputs of a router, numbered from 0: its links in the order of its neighbours, then its hosts.
+
+    Attributes:
+        links: the ports of its links.
+        hosts: the ports of its hosts.
+    """
+
+    def __init__(self, links: Sequence[int], hosts: Sequence[int]) -> None:
+        """Numbers the outputs of a router by the ports of its links and of its hosts."""
+        self.links, self.hosts = links, hosts
+        self._numbers = {port: number for number, port in enumerate([*links, *hosts])}
+
+    def number(self, port: int) -> int:
+        """Returns the number of the output at a port; of a port that is neither's, one behind those of hosts.
+
+        Args:
+            port: any number.
+        """
+        return self._numbers.get(port, len(self._numbers))
 
 
 class Outcome(NamedTuple):
     """One outcome of a group.
 
     Attributes:
-        port: the port by which packets leave, or NO_PORT.
+        output: the output by which packets leave, or NO_OUTPUT.
         tag: their tag from then on; KEPT for the one that they had at the group.
         mark: their mark from then on, or KEPT.
         cleared: whether their ingress port was cleared before the output.
         weight: their share, relative to the group's other outcomes.
     """
 
-    port: int
+    output: int
     tag: int
     mark: int
     cleared: bool
@@ -39,18 +61,21 @@ class Outcome(NamedTuple):
 
 
 Outcomes = tuple[Outcome, ...]
-LOST: Outcomes = (Outcome(NO_PORT, KEPT, KEPT, True, 1),)
+LOST: Outcomes = (Outcome(NO_OUTPUT, KEPT, KEPT, True, 1),)
 
 
 class SwitchGroups:
     """The groups of one switch while some of its ports are down."""
 
-    def __init__(self, switch: SwitchPlan, actions: ActionBook, failed_ports: frozenset[int]) -> None:
+    def __init__(
+        self, switch: SwitchPlan, actions: ActionBook, outputs: Outputs, failed_ports: frozenset[int]
+    ) -> None:
         """Takes the groups.
 
         Args:
             switch: the switch's plan.
             actions: lists of actions, to which those of buckets are added.
+            outputs: the switch's outputs.
             failed_ports: the ports that are down.
 
         Raises:
@@ -58,6 +83,7 @@ class SwitchGroups:
         """
         self._router = switch.router
         self._actions = actions
+        self._outputs = outputs
         self._failed = failed_ports
         self._groups = {group_target(group.number): group for group in switch.groups}
         if len(self._groups) < len(switch.groups):
@@ -126,7 +152,7 @@ class SwitchGroups:
         if target <= 0:
             port = -target
             down = target == NO_TARGET or port in self._failed
-            return LOST if down else _output(port)
+            return LOST if down else _output(self._outputs.number(port))
         group = self._groups.get(target)
         if group is None:
             raise inexpressible(self._router, f"group {target - 1:#x} does not exist")
@@ -162,8 +188,8 @@ class SwitchGroups:
 
 
 @cache
-def _output(port: int) -> Outcomes:
-    return (Outcome(port, KEPT, KEPT, False, 1),)
+def _output(output: int) -> Outcomes:
+    return (Outcome(output, KEPT, KEPT, False, 1),)
 
 
 def changed(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
@@ -178,15 +204,15 @@ def changed(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
     return tuple(
         [
             Outcome(
-                port,
+                output,
                 effect.tag if tag == KEPT else tag,
                 effect.mark if mark == KEPT else mark,
                 cleared or effect.cleared,
                 weight,
             )
-            if port
-            else Outcome(port, tag, mark, cleared, weight)
-            for port, tag, mark, cleared, weight in outcomes
+            if output != NO_OUTPUT
+            else Outcome(output, tag, mark, cleared, weight)
+            for output, tag, mark, cleared, weight in outcomes
         ]
     )
 
@@ -201,8 +227,8 @@ def merged(outcomes: Iterable[Outcome]) -> Outcomes:
         PlanError: weights do not fit into 32 bits.
     """
     weights: dict[tuple[int, int, int, bool], int] = {}
-    for port, tag, mark, cleared, weight in outcomes:
-        key = (port, tag, mark, cleared)
+    for output, tag, mark, cleared, weight in outcomes:
+        key = (output, tag, mark, cleared)
         weights[key] = weights.get(key, 0) + weight
     divisor = gcd(*weights.values())
     if sum(weights.values()) // divisor > MAX_WEIGHT:

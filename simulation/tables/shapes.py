@@ -1,8 +1,8 @@
 """Choices of one switch before they are numbered, each as a single integer: a key.
 
 The outcomes of a choice mostly have one tag and one mark. Then the key is made of these and of a shape, the
-ports and weights; all tags that leave by the same ports share a shape. The outcomes of other choices are in
-the shape themselves.
+outputs and weights; all tags that leave by the same outputs share a shape. The outcomes of other choices are
+in the shape themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simulation.tables.actions import KEPT
 from simulation.tables.model import NO_TAG
-from simulation.tables.outcomes import NO_PORT, Outcome, Outcomes, merged
+from simulation.tables.outcomes import NO_OUTPUT, Outcome, Outcomes, merged
 
 Numbers = npt.NDArray[np.int64]
 
@@ -25,14 +25,14 @@ class Columns(NamedTuple):
 
     Attributes:
         starts: (choices + 1,).
-        ports: (outcomes,): ports, or NO_PORT.
+        outputs: (outcomes,): outputs, or NO_OUTPUT.
         tags: (outcomes,).
         marks: (outcomes,).
         weights: (outcomes,).
     """
 
     starts: Numbers
-    ports: Numbers
+    outputs: Numbers
     tags: Numbers
     marks: Numbers
     weights: Numbers
@@ -42,7 +42,7 @@ class ShapeBook:
     """The shapes of a switch's choices.
 
     Attributes:
-        port_sets: for each shape, the ports in ascending order, without NO_PORT.
+        output_sets: for each shape, the outputs in ascending order, without NO_OUTPUT.
     """
 
     def __init__(self, routers: int) -> None:
@@ -54,7 +54,7 @@ class ShapeBook:
         self._tags = routers + 1
         self._numbers: dict[Outcomes, int] = {}
         self._shapes: list[Outcomes] = []
-        self.port_sets: list[tuple[int, ...]] = []
+        self.output_sets: list[tuple[int, ...]] = []
         self._lengths = self._outcomes = np.empty(0, np.int64)
 
     def add(self, shape: Outcomes) -> int:
@@ -66,7 +66,7 @@ class ShapeBook:
         number = self._numbers.setdefault(shape, len(self._shapes))
         if number == len(self._shapes):
             self._shapes.append(shape)
-            self.port_sets.append(tuple(sorted({one.port for one in shape} - {NO_PORT})))
+            self.output_sets.append(tuple(sorted({one.output for one in shape} - {NO_OUTPUT})))
         return number
 
     def keys(self, shapes: Numbers, tags: Numbers, marks: Numbers) -> Numbers:
@@ -126,13 +126,13 @@ class ShapeBook:
         starts = np.concatenate([[0], np.cumsum(lengths[shapes])])
         firsts = np.cumsum(lengths) - lengths
         rows = np.arange(starts[-1]) + np.repeat(firsts[shapes] - starts[:-1], lengths[shapes])
-        ports, tags, marks, _, weights = outcomes[rows].T
+        outputs, tags, marks, _, weights = outcomes[rows].T
         common_tags = np.repeat(keys // 2 % self._tags - 1, lengths[shapes])
         common_marks = np.repeat(keys % 2, lengths[shapes])
         tags = np.where(tags == KEPT, common_tags, tags)
         marks = np.where(marks == KEPT, common_marks, marks)
-        lost = ports == NO_PORT
-        return Columns(starts, ports, np.where(lost, NO_TAG, tags), np.where(lost, 0, marks), weights)
+        lost = outputs == NO_OUTPUT
+        return Columns(starts, outputs, np.where(lost, NO_TAG, tags), np.where(lost, 0, marks), weights)
 
 
 def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
@@ -144,7 +144,7 @@ def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
     Returns:
         KEPT and KEPT, and the outcomes themselves, if they differ.
     """
-    changes = {(one.tag, one.mark) for one in outcomes if one.port}
+    changes = {(one.tag, one.mark) for one in outcomes if one.output != NO_OUTPUT}
     if len(changes) != 1:
         return KEPT, KEPT, outcomes
     tag, mark = changes.pop()
@@ -152,10 +152,10 @@ def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
 
 
 @cache
-def of_ports(ports: tuple[int, ...]) -> Outcomes:
-    """Returns the shape of packets that divide evenly among ports.
+def of_outputs(outputs: tuple[int, ...]) -> Outcomes:
+    """Returns the shape of packets that divide evenly among outputs.
 
     Args:
-        ports: the ports, in ascending order.
+        outputs: the outputs, in ascending order.
     """
-    return tuple([Outcome(port, KEPT, KEPT, True, 1) for port in ports])
+    return tuple([Outcome(output, KEPT, KEPT, True, 1) for output in outputs])

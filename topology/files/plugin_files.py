@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, foreign_file
+from topology.files.inheritance import inheritable, inherited
 from topology.files.reading import SETTINGS_BYTES, read_bytes
 from topology.plugins import PYTHON, Plugin, plugin_named, registering, registries, unregister
 
@@ -120,27 +120,21 @@ def needed(*names: str) -> Needed:
     )
 
 
-@contextmanager
-def handed_over(*names: str) -> Iterator[tuple[int, ...]]:
+def handed_over(*names: str) -> AbstractContextManager[tuple[int, ...]]:
     """Opens what a child needs to `receive` the plug-ins of some names.
 
     Args:
         *names: names of the definitions that it needs.
 
-    Yields:
-        The descriptor of an open file, which no folder has; none if no name is of a plug-in's file.
+    Returns:
+        A context with the descriptor of an open file, as of `inheritable`; none if no name is of a plug-in's
+        file.
 
     Raises:
         UsageError: one of them was registered in Python, and no other process can have it.
     """
     files = needed(*names).files
-    if not files:
-        yield ()
-        return
-    with os.fdopen(os.memfd_create("plug-ins"), "w+b") as file:
-        file.write(json.dumps([(path, content.decode("latin-1")) for path, content in files]).encode())
-        file.seek(0)
-        yield (file.fileno(),)
+    return inheritable([(path, content.decode("latin-1")) for path, content in files] or None)
 
 
 def receive(descriptor: int) -> None:
@@ -149,8 +143,7 @@ def receive(descriptor: int) -> None:
     Args:
         descriptor: of the file, which this process inherited.
     """
-    with open(descriptor, "rb") as file:
-        take_over([(path, content.encode("latin-1")) for path, content in json.load(file)])
+    take_over([(path, content.encode("latin-1")) for path, content in inherited(descriptor)])
 
 
 def digest_of(content: bytes | None) -> str:

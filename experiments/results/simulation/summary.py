@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.results.link_loads import load_values
+from experiments.results.link_loads import directed_links, load_values
 from experiments.results.manifest import origin, simulation_versions
 from experiments.results.model import Predicted, RuleCounts, share
 from experiments.results.simulation.applications import application_parts
@@ -28,8 +28,8 @@ from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
 from simulation.kernels.latency import quantile
 from simulation.result import Deadlock, FaultCourse, PlanOutcome, SimulationResult
-from simulation.tables.model import ForwardingTables
 from topology.addressing import interface_name
+from topology.base import Topology
 
 # The network carries a load if it accepts this share of it, with a mean latency below this one.
 LEAST_ACCEPTED, MOST_LATENCY_CYCLES = 0.99, 500.0
@@ -63,7 +63,7 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         detoured=share(result.detoured, result.delivered),
         links=_links(record),
         rules=_rules(fabric),
-        deadlock=deadlock_record(result.deadlock, fabric.tables),
+        deadlock=deadlock_record(result.deadlock, fabric.options.topology),
         faults=_faults(record.faults),
         bringup_s={name: round(seconds, 3) for name, seconds in fabric.bringup_s.items()},
         packet_hops=result.packet_hops,
@@ -189,29 +189,19 @@ def latency_quantiles(result: SimulationResult) -> Latencies:
     return Latencies(mean, p50, p99, p99_9, result.latency_max)
 
 
-def deadlock_record(deadlock: Deadlock | None, tables: ForwardingTables) -> DeadlockRecord | None:
+def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRecord | None:
     """Returns a deadlock with the names of interfaces; None without one.
 
     Args:
         deadlock: the deadlock, as the simulator found it.
-        tables: forwarding tables, which number the links.
+        topology: the graph of routers.
     """
     if deadlock is None:
         return None
-    names = [link_interface(link, tables) for link, _ in deadlock.circle]
+    links = directed_links(topology)
+    names = [interface_name(links[link].source, links[link].port) for link, _ in deadlock.circle]
     channels = tuple(channel for _, channel in deadlock.circle)
     return DeadlockRecord(deadlock.cycle, deadlock.waiting, deadlock.arrived, tuple(names), channels)
-
-
-def link_interface(link: int, tables: ForwardingTables) -> str:
-    """Returns the name of the interface that a directed link leaves by, as `s1-eth2`.
-
-    Args:
-        link: number of the directed link.
-        tables: forwarding tables, which number the links.
-    """
-    router = int(np.searchsorted(tables.link_starts, link, side="right")) - 1
-    return interface_name(router, link - int(tables.link_starts[router]) + 1)
 
 
 def _links(record: SimulationRecord) -> SimulatedLinks:

@@ -25,7 +25,7 @@ class _Comparison:
     def __init__(
         self, plan: RoutePlan, space: StateSpace, tables: ForwardingTables, failure: Failure
     ) -> None:
-        self.degrees = plan.topology.degrees.tolist()
+        self.topology = plan.topology
         self.space = space
         self.tables = tables
         self.failure = failure
@@ -51,7 +51,8 @@ class _Comparison:
         """Compares one state, and returns those that follow it."""
         vlan, mark = state.packet["vlan_vid"], int(state.packet["ip_dscp"] == REROUTED_DSCP)
         tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)
-        kind = PacketKind(state.packet["in_port"] > self.degrees[state.router], tag, mark)
+        of_links = self.topology.link_ports(state.router)
+        kind = PacketKind(state.packet["in_port"] not in (0, *of_links.tolist()), tag, mark)
         if state.router == destination.router and tag in (NO_TAG, state.router):
             port = self.space.delivery_port(destination)
             arrives = [step.hop == port and step.target is None for step in steps.steps] == [True]
@@ -70,7 +71,7 @@ class _Comparison:
                 assert step.hop is None, (self.failure.name, state.router, kind)
                 ways.append((step.share, None))
                 continue
-            way = way_of(self.tables, *step.hop, step.target.packet)
+            way = way_of(self.topology, *step.hop, step.target.packet)
             assert self.tables.link_targets[way[0]] == step.target.router
             assert self.tables.links_up[way[0]]
             ways.append((step.share, way))

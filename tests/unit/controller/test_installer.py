@@ -3,6 +3,7 @@
 import zlib
 
 import pytest
+from support.builders.port_tables import with_shuffled_ports
 
 from controller.installer import COOKIE_MASK, Installer, Stage
 from controller.openflow.commands import AskGroups, AskRules, Barrier, DropRules, PutGroup, PutRule
@@ -106,6 +107,16 @@ def test_a_switch_with_very_many_stale_rules_loses_them_all_at_once(installer):
     assert [c.rule for c in commands[2:] if isinstance(c, PutRule)] == list(rules)
     assert installer.noted_ports(3) == {1}
     assert sum(isinstance(command, DropRules) for command in commands) == 1
+
+
+def test_notes_are_those_of_the_ports_that_links_have():
+    topology = with_shuffled_ports(GRAPH, 1)
+    plan = minimal_plan(topology, 1)
+    installer = Installer(plan, fingerprint)
+    port = max(topology.link_ports(2).tolist())
+    note = installer.set_port(3, port, down=True)[0].command
+    send_plan(installer, 3, cookies=[*map(cookie, plan.switches[2].rules), note.cookie])
+    assert installer.noted_ports(3) == {port}
 
 
 def test_a_switch_that_holds_its_plan_is_sent_only_a_barrier(installer):

@@ -1,8 +1,10 @@
 """The controller's command line, its plan before it listens, and its exit status."""
 
 import json
+import os
 
 import pytest
+from support.builders.port_tables import with_shuffled_ports
 
 from controller import service
 from controller.reports import parse_report
@@ -13,6 +15,7 @@ from routing.verification.proof import PlanError, Proof
 from routing.verification.verifier import Prover
 from topology.errors import MachineError, NegativeResult, ParameterError, PolarLabError, UsageError
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.files.inheritance import inheritable, inherited
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,7 @@ def test_ports_that_an_earlier_controller_set_down_are_read():
 
 
 def test_a_proven_plan_is_reported_step_by_step(capsys):
-    plan = proven_plan("polarfly", {"q": 2}, 1, "min", Prover())
+    plan = proven_plan(PolarFly(2), 1, "min", Prover())
     assert plan.routing == "min"
     planned, proven = map(json.loads, capsys.readouterr().out.splitlines())
     assert (planned["event"], proven["event"]) == ("planned", "proven")
@@ -84,11 +87,22 @@ def test_a_proven_plan_is_reported_step_by_step(capsys):
     assert (proven["pairs"], proven["max_hops"]) == (42, 2)
 
 
+def test_a_plan_has_the_ports_that_the_parent_hands_over(capsys):
+    topology = with_shuffled_ports(PolarFly(2), 2)
+    ports = [topology.router_ports(router, 2) for router in range(topology.routers)]
+    with inheritable(ports) as (descriptor,):
+        handed = PolarFly(2).with_ports(*zip(*inherited(os.dup(descriptor)), strict=True))
+    proven_plan(handed, 2, "min", Prover())
+    planned, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    assert planned["digest"] == plan_digest(make_plan(topology, 2, "min"))
+    assert planned["digest"] != plan_digest(make_plan(PolarFly(2), 2, "min"))
+
+
 def test_a_plan_that_fails_its_proof_is_not_handed_out(monkeypatch):
     failed = Proof(loops=1, faults=["h1_1 to h2_1: loop"])
     monkeypatch.setattr(Prover, "prove", lambda _prover, _plan: failed)
     with pytest.raises(NegativeResult, match="h1_1 to h2_1: loop"):
-        proven_plan("polarfly", {"q": 2}, 1, "min", Prover())
+        proven_plan(PolarFly(2), 1, "min", Prover())
 
 
 @pytest.fixture
@@ -140,7 +154,7 @@ def test_an_error_is_reported_to_the_parent_in_one_line(ended_with, capsys):
 
 
 def test_a_plan_with_ordered_repairs_is_that_of_the_fabric(capsys):
-    proven_plan("polarfly", {"q": 2}, 1, "up-down", Prover(), ordered_repair=True)
+    proven_plan(PolarFly(2), 1, "up-down", Prover(), ordered_repair=True)
     planned, _ = map(json.loads, capsys.readouterr().out.splitlines())
     expected = make_plan(PolarFly(2), 1, "up-down", ordered_repair=True)
     assert planned["digest"] == plan_digest(expected) != plan_digest(make_plan(PolarFly(2), 1, "up-down"))

@@ -1,6 +1,7 @@
 """Places of packet captures, by their names."""
 
 import pytest
+from support.builders.graphs import FABRICS
 
 from emulation.capture import CapturePoint
 from experiments.spec.captures import parse_captures
@@ -29,6 +30,13 @@ def test_a_switch_has_ports_to_its_neighbours_and_to_its_hosts():
     assert parse_captures([f"s5:{last}"], topology, 2)[0].interface == f"s5-eth{last}"
     with pytest.raises(ParameterError, match=f"1 to {last}, got 's5:{last + 1}'"):
         parse_captures([f"s5:{last + 1}"], topology, 2)
+
+
+def test_given_ports_are_those_that_can_be_captured():
+    topology = FABRICS["two links and no more"]().with_ports([[8, 3], [1, 5]], [[1], [2]])
+    assert parse_captures(["s1:8"], topology, 1)[0].interface == "s1-eth8"
+    with pytest.raises(ParameterError, match="must be 1, 3, 8, got 's1:2'"):
+        parse_captures(["s1:2"], topology, 1)
 
 
 @pytest.mark.parametrize("text", ["h99_1", "s99:1", "link:s1-s1", "", "s5-eth0", "h1_1,,h2_1", "everything"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from support.builders import records, result_folders
+from support.builders.port_tables import with_shuffled_ports
 from support.fixtures.documents import ROOT
 
 import polarlab
@@ -15,6 +16,7 @@ from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
 from polarlab.api.arguments import keywords_in_errors
 from polarlab.api.requests import request_of, results_again, traffic_request
+from topology.errors import UsageError
 
 FIRST = ROOT / "examples" / "first.toml"
 
@@ -38,6 +40,13 @@ def folder_of(folder, experiment, graph=None):
     if graph is not None:
         (folder / graph.file_name).write_text(graph.graphml)
     return folder
+
+
+def test_ports_that_results_could_not_name_are_refused():
+    topology = with_shuffled_ports(polarlab.topology("polarfly", q=2), 1)
+    with pytest.raises(UsageError, match="with_ports"):
+        request_of("run", topology, {})
+    assert polarlab.prove(polarlab.plan(topology)).ok
 
 
 # ---- results that are measured again ----

@@ -30,8 +30,10 @@ PLAN = make_plan(GRAPH, 2, "min")
 
 
 def classes_of(switch, ports):
+    """Returns the classes of the ports from 0 to a last one."""
     book = RuleBook()
-    return ingress_port_classes(switch, ports, book, book.numbers(switch.rules, switch.router))
+    numbers = book.numbers(switch.rules, switch.router)
+    return [*ingress_port_classes(switch, range(1, ports + 1), book, numbers).values()]
 
 
 @pytest.mark.parametrize("routing", ["min", "ugal-pf"])

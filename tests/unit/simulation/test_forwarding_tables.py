@@ -146,7 +146,7 @@ def test_arrays_have_the_shapes_and_the_type_of_the_model(routing):
     assert all(array.flags.c_contiguous for array in every.values())
     n, links = topology.routers, 2 * topology.links
     assert (tables.routers, tables.hosts) == (n, 2 * n)
-    assert len(tables.link_targets) == len(tables.link_target_ports) == len(tables.links_up) == links
+    assert len(tables.link_targets) == len(tables.reverse_links) == len(tables.links_up) == links
     assert tables.from_host.shape == tables.untagged.shape == (n, n)
     assert tables.tagged.shape == ((0, 0) if routing == "min" else (n, n))
     assert tables.after_tag.shape == tables.marked.shape == tables.marked_tagged.shape == (0, 0)
@@ -171,9 +171,10 @@ def test_links_are_numbered_by_the_ports_that_they_leave_by():
     topology = FABRICS["a ring with one link twice"]()
     tables = compile_tables(make_plan(topology, 1, "min"))
     for link in topology.link_list:
-        for (router, port), (other, other_port) in (link.ends, link.ends[::-1]):
-            number = tables.link_starts[router] + port - 1
-            assert (tables.link_targets[number], tables.link_target_ports[number]) == (other, other_port)
+        (a, port_a), (b, port_b) = link.ends
+        there, back = tables.link_starts[a] + port_a - 1, tables.link_starts[b] + port_b - 1
+        assert (tables.link_targets[there], tables.link_targets[back]) == (b, a)
+        assert (tables.reverse_links[there], tables.reverse_links[back]) == (back, there)
 
 
 @pytest.mark.parametrize("routing", ROUTINGS)

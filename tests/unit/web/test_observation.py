@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fuzz.frames import Air
+from support.builders.port_tables import with_shuffled_ports
 
 from experiments.observation import pair_probes
 from experiments.observation.pair_probes import (
@@ -248,28 +249,32 @@ def dumped(group, buckets):
     return f"group_id={group.number},type=select,selection_method=dp_hash," + ",".join(made)
 
 
-def first_link(plan, bucket):
+def first_link(topology, plan, bucket):
     """Returns the link of the first output behind a bucket, followed by hand."""
     groups = {group.number: group for group in plan.groups}
     actions = bucket.actions
     while not isinstance(actions[-1], Output):
         actions = groups[actions[-1].group].buckets[0].actions
-    return f"s{plan.router + 1}-s{ER3.neighbours(plan.router)[actions[-1].port - 1] + 1}"
+    place = topology.link_ports(plan.router).tolist().index(actions[-1].port)
+    return f"s{plan.router + 1}-s{topology.neighbours(plan.router)[place] + 1}"
 
 
+@pytest.mark.parametrize("topology", [ER3, with_shuffled_ports(ER3, 1)], ids=["default", "given"])
 @pytest.mark.parametrize("routing", ["ugal-pf", "ugal"])
-def test_adaptive_groups_name_the_links_that_their_buckets_point_at(routing):
-    for plan in make_plan(ER3, 1, routing).switches:
+def test_adaptive_groups_name_the_links_that_their_buckets_point_at(routing, topology):
+    fabric = SimpleNamespace(options=SimpleNamespace(topology=topology))
+    for plan in make_plan(topology, 1, routing).switches:
         groups = [group for group in plan.groups if group.candidates]
         assert groups
         for group in groups:
             minimal, detour = group.candidates[0], group.candidates[-1]
             lines = (dumped(group, [minimal] * 24 + [detour] * 40),)
-            [told] = adaptive_groups(FABRIC, plan, lines)
+            [told] = adaptive_groups(fabric, plan, lines)
             assert told.group == f"{group.number:#x}"
-            assert told.minimal == first_link(plan, minimal)
-            expected = {first_link(plan, detour): 40}
-            expected[first_link(plan, minimal)] = expected.get(first_link(plan, minimal), 0) + 24
+            first, beside = (first_link(topology, plan, bucket) for bucket in (minimal, detour))
+            assert told.minimal == first
+            expected = {beside: 40}
+            expected[first] = expected.get(first, 0) + 24
             assert told.buckets == expected
 
 

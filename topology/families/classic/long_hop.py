@@ -186,13 +186,14 @@ class LongHop(Topology):
         return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the ports of a router by which shortest paths lead to each destination.
+        """Returns the links of a router by which shortest paths lead to each destination.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
+            place i.
         """
         everyone = np.arange(self.routers)
         return np.asarray(

@@ -165,20 +165,21 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the ports of a router by which shortest paths lead to each destination.
+        """Returns the links of a router by which shortest paths lead to each destination.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, ports x N: entry [i, d] tells whether a shortest path to d leaves by port i + 1.
+            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
+            place i.
         """
         here, around = self.coordinates[router], self.coordinates[self.neighbours(router)]
         changed = (around != here).argmax(axis=1)
         mask = np.empty((len(around), self.routers), bool)
-        for port, place in enumerate(changed.tolist()):
-            table, goals = self.factors[place].distances, self.coordinates[:, place]
-            mask[port] = table[around[port, place], goals] < table[here[place], goals]
+        for place, dimension in enumerate(changed.tolist()):
+            table, goals = self.factors[dimension].distances, self.coordinates[:, dimension]
+            mask[place] = table[around[place, dimension], goals] < table[here[dimension], goals]
         return mask
 
     def clusters(self) -> Clusters:
