@@ -15,6 +15,7 @@ from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
 from experiments.papers.model import Effort
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
@@ -24,7 +25,7 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
 )
 from experiments.papers.performance.search import next_loads, tried_in_order
-from experiments.papers.performance.store import PointStore, StoredPoint, digest_of
+from experiments.papers.performance.store import PointStore, StoredPoint
 from experiments.results.replications import interval
 from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord

@@ -15,6 +15,7 @@ from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance import curves as simulated
 from experiments.papers.performance.curves import measured
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
@@ -26,7 +27,6 @@ from experiments.papers.performance.model import (
     divided_port,
 )
 from experiments.papers.performance.search import next_loads, tried_in_order
-from experiments.papers.performance.store import digest_of
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.results.run_directory import kept_directory
