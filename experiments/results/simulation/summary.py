@@ -215,7 +215,7 @@ def link_interface(link: int, tables: ForwardingTables) -> str:
 
 
 def _links(record: SimulationRecord) -> SimulatedLinks:
-    loads = record.link_loads()
+    loads = record.counts.link_loads()
     fairness = jain(loads)
     return SimulatedLinks(
         load_max=round(float(loads.max(initial=0)), 6),

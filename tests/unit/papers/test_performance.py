@@ -20,17 +20,15 @@ from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
     CurvePoint,
-    LoadSteps,
     MeasuredCurve,
     Place,
     RoutedNetwork,
     divided_port,
 )
-from experiments.papers.performance.search import next_loads, tried_in_order
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
+from experiments.points.loads import LoadSteps, next_loads, tried_in_order
 from experiments.results.run_directory import kept_directory
-from experiments.results.simulation.record import SimulationRecord
 from experiments.simulation import code_version
 from experiments.simulation.code_version import logic_of, module_digest
 from experiments.spec.simulation.model import SimulatedTraffic
@@ -115,23 +113,21 @@ def test_minimal_paths_of_a_tornado_saturate_where_theory_has_it(tmp_path):
     assert found.points[0].latency_cycles < found.points[-1].latency_cycles
 
 
-def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path, monkeypatch):
+def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
     told = []
 
-    def interrupt(*arguments):
+    def interrupt(event):
+        told.append(event)
         if len(told) == 2:
             raise KeyboardInterrupt
-        return SimulationRecord(*arguments)
 
-    def simulate(effort):
+    def simulate(effort, notify=told.append):
         with kept_directory(tmp_path, go_on=True) as directory:
-            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=told.append))
+            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=notify))
 
-    monkeypatch.setattr(simulated, "SimulationRecord", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        simulate(QUICK)
+        simulate(QUICK, interrupt)
     assert len(told) == 2
-    monkeypatch.undo()
     with (tmp_path / "points.csv").open("a") as file:
         file.write("a row that was cut")
     whole = simulate(QUICK)
