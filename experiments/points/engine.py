@@ -76,8 +76,9 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
             notify: takes the events.
         """
 
+    @property
     def memory_bytes(self) -> int:
-        """Returns the memory that the fabric takes, about."""
+        """The memory that the fabric takes, about."""
         return 0
 
 

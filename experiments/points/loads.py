@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -43,12 +44,17 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
     Args:
         loads: the loads of the curve.
         tried: load -> whether the network carries it.
-        ahead: most loads on the way up that are tried at once, although the first may not be carried.
+        ahead: most loads that are tried at once, although the first may show that others are not needed.
     """
     missing, carried, beyond = _open(loads, tried)
-    if missing:
-        return [loads.load(place) for place in missing[: max(ahead, 1)]]
-    return [loads.load((carried + beyond) // 2)] if beyond - carried > 1 else []
+    spans = deque([(carried, beyond)] if not missing else [])
+    while spans and len(missing) < ahead:
+        low, high = spans.popleft()
+        if high - low > 1:
+            middle = (low + high) // 2
+            missing.append(middle)
+            spans += [(low, middle), (middle, high)]
+    return [loads.load(place) for place in missing[:ahead]]
 
 
 def most_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:

@@ -102,8 +102,8 @@ class Processes:
 
     def has_room(self, group: Group) -> bool:
         """Returns whether the memory has room for a fabric beside those that stand or come up."""
-        coming_up = sum(one.memory_bytes() for one, crew in self._crews.items() if not crew.ready)
-        return group.memory_bytes() + coming_up < _MEMORY_SHARE * available_memory_bytes()
+        coming_up = sum(one.memory_bytes for one, crew in self._crews.items() if not crew.ready)
+        return group.memory_bytes + coming_up < _MEMORY_SHARE * available_memory_bytes()
 
     def open(self, group: Group) -> None:
         """Starts the process that brings up the fabric of a group."""

@@ -6,6 +6,7 @@ import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeVar
 
 from experiments.events.base import Notify
@@ -111,8 +112,9 @@ class SimulatedGroup(PointGroup[SimulatedFabricRecord, PointT, OutcomeT]):
         if short.interrupted:
             raise KeyboardInterrupt
 
+    @cached_property
     def memory_bytes(self) -> int:
-        """Returns the memory of the plan, and of a simulation."""
+        """The memory of the plan, and of a simulation."""
         return simulation_memory_bytes(self.fabric)
 
 

@@ -51,7 +51,7 @@ def test_the_search_ends_beside_the_greatest_load_that_is_carried(limit, ahead):
         tried |= {load: load <= limit for load in found}
     carried = max((load for load, is_carried in tried.items() if is_carried), default=0.0)
     assert math.isclose(carried, math.floor(limit * 100 + 1e-9) / 100)
-    assert len(tried) <= limit / 0.07 + ahead + 4
+    assert len(tried) <= limit / 0.07 + 2 * ahead + 4
 
 
 @pytest.mark.parametrize("ahead", [2, 8])
