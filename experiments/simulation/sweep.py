@@ -16,6 +16,8 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.points.engine import do_points, told_if_interrupted
+from experiments.points.estimate import Estimate, estimate_simulations, work_of
+from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
@@ -112,6 +114,33 @@ def run_simulated_sweep(
                 finally:
                     _sort_rows(chosen, directory)
         return len(missing)
+
+
+def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int | None) -> Estimate:
+    """Returns what the missing points of a sweep take; nothing is written.
+
+    Args:
+        chosen: specification of the sweep.
+        folder: output directory, which may not exist.
+        workers: processes of this machine; None for one on each of its cores.
+
+    Raises:
+        UsageError: the folder holds something else.
+    """
+    if folder.is_dir():
+        _held(chosen, folder)
+    held = simulated_rows(folder)
+    missing = [(point, one) for point, one in chosen.points if point not in held]
+    works = []
+    for group in _groups(missing):
+        parts = [
+            part.packets
+            for point, one in group
+            for part in replications_of(one)
+            if part.traffic.seed not in _kept(point_folder(folder, point), one)
+        ]
+        works.append(work_of(group[0][1].fabric, parts))
+    return estimate_simulations(works, len(chosen.points), len(missing), workers or usable_cores())
 
 
 def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:

@@ -19,6 +19,7 @@ from polarlab.api.command_line.declarations import (
     RADIX,
     RUN,
     SATURATION,
+    SIMULATE,
     SIMULATED_SWEEP,
     SWEEP,
     TABLES,
@@ -137,6 +138,8 @@ OWN: tuple[Option, ...] = (
     _own("run-programs", _EVERY, "programs, input files and an output directory that a file or results of "
          "another user name, and another user's plug-ins, are used without a question", type=bool),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool),
+    _own("estimate", (SWEEP, SIMULATE, SATURATION, "paper"), "points, time and memory that it would take, "
+         "about; nothing is run or written", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool),
     _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
          most=MAX_WORKERS, default_text="one on each core"),

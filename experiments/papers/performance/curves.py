@@ -8,8 +8,10 @@ beyond which a load is not carried.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from experiments.events.base import Notify, ignore
@@ -25,16 +27,20 @@ from experiments.papers.performance.model import (
     Place,
     RoutedNetwork,
 )
-from experiments.papers.performance.store import PointStore, StoredPoint
+from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
 from experiments.points.engine import do_points
+from experiments.points.estimate import Estimate, Work, estimate_simulations
 from experiments.points.loads import most_loads_left, next_loads, tried_in_order
+from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
+from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
 from experiments.results.simulation.summary import is_stable, latency_quantiles, offered_and_accepted
 from experiments.simulation.points import SimulatedGroup, back_end_for
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from simulation.settings import Times
+from topology.files.reading import RESULT_BYTES, read_text
 
 FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
 QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
@@ -59,6 +65,39 @@ def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredC
     with back_end_for(place.workers, place.scheduler, place.notify) as back_end:
         do_points(_groups(searches, place, store), back_end)
     return {curve: search.measured() for curve, search in searches.items()}
+
+
+def estimate_curves(
+    curves: Sequence[Curve], effort: Effort, folder: Path, labels: frozenset[str] | None, workers: int | None
+) -> Estimate:
+    """Returns what the missing points of curves take, at most; nothing is written.
+
+    Args:
+        curves: the curves.
+        effort: the effort.
+        folder: folder of the items, which may not exist.
+        labels: the curves that are simulated, as in a Place.
+        workers: processes of this machine; None for one on each of its cores.
+    """
+    works: list[Work] = []
+    done = 0
+    with tempfile.TemporaryDirectory() as copy:
+        directory = RunDirectory(Path(copy), go_on=True)
+        if (folder / POINTS).is_file():
+            directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))
+        place, store = Place(directory, labels=labels), PointStore(directory)
+        searches = {curve: _Search(curve, effort, store) for curve in curves if place.simulates(curve)}
+        for group in _groups(searches, place, store):
+            for search in group.searches:
+                found, loads = search.measured(), search.curve.loads
+                traffic = [one for _, one in search.of_load(loads.load(max(1, loads.count // 2)))]
+                points = len(found.points_so_far) * len(traffic)
+                count = most_loads_left(loads, search.tried()) * len(traffic)
+                seconds = found.seconds / points if points else None
+                works.append(Work(group.fabric, traffic[0], count, seconds))
+                done += points
+    missing = sum(work.count for work in works)
+    return estimate_simulations(works, done + missing, missing, workers or usable_cores())
 
 
 def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
@@ -129,13 +168,13 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         self, routed: RoutedNetwork, searches: Sequence[_Search], store: PointStore, notify: Notify
     ) -> None:
         self.fabric = routed.fabric()
-        self._searches, self._store, self._notify = searches, store, notify
+        self.searches, self._store, self._notify = searches, store, notify
         self._tried = [search.tried() for search in searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
         """Returns the next simulations of each curve."""
         wanted: dict[str, _PointOfCurve] = {}  # by their digests: curves may share loads
-        for number, (search, tried) in enumerate(zip(self._searches, self._tried, strict=True)):
+        for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
             for load in next_loads(search.curve.loads, tried, ahead):
                 for digest, traffic in search.of_load(load):
                     if self._store.get(digest) is None:
@@ -147,7 +186,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         """Number of simulations that are missing, at most."""
         return sum(
             most_loads_left(search.curve.loads, tried) * len(search.of_load(search.curve.loads.load(1)))
-            for search, tried in zip(self._searches, self._tried, strict=True)
+            for search, tried in zip(self.searches, self._tried, strict=True)
         )
 
     def prepare(self, _notify: Notify) -> SimulatedFabricRecord:
@@ -156,17 +195,17 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     def simulation(self, point: _PointOfCurve) -> tuple[SimulatedFabric, SimulatedTraffic]:
         """Returns the network and the traffic of a point."""
-        of_load = self._searches[point.number].of_load(point.load)
+        of_load = self.searches[point.number].of_load(point.load)
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
 
     def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
         """Returns the row of a simulation in the table."""
-        return _stored(self._searches[point.number].curve, record)
+        return _stored(self.searches[point.number].curve, record)
 
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
         """Adds a row to the table."""
         self._store.add(outcome)
-        self._tried = [search.tried() for search in self._searches]
+        self._tried = [search.tried() for search in self.searches]
         tried = Notice(
             "load-tried",
             load=outcome.load,
@@ -174,7 +213,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
             latency_cycles=outcome.latency_cycles,
             stable=outcome.stable,
         )
-        self._notify(CurvePointSimulated(self._searches[point.number].curve.name, tried, seconds_left))
+        self._notify(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
 
 
 def replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:

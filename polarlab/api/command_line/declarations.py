@@ -15,6 +15,7 @@ from experiments.spec.options import (
     MAX_WORKERS,
     RUN,
     SATURATION,
+    SIMULATE,
     SIMULATED_SWEEP,
     SWEEP,
     TABLES,

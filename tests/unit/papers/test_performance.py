@@ -3,7 +3,9 @@
 import csv
 import json
 import math
+import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,12 +27,14 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
     divided_port,
 )
+from experiments.papers.performance.series import OVERLOAD
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
 from experiments.points.loads import LoadSteps, next_loads, tried_in_order
 from experiments.results.run_directory import kept_directory
 from experiments.simulation import code_version
 from experiments.simulation.code_version import logic_of, module_digest
+from experiments.simulation.task import Task
 from experiments.spec.simulation.model import SimulatedTraffic
 from polarlab.cli.main import main
 from routing.registry import ROUTINGS
@@ -76,6 +80,26 @@ def test_points_of_a_curve_do_not_depend_on_the_workers(tmp_path):
     assert "0.4" in {
         row["load"] for row in csv.DictReader((tmp_path / "two" / "points.csv").read_text().splitlines())
     }
+
+
+def test_points_of_several_networks_are_simulated_at_once(tmp_path, monkeypatch):
+    ran = Task.run
+
+    def meet(task, planned):
+        """Waits for a simulation in another process."""
+        (tmp_path / f"begun-{os.getpid()}").touch()
+        end_s = time.monotonic() + 10
+        while len([*tmp_path.glob("begun-*")]) < 2:
+            assert time.monotonic() < end_s
+            time.sleep(0.01)
+        return ran(task, planned)
+
+    monkeypatch.setattr(Task, "run", meet)
+    detoured = replace(MINIMAL, routing="valiant", label="PF-VAL")
+    curves = [Curve(one, "uniform", OVERLOAD) for one in (MINIMAL, detoured)]
+    with kept_directory(tmp_path, go_on=True) as directory:
+        found = measured(curves, QUICK, Place(directory, workers=2))
+    assert [len(one.points) for one in found.values()] == [1, 1]
 
 
 def test_a_load_beyond_one_that_is_not_carried_ends_nothing_by_being_carried():
