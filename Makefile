@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is kept wherever this runs: else each of the hundreds of processes of the tests compiles the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys stubs messages benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys stubs messages digests benchmarks package clean help
 
 setup: ## programs, kernel settings and the environment .venv/ with the command
 	@$(SUDO) vagrant/provision.sh
@@ -106,6 +106,10 @@ messages: ## tests/data/messages.txt, what is said of wrong use; read the differ
 
 stubs: ## polarlab/api/keyword_types.pyi, the types of keywords, made of the options
 	@$(VENV)/python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi.new && mv polarlab/api/keyword_types.pyi.new polarlab/api/keyword_types.pyi
+
+# Needed after each change of the code of routings, simulator or traffic that leaves the numbers as they are.
+digests: ## experiments/papers/kept_code.csv, by which kept points stay valid; refuses if numbers have changed
+	@$(VENV)/python tests/digests.py
 
 keys: ## docs/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md

@@ -5,9 +5,10 @@ However a sweep ends, its measured points are on the disk, and the same command 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields, replace
-from functools import cache
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
+from experiments.points.engine import PointGroup, do_points, told_if_interrupted
+from experiments.points.in_turn import InTurn
 from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
@@ -41,7 +44,7 @@ from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
-from topology.errors import ParameterError, Terminated
+from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
 
@@ -82,22 +85,15 @@ def run_sweep(
         if missing:
             with prepared_network(_largest_fabric(specified), notify) as network:
                 specified = _with_settled_rate(network, specified, notify)
-                settings = _settings(specified[0], sweep)
                 wanted = frozenset(missing)
                 todo = [one for one in specified if one.point in wanted]
-                try:
-                    _measure_points(network, todo, settings, directory, notify, watching)
-                except (KeyboardInterrupt, Terminated):
-                    kept = len(measured_points(folder))
-                    notify(
-                        Notice(
-                            "sweep-interrupted",
-                            folder=folder,
-                            points=kept,
-                            missing=len(measured) + len(missing) - kept,
-                        )
-                    )
-                    raise
+                swept = _Swept(network, _settings(specified[0], sweep), directory, todo, notify, watching)
+                asked = len(measured) + len(missing)
+                with (
+                    told_if_interrupted(folder, asked, lambda: len(measured_points(folder)), notify),
+                    InTurn(notify) as in_turn,
+                ):
+                    do_points(swept.groups(), in_turn)
                 notify(Notice("fabric-down"))
         return len(missing)
 
@@ -117,46 +113,96 @@ def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
     return max((one.fabric for one in specified), key=needs)
 
 
-def _measure_points(
-    network: FabricNetwork,
-    specified: Sequence[PointOptions],
-    settings: SweepSettings,
-    directory: RunDirectory,
-    notify: Notify,
-    watching: Watching,
-) -> None:
-    """Measures points on one network: routing by routing, and of each routing those with the same links."""
-    number = 0
-    alike = len({one.traffic.faults for one in specified}) == 1
-    for fabric, group in _by_fabric(specified):
+@dataclass
+class _Swept:
+    """What the points of a sweep share, and how far it has come.
+
+    Attributes:
+        number: number of points that were begun.
+        seconds_left: time that all missing points take; None where it is not known.
+    """
+
+    network: FabricNetwork
+    settings: SweepSettings
+    directory: RunDirectory
+    points: Sequence[PointOptions]
+    notify: Notify
+    watching: Watching
+    number: int = 0
+    seconds_left: float | None = None
+
+    @cached_property
+    def alike(self) -> bool:
+        """Whether all points have the same faults."""
+        return len({one.traffic.faults for one in self.points}) == 1
+
+    def groups(self) -> list[_PointsOfFabric]:
+        """Returns points by the fabric that they need, in the order of their first points."""
+        groups: list[_PointsOfFabric] = []
+        for one in self.points:
+            group = next((group for group in groups if group.fabric == one.fabric), None)
+            if group is None:
+                groups.append(group := _PointsOfFabric(one.fabric, self))
+            group.missing.append(one)
+        return groups
+
+
+class _PointsOfFabric(PointGroup[tuple[LiveFabric, PairCheck], PointOptions, None]):
+    """Points with the same routing and links; each replication is kept as it ends."""
+
+    def __init__(self, fabric: FabricOptions, swept: _Swept) -> None:
+        self.fabric, self._swept = fabric, swept
+        self.missing: list[PointOptions] = []
+
+    def wanted(self, ahead: int = 1) -> list[PointOptions]:
+        """Returns the points that are missing."""
+        return self.missing
+
+    @property
+    def left(self) -> int:
+        """Number of points that are missing."""
+        return len(self.missing)
+
+    @contextmanager
+    def standing(self, notify: Notify) -> Iterator[tuple[LiveFabric, PairCheck]]:
+        """Brings up controller and links, and checks all pairs."""
+        fabric, swept = self.fabric, self._swept
         notify(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
-        with controlled(fabric, network, notify, watching) as live:
-            if network.settings.link_spec != fabric.links:
-                network.reshape(fabric.links)
-            _write_manifest(directory, live, settings)
-            if alike:
-                write_schedule(directory, group[0].traffic, notify)
-            check = check_all_pairs(live, notify)
-            for one in group:
-                number += 1
-                notify(Notice("point-started", number=number, points=len(specified), name=one.point.name))
-                if not alike:
-                    write_schedule(
-                        directory, one.traffic, notify, f"{POINTS_FOLDER}/{one.point.name}-{FAULTS}"
-                    )
-                _measure_point(live, one, settings, check, directory, notify)
+        with controlled(fabric, swept.network, notify, swept.watching) as live:
+            if swept.network.settings.link_spec != fabric.links:
+                swept.network.reshape(fabric.links)
+            _write_manifest(swept.directory, live, swept.settings)
+            if swept.alike:
+                write_schedule(swept.directory, self.missing[0].traffic, notify)
+            yield live, check_all_pairs(live, notify)
 
+    def do(self, fabric: tuple[LiveFabric, PairCheck], point: PointOptions) -> None:
+        """Measures what is missing of a point, keeps each replication, and writes its summary and its row."""
+        (live, check), swept, name = fabric, self._swept, point.point.name
+        swept.number += 1
+        swept.notify(
+            Notice(
+                "point-started",
+                number=swept.number,
+                points=len(swept.points),
+                name=name,
+                seconds_left=swept.seconds_left,
+            )
+        )
+        if not swept.alike:
+            write_schedule(swept.directory, point.traffic, swept.notify, f"{POINTS_FOLDER}/{name}-{FAULTS}")
+        live.begin_anew()
+        links = directed_links(live.options.topology)
+        replicated = ReplicatedPoint(point.point, swept.settings, swept.directory, links)
+        before = replicated.read(point.traffic.seed)
+        companions, repeat = Companions(keep=replicated.keep), swept.settings.repeat
+        for _ in replications(live, point.traffic, repeat, check, swept.notify, companions, before):
+            pass
 
-def _by_fabric(specified: Sequence[PointOptions]) -> list[tuple[FabricOptions, list[PointOptions]]]:
-    """Returns points by the fabric that they need, in the order of their first points."""
-    groups: list[tuple[FabricOptions, list[PointOptions]]] = []
-    for one in specified:
-        group = next((group for fabric, group in groups if fabric == one.fabric), None)
-        if group is None:
-            groups.append((one.fabric, [one]))
-        else:
-            group.append(one)
-    return groups
+    def keep(self, point: PointOptions, _outcome: None, seconds_left: float | None) -> None:
+        """Notes that a point is complete."""
+        self.missing.remove(point)
+        self._swept.seconds_left = seconds_left
 
 
 def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: SweepSettings) -> None:
@@ -168,23 +214,6 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
         experiment = together(before.experiment, manifest.experiment, directory.path)
         manifest = replace(manifest, sweep=widened(settings, before.sweep), experiment=experiment)
     write_manifest(directory, manifest, fabric)
-
-
-def _measure_point(
-    fabric: LiveFabric,
-    one: PointOptions,
-    settings: SweepSettings,
-    check: PairCheck,
-    directory: RunDirectory,
-    notify: Notify,
-) -> None:
-    """Measures what is missing of one point, keeps each replication, and writes its summary and its row."""
-    fabric.begin_anew()
-    replicated = ReplicatedPoint(one.point, settings, directory, directed_links(fabric.options.topology))
-    companions = Companions(keep=replicated.keep)
-    before = replicated.read(one.traffic.seed)
-    for _ in replications(fabric, one.traffic, settings.repeat, check, notify, companions, before):
-        pass
 
 
 def _with_settled_rate(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.events.base import Event
+from experiments.events.progress import time_left
 
 
 @dataclass(init=False)
@@ -98,7 +99,9 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "sweep-resumed": "{folder} holds {measured} points; {missing} of those asked for are missing",
     "sweep-interrupted": "{folder} holds {points} points; the same command goes on with the other {missing}",
     "routing-started": "routing {routing}: {summary}",
-    "point-started": "point {number} of {points}: {name}",
+    "point-started": lambda number, points, name, seconds_left: (
+        f"point {number} of {points}: {name}{time_left(seconds_left)}"
+    ),
     "failover-started": "{seconds:g} s of probes; {failing} fails after {fail_s:g} s",
     "failover-repeated": "seed {seed}, failover {number} of {failovers}",
     "failover-ended": "{failed}: longest silence {gap_ms:g} ms, {lost} probes lost",

@@ -232,11 +232,16 @@ class SimulationProgress(Ongoing):
 
 @dataclass(frozen=True)
 class PointsSimulated(Ongoing):
-    """Points of a sweep that were simulated so far: `done` of `points`, the last of them named."""
+    """Points of a sweep that were simulated so far: `done` of `points`, the last of them named.
+
+    Attributes:
+        seconds_left: time that the others take; None where it is not known.
+    """
 
     done: int
     points: int
     name: str
+    seconds_left: float | None = None
 
     @property
     def fraction(self) -> float:
@@ -244,18 +249,41 @@ class PointsSimulated(Ongoing):
         return self.done / self.points
 
     def __str__(self) -> str:
-        return f"{self.done} of {self.points} points simulated, the last was {self.name}"
+        left = time_left(self.seconds_left)
+        return f"{self.done} of {self.points} points simulated, the last was {self.name}{left}"
 
 
 @dataclass(frozen=True)
 class CurvePointSimulated(Ongoing):
-    """A point of a curve of a paper was simulated."""
+    """A point of a curve of a paper was simulated.
+
+    Attributes:
+        seconds_left: time that all missing points take, at most; None where it is not known.
+    """
 
     curve: str
     point: Event
+    seconds_left: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.curve}, {self.point}"
+        return f"{self.curve}, {self.point}{time_left(self.seconds_left, 'at most')}"
+
+
+def time_left(seconds: float | None, about: str = "about") -> str:
+    """Returns the end of a line on what goes on: the time that remains.
+
+    Args:
+        seconds: the time; None or 0 for no words.
+        about: how exact it is.
+    """
+    return f"; {about} {duration(seconds)} left" if seconds else ""
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in the unit that people would use, as `40 s`, `12 min` or `3.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _milliseconds(value: float | None) -> str:

@@ -9,16 +9,23 @@ import pickle
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.points.engine import Ended, Group
+from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
-from experiments.simulation.task import Done, Outcome, PlannedFabric, Task
-from topology.errors import MachineError, Terminated, UsageError
+from experiments.simulation.task import Outcome, PlannedFabric, Task, task_of
+from topology.errors import MachineError, UsageError
+
+if TYPE_CHECKING:
+    from experiments.simulation.points import SimulatedGroup
 
 CONNECT_S, _WORKERS_S = 5, 10
+_LEAST_SLOTS = 8  # points that are sent at once: workers may join later
+_MOST_PLANS = 2  # that this process has at once
 
 
 class WorkerVersionError(MachineError):
@@ -35,64 +42,80 @@ def _distributed() -> Any:
         ) from None
 
 
+class _Standing(NamedTuple):
+    """A fabric whose points are under way: with its plan here, with its tables on the workers."""
+
+    fabric: SimulatedFabricRecord
+    shared: Any
+
+
 class Cluster:
-    """Connection to the scheduler of a cluster whose workers have this process's version of the code."""
+    """Back end on the workers of a cluster, which have this process's version of the code.
 
-    def __init__(self, address: str, client: Any) -> None:
+    Plans are made here; their tables travel once. A point whose worker dies is done again elsewhere.
+    """
+
+    def __init__(self, address: str, client: Any, threads: int, notify: Notify) -> None:
         """Takes a connection; see `reached_cluster`."""
-        self._address = address
-        self._client = client
-        self._shared: tuple[PlannedFabric, Any] | None = None  # the last fabric, and its future
+        self.slots = max(_LEAST_SLOTS, 2 * threads)
+        self._address, self._client, self._notify = address, client, notify
+        self._standing: dict[Group, _Standing] = {}
+        self._under_way: dict[Any, tuple[Group, Any, Task]] = {}
+        self._completed = _distributed().as_completed(loop=client.loop)
 
-    def run(self, planned: PlannedFabric, tasks: Sequence[Task]) -> Iterator[Done]:
-        """Yields the results of tasks as they come; one whose worker dies is done again elsewhere.
+    def has_room(self, _group: Group) -> bool:
+        """Returns whether this process has room for a plan more."""
+        return len(self._standing) < _MOST_PLANS
+
+    def open(self, group: Group) -> None:
+        """Plans the fabric of a group, and sends its tables."""
+        fabric = _simulated(group).prepare(self._notify)
+        # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
+        # others get them again.
+        key = f"tables-{uuid.uuid4().hex}"
+        with _silent():
+            shared = self._client.submit(pickle.loads, pickle.dumps(PlannedFabric(fabric)), key=key)
+        self._standing[group] = _Standing(fabric, shared)
+
+    def is_ready(self, _group: Group) -> bool:
+        """Returns True: a fabric that was opened is planned."""
+        return True
+
+    def give(self, group: Group, point: Any) -> None:
+        """Sends a point to the cluster."""
+        task, key = task_of(*_simulated(group).simulation(point)), f"simulation-{uuid.uuid4().hex}"
+        with _silent():
+            shared = self._standing[group].shared
+            future = self._client.submit(done_on_worker, shared, task, code_version(), key=key)
+        self._under_way[future] = group, point, task
+        self._completed.add(future)
+
+    def ended(self, *, wait: bool = True) -> Iterator[Ended]:
+        """Yields points that have ended.
 
         Args:
-            planned: fabric of all tasks.
-            tasks: the tasks.
+            wait: whether to wait for one.
 
         Raises:
             MachineError: the scheduler is gone, a worker has another version, or a task has killed workers.
-            KeyboardInterrupt: Ctrl-C, or a signal; results that were there by then come before it.
         """
-        distributed, own, version = _distributed(), uuid.uuid4().hex, code_version()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the size of the tables
-            shared = self._tables(planned)
-            futures = {
-                self._client.submit(
-                    done_on_worker, shared, task, version, key=f"simulation-{own}-{number}"
-                ): number
-                for number, task in enumerate(tasks)
-            }
-        left = dict(futures)
-        try:
-            for future in distributed.as_completed(futures, loop=self._client.loop):
-                yield left.pop(future), self._result(future)
-        except (KeyboardInterrupt, Terminated):
-            for future in [one for one in left if one.status == "finished"]:
-                yield left.pop(future), self._result(future)
-            raise
-        finally:
-            with contextlib.suppress(Exception):  # the scheduler may be gone
-                self._client.cancel([*left], force=True)
+        there = [one for one in self._under_way if one.status == "finished"]
+        for future in [next(self._completed)] if wait and self._under_way else there:
+            group, point, task = self._under_way.pop(future)
+            fabric = self._standing[group].fabric
+            yield group, point, _simulated(group).outcome(fabric, point, task, self._result(future))
 
-    def _tables(self, planned: PlannedFabric) -> Any:
-        """Returns the future of a fabric's tables, which travel once for all calls with this fabric."""
-        if self._shared is None or self._shared[0] is not planned:
-            self.forget()
-            # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
-            # others get them again.
-            key = f"tables-{uuid.uuid4().hex}"
-            self._shared = planned, self._client.submit(pickle.loads, pickle.dumps(planned), key=key)
-        return self._shared[1]
+    def close(self, group: Group) -> None:
+        """Has the workers forget the tables of a group."""
+        self._forget([self._standing.pop(group).shared])
 
-    def forget(self) -> None:
-        """Has the workers forget the tables."""
-        if self._shared is not None:
-            with contextlib.suppress(Exception):  # the scheduler may be gone
-                self._client.cancel([self._shared[1]], force=True)
-            self._shared = None
+    def end(self) -> None:
+        """Has the cluster forget everything."""
+        self._forget([*self._under_way, *(one.shared for one in self._standing.values())])
+
+    def _forget(self, futures: Sequence[Any]) -> None:
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            self._client.cancel([*futures], force=True)
 
     def _result(self, future: Any) -> Outcome:
         """Returns the result of a task; raises MachineError if the cluster has none."""
@@ -115,6 +138,15 @@ class Cluster:
         if not isinstance(result, Outcome):
             raise MachineError(f"workers of {self._address} must answer with outcomes, got {result!r}")
         return result
+
+
+def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
+    return cast("SimulatedGroup[Any, Any]", group)
+
+
+def _silent() -> contextlib.AbstractContextManager[None]:
+    """Suppresses the library's warnings of the size of the tables."""
+    return warnings.catch_warnings(action="ignore")
 
 
 @contextlib.contextmanager
@@ -140,12 +172,11 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
             f"no scheduler answers at {address}; `dask scheduler` starts one, `dask worker` its workers"
         ) from None
     try:
-        _check_workers(client, address, notify)
-        cluster = Cluster(address, client)
+        cluster = Cluster(address, client, _checked_threads(client, address, notify), notify)
         try:
             yield cluster
         finally:
-            cluster.forget()
+            cluster.end()
     finally:
         with contextlib.suppress(Exception):  # the scheduler may be gone
             client.close(timeout=CONNECT_S)
@@ -174,7 +205,8 @@ def _security(scheduler: Scheduler) -> Any:
     return security
 
 
-def _check_workers(client: Any, address: str, notify: Notify) -> None:
+def _checked_threads(client: Any, address: str, notify: Notify) -> int:
+    """Returns the number of all threads; raises MachineError without workers, or with those of other code."""
     try:
         client.wait_for_workers(1, timeout=_WORKERS_S)
     except TimeoutError:
@@ -187,6 +219,7 @@ def _check_workers(client: Any, address: str, notify: Notify) -> None:
             raise WorkerVersionError(_other_version(worker, version))
     threads = sum(client.nthreads().values())
     notify(Notice("cluster-reached", scheduler=address, workers=len(versions), threads=threads))
+    return int(threads)
 
 
 def _other_version(worker: str, version: object) -> str:

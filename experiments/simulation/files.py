@@ -6,25 +6,25 @@ from experiments.results.manifest import write_graph
 from experiments.results.parts.faults import schedule_text
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, RunDirectory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import AnyTraffic, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, SimulationCounts
 from experiments.results.simulation.series import write_series
 from experiments.results.simulation.summary import manifest_of
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 
 
-def write_simulation(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
+def write_simulation(directory: RunDirectory, counts: SimulationCounts, summary: SimulationSummary) -> None:
     """Writes all files of a simulation: manifest, graph, schedule of faults, tables and summary.
 
     Args:
         directory: folder of the simulation.
-        record: the simulation.
+        counts: the simulation.
         summary: its summary.
 
     Raises:
         OSError: the disk is full, or went away.
     """
-    write_origin(directory, record.fabric.options, record.traffic)
-    write_result(directory, record, summary)
+    write_origin(directory, counts.fabric, counts.traffic)
+    write_result(directory, counts, summary)
 
 
 def write_origin(directory: RunDirectory, fabric: SimulatedFabric, traffic: AnyTraffic) -> None:
@@ -53,13 +53,13 @@ def write_faults(directory: RunDirectory, traffic: SimulatedTraffic) -> None:
         directory.write_text(FAULTS, text)
 
 
-def write_result(directory: RunDirectory, record: SimulationRecord, summary: SimulationSummary) -> None:
+def write_result(directory: RunDirectory, counts: SimulationCounts, summary: SimulationSummary) -> None:
     """Writes the tables and the summary of a simulation.
 
     Args:
         directory: folder of the simulation.
-        record: the simulation.
+        counts: the simulation.
         summary: its summary.
     """
-    write_series(directory, record)
+    write_series(directory, counts)
     directory.write_record(SUMMARY, summary)

@@ -9,7 +9,7 @@ from experiments.spec.simulation.model import CREDIT, SimulatedFabric
 from routing.algorithms import ugal
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.port_sets import port_sets
-from routing.registry import Routing, routing
+from routing.registry import routing
 from topology.base import Topology
 from topology.errors import MachineError
 
@@ -38,11 +38,16 @@ def simulation_memory_bytes(fabric: SimulatedFabric) -> int:
     ports = 2 * len(topology.link_list) + topology.routers * fabric.hosts
     queues = ports << (channels - 1).bit_length()
     in_queues = queues * (_QUEUE_BYTES + places * _PLACE_BYTES) + ports * channels * places * _PACKET_BYTES
-    return _plan_bytes(topology, routing(fabric.routing)) + in_queues
+    return plan_memory_bytes(fabric) + in_queues
 
 
-def _plan_bytes(topology: Topology, chosen: Routing) -> int:
-    """Returns the memory of a plan with its tables, in bytes, about."""
+def plan_memory_bytes(fabric: SimulatedFabric) -> int:
+    """Returns the memory of a plan with its tables, in bytes, about.
+
+    Args:
+        fabric: specification of the fabric.
+    """
+    topology, chosen = fabric.topology, routing(fabric.routing)
     pairs, name = topology.routers**2, chosen.name.partition(":")[0]
     if name == ugal.NAME and topology.routers >= _LEAST_COUNTED:
         paths = with_paths(topology, str(chosen.given.get(OVER.key, OVER.default)))

@@ -64,7 +64,7 @@ def write_means(
         asked: number of replications that were asked for.
     """
     kept = [
-        KeptReplication(summary, link_load_rows(record))
+        KeptReplication(summary, link_load_rows(record.counts))
         for record, summary in zip(records, summaries, strict=True)
     ]
     return write_means_of_kept(directory, kept, asked)

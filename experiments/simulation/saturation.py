@@ -6,18 +6,21 @@ from dataclasses import replace
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.points.engine import do_points
+from experiments.points.in_turn import InTurn
+from experiments.points.loads import LoadSteps, most_loads_left, next_loads
 from experiments.results.manifest import simulation_versions
-from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
 from experiments.results.simulation.summary import (
     is_stable,
     latency_quantiles,
     offered_and_accepted,
     settings,
 )
-from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.model import LoadPoint, SaturationInterrupted, SaturationResult
+from experiments.simulation.points import SimulatedGroup
 from experiments.simulation.simulate import simulate_traffic
-from experiments.spec.simulation.model import SimulatedTraffic
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
 from topology.errors import Terminated
 
@@ -37,66 +40,90 @@ def find_saturation(simulation: Simulation, precision: float, notify: Notify) ->
         UsageError: an option makes no sense for this fabric.
         SaturationInterrupted: Ctrl-C, or a signal; it has the loads that were tried until then.
     """
-    assert isinstance(simulation.traffic, SimulatedTraffic)  # the command has no applications
-    fabric = prepare_fabric(simulation.fabric, notify)
-    times = replace(simulation.traffic.times, most_drain=_MOST_DRAIN)
-    traffic = replace(simulation.traffic, times=times)
-    points: list[LoadPoint] = []
-    carried, beyond = 0, int(1 / precision + 1e-9) + 1
+    search = _Bisection(simulation, precision, notify)
     try:
-        while beyond - carried > 1:
-            middle = (carried + beyond) // 2
-            point = _tried(fabric, replace(traffic, load=round(middle * precision, 9)), notify)
-            points.append(point)
-            notify(
-                Notice(
-                    "load-tried",
-                    load=point.load,
-                    accepted=point.accepted,
-                    latency_cycles=point.latency_cycles,
-                    stable=point.stable,
-                )
-            )
-            carried, beyond = (middle, beyond) if point.stable else (carried, middle)
+        with InTurn(notify) as in_turn:
+            do_points([search], in_turn)
     except (KeyboardInterrupt, Terminated):
-        found = _result(fabric, traffic, precision, points, interrupted=True)
-        raise SaturationInterrupted(found) from None
-    return _result(fabric, traffic, precision, points)
+        if not search.is_planned:
+            raise
+        raise SaturationInterrupted(search.result(interrupted=True)) from None
+    return search.result()
 
 
-def _tried(fabric: SimulatedFabricRecord, traffic: SimulatedTraffic, notify: Notify) -> LoadPoint:
-    record = simulate_traffic(fabric, traffic, notify)
-    if record.result.interrupted:
-        raise KeyboardInterrupt
-    result, (offered, accepted) = record.result, offered_and_accepted(record)
-    return LoadPoint(
-        load=traffic.load,
-        offered=offered,
-        accepted=accepted,
-        latency_cycles=latency_quantiles(result).mean,
-        stable=is_stable(result),
-        deadlock=result.deadlock is not None,
-    )
+class _Bisection(SimulatedGroup[float, LoadPoint]):
+    """The loads that are tried, in their order."""
 
+    def __init__(self, simulation: Simulation, precision: float, notify: Notify) -> None:
+        self.fabric = simulation.fabric
+        traffic = simulation.packets
+        self._traffic = replace(traffic, times=replace(traffic.times, most_drain=_MOST_DRAIN))
+        self._loads, self._points = LoadSteps(precision, steps=0), list[LoadPoint]()
+        self._notify = notify
+        self.is_planned = False
 
-def _result(
-    fabric: SimulatedFabricRecord,
-    traffic: SimulatedTraffic,
-    precision: float,
-    points: list[LoadPoint],
-    *,
-    interrupted: bool = False,
-) -> SaturationResult:
-    return SaturationResult(
-        **settings(fabric.options),
-        pattern=traffic.pattern,
-        endpoints=fabric.tables.hosts,
-        arrivals=traffic.arrivals,
-        window_cycles=traffic.times.window,
-        saturation=max((point.load for point in points if point.stable), default=0.0),
-        precision=precision,
-        points=tuple(points),
-        seed=traffic.seed,
-        versions=simulation_versions(),
-        interrupted=True if interrupted else None,
-    )
+    @property
+    def _tried(self) -> dict[float, bool]:
+        return {point.load: point.stable for point in self._points}
+
+    def wanted(self, ahead: int = 1) -> list[float]:
+        """Returns the load in the middle of those between which the end is."""
+        return next_loads(self._loads, self._tried, ahead)
+
+    @property
+    def left(self) -> int:
+        """Number of loads that are still to be tried."""
+        return most_loads_left(self._loads, self._tried)
+
+    def simulation(self, point: float) -> tuple[SimulatedFabric, SimulatedTraffic]:
+        """Returns the fabric, and the traffic at a load."""
+        return self.fabric, replace(self._traffic, load=point)
+
+    def do(self, fabric: SimulatedFabricRecord, point: float) -> LoadPoint:
+        """Simulates a load, and notifies of its course."""
+        self.is_planned = True
+        record = simulate_traffic(fabric, self.simulation(point)[1], self._notify)
+        if record.result.interrupted:
+            raise KeyboardInterrupt
+        return self.condense(point, record)
+
+    def condense(self, point: float, record: SimulationRecord) -> LoadPoint:
+        """Returns what a search keeps of a load."""
+        result, (offered, accepted) = record.result, offered_and_accepted(record)
+        return LoadPoint(
+            load=point,
+            offered=offered,
+            accepted=accepted,
+            latency_cycles=latency_quantiles(result).mean,
+            stable=is_stable(result),
+            deadlock=result.deadlock is not None,
+        )
+
+    def keep(self, point: float, outcome: LoadPoint, _seconds_left: float | None) -> None:
+        """Notes a load."""
+        self._points.append(outcome)
+        self._notify(
+            Notice(
+                "load-tried",
+                load=point,
+                accepted=outcome.accepted,
+                latency_cycles=outcome.latency_cycles,
+                stable=outcome.stable,
+            )
+        )
+
+    def result(self, *, interrupted: bool = False) -> SaturationResult:
+        """Returns the saturation, as far as it is known."""
+        return SaturationResult(
+            **settings(self.fabric),
+            pattern=self._traffic.pattern,
+            endpoints=self.fabric.topology.endpoints(self.fabric.hosts),
+            arrivals=self._traffic.arrivals,
+            window_cycles=self._traffic.times.window,
+            saturation=max((point.load for point in self._points if point.stable), default=0.0),
+            precision=self._loads.precision,
+            points=tuple(self._points),
+            seed=self._traffic.seed,
+            versions=simulation_versions(),
+            interrupted=True if interrupted else None,
+        )

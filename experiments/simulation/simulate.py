@@ -90,9 +90,10 @@ def _replicated(
         try:
             with directory.keeping_what_fits():
                 if simulation.repeat == 1:
-                    write_result(directory, record, summary)
+                    write_result(directory, record.counts, summary)
                 else:
-                    write_simulation(seed_directory(directory, one.traffic.seed), record, summary)
+                    own = seed_directory(directory, one.traffic.seed)
+                    write_simulation(own, record.counts, summary)
                     summary = write_means(directory, records, summaries, simulation.repeat)
         except (OSError, MachineError):
             notify(Notice("results-not-written", summary=json.dumps(plain(summary))))

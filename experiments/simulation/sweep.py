@@ -7,18 +7,26 @@ done.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
+from experiments.points.engine import do_points, told_if_interrupted
+from experiments.points.estimate import Estimate, estimate_simulations, work_of
+from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import (
+    SimulatedFabricRecord,
+    SimulationCounts,
+    SimulationRecord,
+)
 from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
@@ -37,11 +45,11 @@ from experiments.simulation.fabric import (
     check_decision,
     check_fabric,
     planned_routing,
-    prepare_fabric,
     warn_of_repairs,
 )
 from experiments.simulation.files import write_faults, write_origin, write_simulation
 from experiments.simulation.memory import require_memory
+from experiments.simulation.points import SimulatedGroup, back_end_for
 from experiments.simulation.replications import (
     KeptReplication,
     kept_replication,
@@ -49,16 +57,15 @@ from experiments.simulation.replications import (
     seed_directory,
     write_means_of_kept,
 )
-from experiments.simulation.task import PlannedFabric, task_of
-from experiments.simulation.tasks import Runner, task_runner
 from experiments.spec.files.experiment_file import together
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
-from experiments.spec.simulation.model import SimulatedFabric
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
 from routing.registry import make_plan, routing
+from simulation.result import SimulationResult
 from simulation.tables.compiler import compile_tables
-from topology.errors import ParameterError, Terminated
+from topology.errors import ParameterError
 
 Points = Sequence[tuple[Point, Simulation]]
 
@@ -95,24 +102,45 @@ def run_simulated_sweep(
         if missing:
             groups = _groups(missing)
             _check_points(groups)
-            with task_runner(workers, scheduler, notify) as run:
+            asked = len(held) + len(missing)
+            with (
+                back_end_for(workers, scheduler, notify) as back_end,
+                told_if_interrupted(folder, asked, lambda: len(simulated_rows(folder)), notify),
+            ):
                 _write_origin(chosen, directory, before)
+                swept = _Swept(chosen, directory, len(missing), notify)
                 try:
-                    _simulate(chosen, groups, directory, run, notify)
-                except (KeyboardInterrupt, Terminated):
-                    kept = len(simulated_rows(folder))
-                    notify(
-                        Notice(
-                            "sweep-interrupted",
-                            folder=folder,
-                            points=kept,
-                            missing=len(held) + len(missing) - kept,
-                        )
-                    )
-                    raise
+                    do_points([_PointsOfPlan(group, swept) for group in groups], back_end)
                 finally:
                     _sort_rows(chosen, directory)
         return len(missing)
+
+
+def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int | None) -> Estimate:
+    """Returns what the missing points of a sweep take; nothing is written.
+
+    Args:
+        chosen: specification of the sweep.
+        folder: output directory, which may not exist.
+        workers: processes of this machine; None for one on each of its cores.
+
+    Raises:
+        UsageError: the folder holds something else.
+    """
+    if folder.is_dir():
+        _held(chosen, folder)
+    held = simulated_rows(folder)
+    missing = [(point, one) for point, one in chosen.points if point not in held]
+    works = []
+    for group in _groups(missing):
+        parts = [
+            part.packets
+            for point, one in group
+            for part in replications_of(one)
+            if part.traffic.seed not in _kept(point_folder(folder, point), one)
+        ]
+        works.append(work_of(group[0][1].fabric, parts))
+    return estimate_simulations(works, len(chosen.points), len(missing), workers or usable_cores())
 
 
 def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
@@ -150,28 +178,111 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
     return held
 
 
-def _simulate(
-    chosen: SimulatedSweep,
-    groups: Sequence[Points],
-    directory: RunDirectory,
-    run: Runner,
-    notify: Notify,
-) -> None:
-    """Simulates points, those together whose routings have one plan."""
-    done, missing = 0, sum(map(len, groups))
-    keys = [variation.key for variation in chosen.sweep.vary]
-    for group in groups:
-        first = group[0][1].fabric
-        notify(Notice("routing-started", routing=first.routing, summary=routing(first.routing).summary))
-        fabric = prepare_fabric(first, notify)
-        _warn(fabric, group, notify)
-        for point, summary in _summaries(fabric, group, directory, run):
-            done += 1
-            row = row_of(point, summary, keys)
-            directory.append_row(POINTS, columns_of(keys, SimulatedPointRow), row.cells())
-            if summary.deadlock:
-                notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
-            notify(PointsSimulated(done, missing, point.name))
+class _Swept:
+    """The table of a sweep, and the number of points that have got their rows."""
+
+    def __init__(self, chosen: SimulatedSweep, directory: RunDirectory, missing: int, notify: Notify) -> None:
+        self.directory, self.notify = directory, notify
+        self._keys = [variation.key for variation in chosen.sweep.vary]
+        self._done, self._missing = 0, missing
+
+    def add(self, point: Point, summary: SimulationSummary, seconds_left: float | None = None) -> None:
+        """Adds the row of a point that is complete."""
+        self._done += 1
+        row = row_of(point, summary, self._keys)
+        self.directory.append_row(POINTS, columns_of(self._keys, SimulatedPointRow), row.cells())
+        if summary.deadlock:
+            self.notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
+        self.notify(PointsSimulated(self._done, self._missing, point.name, seconds_left))
+
+
+class _Replication(NamedTuple):
+    """A simulation: of the point of this number, with a seed."""
+
+    number: int
+    seed: int
+
+
+class _PointsOfPlan(SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]]):
+    """The points of a sweep whose routings have one plan.
+
+    Each of several replications is kept as it is done; an interrupted sweep's are not done again.
+    """
+
+    def __init__(self, points: Points, swept: _Swept) -> None:
+        self.fabric = points[0][1].fabric
+        self._points, self._swept = points, swept
+        self._parts = {
+            _Replication(number, part.traffic.seed): part
+            for number, (_, one) in enumerate(points)
+            for part in replications_of(one)
+        }
+        self._kept = [_kept(self._folder(number), one) for number, (_, one) in enumerate(points)]
+        self._wanted = [key for key in self._parts if key.seed not in self._kept[key.number]]
+        for number, (_, one) in enumerate(points):
+            if len(self._kept[number]) == one.repeat:  # its process was ended before it wrote the row
+                self._complete(number)
+
+    def _folder(self, number: int) -> Path:
+        return point_folder(self._swept.directory.path, self._points[number][0])
+
+    def wanted(self, ahead: int = 1) -> list[_Replication]:
+        """Returns the simulations that are missing."""
+        return self._wanted
+
+    @property
+    def left(self) -> int:
+        """Number of simulations that are missing."""
+        return len(self._wanted)
+
+    def prepare(self, notify: Notify) -> SimulatedFabricRecord:
+        """Plans the fabric, and notifies of what points do not get by it."""
+        name = self.fabric.routing
+        notify(Notice("routing-started", routing=name, summary=routing(name).summary))
+        fabric = super().prepare(notify)
+        _warn(fabric, self._points, notify)
+        return fabric
+
+    def simulation(self, point: _Replication) -> tuple[SimulatedFabric, SimulatedTraffic]:
+        """Returns fabric and traffic of a simulation."""
+        part = self._parts[point]
+        return part.fabric, part.packets
+
+    def condense(
+        self, _point: _Replication, record: SimulationRecord
+    ) -> tuple[SimulationSummary, SimulationResult]:
+        """Returns summary and counts of a simulation."""
+        return summarise(record), record.result
+
+    def keep(
+        self,
+        point: _Replication,
+        outcome: tuple[SimulationSummary, SimulationResult],
+        seconds_left: float | None,
+    ) -> None:
+        """Writes the folder of a simulation; with the last replication the row of its point."""
+        (summary, result), (number, seed) = outcome, point
+        one = self._points[number][1]
+        directory = RunDirectory(self._folder(number), go_on=True)
+        counts = SimulationCounts(*self.simulation(point), result)
+        self._swept.directory.keep()
+        own = directory if one.repeat == 1 else seed_directory(directory, seed)
+        write_simulation(own, counts, summary)
+        self._wanted.remove(point)
+        if one.repeat == 1:
+            self._swept.add(self._points[number][0], summary, seconds_left)
+            return
+        self._kept[number][seed] = KeptReplication(summary, link_load_rows(counts))
+        if len(self._kept[number]) == one.repeat:
+            self._complete(number, seconds_left)
+
+    def _complete(self, number: int, seconds_left: float | None = None) -> None:
+        """Writes the means of a point's replications into its folder, and its row."""
+        point, one = self._points[number]
+        directory = RunDirectory(self._folder(number), go_on=True)
+        write_origin(directory, one.fabric, one.traffic)
+        kept = [replication for _, replication in sorted(self._kept[number].items())]
+        self._swept.add(point, write_means_of_kept(directory, kept, one.repeat), seconds_left)
 
 
 def _groups(points: Points) -> list[Points]:
@@ -221,40 +332,6 @@ def _warn(fabric: SimulatedFabricRecord, group: Points, notify: Notify) -> None:
         warn_of_repairs(other, fabric.plan, notify)
 
 
-def _summaries(
-    fabric: SimulatedFabricRecord, group: Points, directory: RunDirectory, run: Runner
-) -> Iterator[tuple[Point, SimulationSummary]]:
-    """Yields points and their summaries as they are done, with their folders written.
-
-    Each of several replications is kept as it is done; an interrupted sweep's are not done again.
-    """
-    kept = {point: _kept(point_folder(directory.path, point), one) for point, one in group}
-    parts = [
-        (point, one, part)
-        for point, one in group
-        for part in replications_of(one)
-        if part.traffic.seed not in kept[point]
-    ]
-    for point, one in group:
-        if len(kept[point]) == one.repeat:  # its process was ended before it wrote the row
-            yield point, _write_point(point_folder(directory.path, point), one, kept[point])
-    tasks = [task_of(part.fabric, part.packets) for _, _, part in parts]
-    for number, outcome in run(PlannedFabric(fabric), tasks) if tasks else ():
-        (point, one, part), pattern = parts[number], tasks[number].workload.pattern
-        own_fabric = replace(fabric, options=part.fabric)
-        record = SimulationRecord(own_fabric, part.traffic, pattern, outcome.result, outcome.faults)
-        directory.keep()
-        folder, summary = point_folder(directory.path, point), summarise(record)
-        if one.repeat == 1:
-            write_simulation(RunDirectory(folder, go_on=True), record, summary)
-            yield point, summary
-            continue
-        write_simulation(seed_directory(RunDirectory(folder, go_on=True), part.traffic.seed), record, summary)
-        kept[point][part.traffic.seed] = KeptReplication(summary, link_load_rows(record))
-        if len(kept[point]) == one.repeat:
-            yield point, _write_point(folder, one, kept[point])
-
-
 def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
     """Returns the replications of a point that its folder holds, by their seeds."""
     if one.repeat == 1:
@@ -262,15 +339,6 @@ def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
     seeds = [part.traffic.seed for part in replications_of(one)]
     found = {seed: kept_replication(folder, seed) for seed in seeds}
     return {seed: kept for seed, kept in found.items() if kept is not None}
-
-
-def _write_point(
-    folder: Path, one: Simulation, replications: Mapping[int, KeptReplication]
-) -> SimulationSummary:
-    """Writes the means of a point's replications into its folder, and returns its summary."""
-    directory = RunDirectory(folder, go_on=True)
-    write_origin(directory, one.fabric, one.traffic)
-    return write_means_of_kept(directory, [kept for _, kept in sorted(replications.items())], one.repeat)
 
 
 def _write_origin(

@@ -83,10 +83,6 @@ class Outcome:
     faults: FaultCourse | None
 
 
-# Number of a task among others, and its outcome.
-Done = tuple[int, Outcome]
-
-
 @dataclass(frozen=True)
 class Task:
     """One simulation, without the fabric, which tasks share.

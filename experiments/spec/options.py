@@ -451,6 +451,8 @@ OPTIONS: tuple[Option, ...] = (
          common=False),
     _own("print-config", KINDS, "experiment as a file, on standard output; nothing is run", type=bool,
          common=False),
+    _own("estimate", (SWEEP, SIMULATE, SATURATION, "paper"), "points, time and memory that it would take, "
+         "about; nothing is run or written", type=bool),
     _own("strict", (RUN, SWEEP), "exit status 1 if a result is not valid", type=bool, common=False),
     _own("workers", (SWEEP, "paper"), "processes of this machine that simulate points", type=int, least=1,
          most=MAX_WORKERS, default_text="one on each core"),

@@ -166,8 +166,19 @@ def run(arguments: Sequence[str]) -> Status:
         return Status.DONE
     command: Callable[[argparse.Namespace], Status] = parsed.command
     experiment = getattr(parsed, "experiment", None)
+    if experiment and getattr(parsed, "estimate", False):
+        command = _print_estimate
     with experiment.errors_located() if experiment else contextlib.nullcontext():
         return command(parsed)
+
+
+def _print_estimate(arguments: argparse.Namespace) -> Status:
+    from polarlab.api.estimates import estimate
+    from polarlab.cli.console import print_result
+
+    found = estimate(arguments.experiment, getattr(arguments, "workers", None))
+    print_result(arguments, vars(found) if arguments.json else found.words())
+    return Status.DONE
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

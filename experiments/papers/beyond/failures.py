@@ -17,12 +17,12 @@ from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.failures import LinkFailures
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurves,
     RoutedNetwork,
 )
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import polarfly
+from experiments.points.loads import LoadSteps
 from simulation.settings import RouterSettings
 
 SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)

@@ -15,13 +15,13 @@ from experiments.papers.beyond.measures import (
 from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
 )
 from experiments.papers.performance.series import RANDOM
 from experiments.papers.polarfly.performance import polarfly
+from experiments.points.loads import LoadSteps
 
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)

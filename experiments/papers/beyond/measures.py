@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.model import Effort, Row, Value
-from experiments.papers.performance.model import CurvePoint, LoadSteps, MeasuredCurve
+from experiments.papers.performance.model import CurvePoint, MeasuredCurve
+from experiments.points.loads import LoadSteps
 
 HALF = 0.5
 AT_HALF = LoadSteps(precision=HALF, steps=1, most=HALF)  # this load alone

@@ -13,7 +13,6 @@ from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurves,
     RoutedNetwork,
 )
@@ -28,6 +27,7 @@ from experiments.papers.performance.series import (
     of_whole_size,
     ratio,
 )
+from experiments.points.loads import LoadSteps
 from simulation.settings import ChannelPolicy, RouterSettings
 
 NEXT_GROUP = "adv:1"

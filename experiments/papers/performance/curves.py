@@ -1,4 +1,4 @@
-"""Simulations of curves: one network and routing after the other, its patterns and loads side by side.
+"""Simulations of curves, of all networks, patterns and loads side by side.
 
 Points that the folder holds already are not simulated again. Simulations are as long as those of the
 PolarFly paper's simulator: 3,000 cycles of warm-up, and four periods of 1,000 that are measured, of which
@@ -8,13 +8,17 @@ beyond which a load is not carried.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
 
 from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
 from experiments.papers.model import Effort
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
@@ -23,29 +27,23 @@ from experiments.papers.performance.model import (
     Place,
     RoutedNetwork,
 )
-from experiments.papers.performance.search import next_loads, tried_in_order
-from experiments.papers.performance.store import PointStore, StoredPoint, digest_of
+from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
+from experiments.points.engine import do_points
+from experiments.points.estimate import Estimate, Work, estimate_simulations
+from experiments.points.loads import most_loads_left, next_loads, tried_in_order
+from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
+from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
 from experiments.results.simulation.summary import is_stable, latency_quantiles, offered_and_accepted
-from experiments.simulation.fabric import prepare_fabric
-from experiments.simulation.task import PlannedFabric, task_of
-from experiments.simulation.tasks import Runner, task_runner, usable_cores
-from experiments.spec.simulation.model import SimulatedTraffic
+from experiments.simulation.points import SimulatedGroup, back_end_for
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from simulation.settings import Times
+from topology.files.reading import RESULT_BYTES, read_text
 
 FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
 QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
-_AHEAD_ON_CLUSTER = 8
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """A simulation of a curve that is still to be done."""
-
-    curve: Curve
-    traffic: SimulatedTraffic
 
 
 def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredCurves:
@@ -63,47 +61,159 @@ def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredC
         KeyboardInterrupt: Ctrl-C; the table holds the points until then.
     """
     store = PointStore(place.directory)
-    groups: dict[RoutedNetwork, list[Curve]] = {}
-    for curve in filter(place.simulates, curves):
+    searches = {curve: _Search(curve, effort, store) for curve in curves}
+    with back_end_for(place.workers, place.scheduler, place.notify) as back_end:
+        do_points(_groups(searches, place, store), back_end)
+    return {curve: search.measured() for curve, search in searches.items()}
+
+
+def estimate_curves(
+    curves: Sequence[Curve], effort: Effort, folder: Path, labels: frozenset[str] | None, workers: int | None
+) -> Estimate:
+    """Returns what the missing points of curves take, at most; nothing is written.
+
+    Args:
+        curves: the curves.
+        effort: the effort.
+        folder: folder of the items, which may not exist.
+        labels: the curves that are simulated, as in a Place.
+        workers: processes of this machine; None for one on each of its cores.
+    """
+    works: list[Work] = []
+    done = 0
+    with tempfile.TemporaryDirectory() as copy:
+        directory = RunDirectory(Path(copy), go_on=True)
+        if (folder / POINTS).is_file():
+            directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))
+        place, store = Place(directory, labels=labels), PointStore(directory)
+        searches = {curve: _Search(curve, effort, store) for curve in curves if place.simulates(curve)}
+        for group in _groups(searches, place, store):
+            for search in group.searches:
+                found, loads = search.measured(), search.curve.loads
+                traffic = [one for _, one in search.of_load(loads.load(max(1, loads.count // 2)))]
+                points = len(found.points_so_far) * len(traffic)
+                count = most_loads_left(loads, search.tried()) * len(traffic)
+                seconds = found.seconds / points if points else None
+                works.append(Work(group.fabric, traffic[0], count, seconds))
+                done += points
+    missing = sum(work.count for work in works)
+    return estimate_simulations(works, done + missing, missing, workers or usable_cores())
+
+
+def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
+    """Returns the curves that a place simulates by their networks and routings."""
+    groups: dict[RoutedNetwork, list[_Search]] = {}
+    for curve in filter(place.simulates, searches):
         # Failures come with the traffic: they share the plan of the whole network.
-        groups.setdefault(replace(curve.routed, label="", failures=None), []).append(curve)
-    with task_runner(place.workers, place.scheduler, place.notify) as run:
-        for own in groups.values():
-            _measure(own, effort, place, store, run)
-    return {curve: _kept(curve, effort, store) for curve in curves}
+        groups.setdefault(replace(curve.routed, label="", failures=None), []).append(searches[curve])
+    return [_CurvesOfNetwork(routed, own, store, place.notify) for routed, own in groups.items()]
 
 
-def _measure(curves: Sequence[Curve], effort: Effort, place: Place, store: PointStore, run: Runner) -> None:
-    """Simulates the points of curves of one network and routing that the table does not hold."""
-    workers = _AHEAD_ON_CLUSTER if place.scheduler else place.workers or usable_cores()
-    fabric: SimulatedFabricRecord | None = None
-    planned: PlannedFabric | None = None
-    while wanted := _wanted(curves, effort, store, workers):
-        if fabric is None or planned is None:
-            fabric = prepare_fabric(curves[0].routed.fabric(), ignore)  # what such a plan lacks is known
-            planned = PlannedFabric(fabric)
-        tasks = [task_of(fabric.options, one.traffic) for one in wanted]
-        for number, outcome in run(planned, tasks):
-            one = wanted[number]
-            pattern = tasks[number].workload.pattern
-            record = SimulationRecord(fabric, one.traffic, pattern, outcome.result, None)
-            stored = _stored(one, record)
-            store.add(stored)
-            _tell(place.notify, one, stored.point)
+class _Search:
+    """The search of a curve's saturation, as far as the table of points has come."""
+
+    def __init__(self, curve: Curve, effort: Effort, store: PointStore) -> None:
+        self.curve = curve
+        self._effort, self._store = effort, store
+        self._rows: dict[float, list[tuple[str, SimulatedTraffic]]] = {}
+
+    def of_load(self, load: float) -> list[tuple[str, SimulatedTraffic]]:
+        """Returns digest and traffic of each simulation of a load, one for each seed."""
+        if load not in self._rows:
+            traffic = replications(self.curve, load, self._effort)
+            self._rows[load] = [(digest_of(self.curve, one), one) for one in traffic]
+        return self._rows[load]
+
+    def points(self) -> list[CurvePoint]:
+        """Returns the points of the curve that the table holds, with all of their seeds.
+
+        Loads that were tried ahead, beside others, are left out where the search would not have come to them:
+        the points of a figure do not depend on the number of workers.
+        """
+        points = {}
+        for load in map(self.curve.loads.load, range(1, self.curve.loads.count + 1)):
+            found = [self._store.get(digest) for digest, _ in self.of_load(load)]
+            complete = [one.point for one in found if one is not None]
+            if len(complete) == len(found):
+                points[load] = _mean(complete)
+        tried = tried_in_order(self.curve.loads, {load: point.stable for load, point in points.items()})
+        return [point for load, point in points.items() if load in tried]
+
+    def tried(self) -> dict[float, bool]:
+        """Returns the loads that are known, and whether the network carries them."""
+        return {point.load: point.stable for point in self.points()}
+
+    def measured(self) -> MeasuredCurve:
+        """Returns the curve with the points that the table holds."""
+        points = self.points()
+        rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
+        complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})
+        return MeasuredCurve(
+            self.curve, points, complete, sum(row.seconds for row in rows if row is not None)
+        )
 
 
-def _wanted(curves: Sequence[Curve], effort: Effort, store: PointStore, workers: int) -> list[_Wanted]:
-    """Returns the next simulations of curves; none if all are complete."""
-    tried = {curve: {point.load: point.stable for point in _points(curve, effort, store)} for curve in curves}
-    incomplete = [curve for curve in curves if next_loads(curve.loads, tried[curve])]
-    ahead = -(-workers // len(incomplete)) if incomplete else 1
-    return [
-        _Wanted(curve, traffic)
-        for curve in incomplete
-        for load in next_loads(curve.loads, tried[curve], ahead)
-        for traffic in replications(curve, load, effort)
-        if store.get(digest_of(curve, traffic)) is None
-    ]
+class _PointOfCurve(NamedTuple):
+    """A simulation: of the curve of this number, at a load, with a seed."""
+
+    number: int
+    load: float
+    seed: int
+
+
+class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
+    """The curves of one network and routing: their patterns and loads are simulated side by side."""
+
+    def __init__(
+        self, routed: RoutedNetwork, searches: Sequence[_Search], store: PointStore, notify: Notify
+    ) -> None:
+        self.fabric = routed.fabric()
+        self.searches, self._store, self._notify = searches, store, notify
+        self._tried = [search.tried() for search in searches]
+
+    def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
+        """Returns the next simulations of each curve."""
+        wanted: dict[str, _PointOfCurve] = {}  # by their digests: curves may share loads
+        for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
+            for load in next_loads(search.curve.loads, tried, ahead):
+                for digest, traffic in search.of_load(load):
+                    if self._store.get(digest) is None:
+                        wanted.setdefault(digest, _PointOfCurve(number, load, traffic.seed))
+        return list(wanted.values())
+
+    @property
+    def left(self) -> int:
+        """Number of simulations that are missing, at most."""
+        return sum(
+            most_loads_left(search.curve.loads, tried) * len(search.of_load(search.curve.loads.load(1)))
+            for search, tried in zip(self.searches, self._tried, strict=True)
+        )
+
+    def prepare(self, _notify: Notify) -> SimulatedFabricRecord:
+        """Plans the network; what such a plan lacks is known."""
+        return super().prepare(ignore)
+
+    def simulation(self, point: _PointOfCurve) -> tuple[SimulatedFabric, SimulatedTraffic]:
+        """Returns the network and the traffic of a point."""
+        of_load = self.searches[point.number].of_load(point.load)
+        return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
+
+    def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
+        """Returns the row of a simulation in the table."""
+        return _stored(self.searches[point.number].curve, record)
+
+    def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
+        """Adds a row to the table."""
+        self._store.add(outcome)
+        self._tried = [search.tried() for search in self.searches]
+        tried = Notice(
+            "load-tried",
+            load=outcome.load,
+            accepted=outcome.accepted,
+            latency_cycles=outcome.latency_cycles,
+            stable=outcome.stable,
+        )
+        self._notify(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
 
 
 def replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
@@ -118,33 +228,6 @@ def replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulate
             faults = failures.faults(graph, seed)
             traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)
         yield traffic
-
-
-def _kept(curve: Curve, effort: Effort, store: PointStore) -> MeasuredCurve:
-    """Returns a curve with the points that the table holds."""
-    points = _points(curve, effort, store)
-    complete = not next_loads(curve.loads, {point.load: point.stable for point in points})
-    digests = [digest_of(curve, one) for point in points for one in replications(curve, point.load, effort)]
-    simulated = [one for one in map(store.get, digests) if one is not None]
-    return MeasuredCurve(curve, points, complete, sum(one.seconds for one in simulated))
-
-
-def _points(curve: Curve, effort: Effort, store: PointStore) -> list[CurvePoint]:
-    """Returns the points of a curve that the table holds, with all of their seeds.
-
-    Loads that were tried ahead, beside others, are left out where the search would not have come to them: the
-    points of a figure do not depend on the number of workers.
-    """
-    count = round(curve.loads.most / curve.loads.precision)
-    points = []
-    for number in range(1, count + 1):
-        load = round(number * curve.loads.precision, 9)
-        found = [store.get(digest_of(curve, one)) for one in replications(curve, load, effort)]
-        complete = [one.point for one in found if one is not None]
-        if len(complete) == len(found):
-            points.append(_mean(complete))
-    tried = tried_in_order(curve.loads, {point.load: point.stable for point in points})
-    return [point for point in points if point.load in tried]
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
@@ -166,21 +249,23 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
     )
 
 
-def _stored(one: _Wanted, record: SimulationRecord) -> StoredPoint:
-    """Returns the row of a simulation in the table."""
+def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
+    """Returns the row of a simulation of a curve in the table."""
+    traffic = record.traffic
+    assert isinstance(traffic, SimulatedTraffic)
     offered, accepted = offered_and_accepted(record)
     # Links that have failed before the first packet leave the window stationary.
-    means = batch_means(replace(record, traffic=replace(one.traffic, faults=())))
+    means = batch_means(replace(record, traffic=replace(traffic, faults=())))
     accepted_ci95 = means.accepted.ci95 if means and means.accepted else None
     latency_ci95 = means.latency_mean_cycles.ci95 if means and means.latency_mean_cycles else None
     latency = latency_quantiles(record.result).mean
     return StoredPoint(
-        digest=digest_of(one.curve, one.traffic),
-        curve=one.curve.routed.label,
-        pattern=one.traffic.pattern,
-        seed=one.traffic.seed,
+        digest=digest_of(curve, traffic),
+        curve=curve.routed.label,
+        pattern=traffic.pattern,
+        seed=traffic.seed,
         seconds=round(record.result.seconds, 3),
-        load=one.traffic.load,
+        load=traffic.load,
         offered=round(offered, 6),
         accepted=round(accepted, 6),
         accepted_ci95=_rounded(accepted_ci95),
@@ -193,14 +278,3 @@ def _stored(one: _Wanted, record: SimulationRecord) -> StoredPoint:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)
-
-
-def _tell(notify: Notify, one: _Wanted, point: CurvePoint) -> None:
-    tried = Notice(
-        "load-tried",
-        load=point.load,
-        accepted=point.accepted,
-        latency_cycles=point.latency_cycles,
-        stable=point.stable,
-    )
-    notify(CurvePointSimulated(one.curve.name, tried))

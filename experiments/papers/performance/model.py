@@ -9,6 +9,7 @@ from experiments.events.base import Notify, ignore
 from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Value
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
+from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
 from experiments.simulation.address import Scheduler
@@ -93,23 +94,6 @@ def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterS
 
 
 @dataclass(frozen=True)
-class LoadSteps:
-    """Loads at which a curve is measured: steps upward until one is not carried, and then between.
-
-    All are multiples of the precision.
-
-    Attributes:
-        precision: distance of the greatest load that is carried and the least that is not, at the end.
-        steps: number of precisions between two loads on the way up.
-        most: the greatest load.
-    """
-
-    precision: float = 0.02
-    steps: int = 10
-    most: float = 1.0
-
-
-@dataclass(frozen=True)
 class Curve:
     """A network under a routing and a pattern, over the load.
 
@@ -122,7 +106,7 @@ class Curve:
 
     routed: RoutedNetwork
     pattern: str
-    loads: LoadSteps = LoadSteps()
+    loads: LoadSteps = field(default_factory=LoadSteps)
     warmup: int | None = None
 
     @property

@@ -11,11 +11,11 @@ from experiments.papers.model import Effort, Found, Row, Value
 from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
-    LoadSteps,
     MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
 )
+from experiments.points.loads import LoadSteps
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"

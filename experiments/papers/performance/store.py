@@ -1,42 +1,27 @@
 """Points that were simulated, in a table in the folder of a paper's items; items share them.
 
-A point is known by a digest of everything that decides about its numbers: the network, the routing, the
-routers, the decision and the failed links where there are any, the traffic and the code, of routings that of
-the point's own.
+A point is known by a digest of everything that decides about its numbers (`digests.py`).
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import msgspec
 
-from experiments.papers.networks import Network
-from experiments.papers.performance.model import Curve, CurvePoint, RoutedNetwork
+from experiments.papers.performance.model import CurvePoint
 from experiments.results.run_directory import RunDirectory
-from experiments.simulation.code_version import logic_digest, module_digest
-from experiments.spec.simulation.applications import SimulatedApplication
-from experiments.spec.simulation.model import SimulatedTraffic
-from routing.registry import routing as routing_of
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
 _OF_ONE_RUN = ("curve", "seconds")  # what may differ between rows of the same simulation
 _MOST_SHARE = 1.5  # of a full load; in a short window chance may give some more than one
-_PACKAGES = ("simulation", "traffic/workload", "routing")
-_ALGORITHMS = "routing/algorithms"
-_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
-# On these only points with failures depend.
-_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
-_APPLICATIONS = ("traffic/workload/collectives", "traffic/workload/motifs.py")  # on which no pattern depends
 
 
 @dataclass(frozen=True)
@@ -186,66 +171,3 @@ class PointStore(RowStore[StoredPoint]):
     def __init__(self, directory: RunDirectory) -> None:
         """Reads the table, if there is one."""
         super().__init__(directory, POINTS, StoredPoint)
-
-
-def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
-    """Returns a digest of everything on which a simulation's numbers depend, 16 hexadecimal digits.
-
-    Args:
-        curve: the curve.
-        traffic: the traffic at one load, with its seed.
-    """
-    failures: list[object] = []
-    if traffic.faults:  # points without failures keep their digests
-        lines = [fault.line for fault in traffic.faults]
-        failures = [lines, traffic.replan_cycles, logic_digest(_FAILURES)]
-    parts = (
-        *_fabric_parts(curve.routed),
-        *failures,
-        traffic.pattern,
-        traffic.load,
-        traffic.arrivals,
-        traffic.seed,
-        sorted(vars(traffic.times).items()),
-    )
-    return _digest(parts)
-
-
-def digest_of_application(routed: RoutedNetwork, traffic: SimulatedApplication) -> str:
-    """Returns a digest of everything on which the time of an application depends, 16 hexadecimal digits.
-
-    Args:
-        routed: the network and its routing.
-        traffic: the application.
-    """
-    own = logic_digest(_APPLICATIONS)
-    return _digest((*_fabric_parts(routed), own, sorted(vars(traffic).items())))
-
-
-def _digest(parts: tuple[object, ...]) -> str:
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
-    """Returns the parts of a digest that follow from the code, the network and its routing."""
-    return (
-        logic_digest(_PACKAGES, (*_JUDGING, *_APPLICATIONS, *_FAILURES, _ALGORITHMS)),
-        module_digest(routing_of(routed.routing).module, _ALGORITHMS.replace("/", ".")),
-        _graph_digest(routed.network),
-        routed.hosts,
-        routed.routing,
-        sorted(vars(routed.routers).items()),
-        # Only where there is one: points of routings' own decisions keep their digests.
-        *([routed.decision] if routed.decision is not None else []),
-    )
-
-
-@cache
-def _graph_digest(network: Network) -> str:
-    """Returns a digest of a network's ports, minimal paths and groups, and of its routers with hosts."""
-    graph = network.graph()
-    digest = hashlib.sha256(network.family.encode())
-    digest.update(repr([link.ends for link in graph.link_list]).encode())
-    digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())
-    digest.update(graph.all_next_hops().tobytes())
-    return digest.hexdigest()[:16]

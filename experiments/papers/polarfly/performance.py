@@ -8,7 +8,6 @@ from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
@@ -29,6 +28,7 @@ from experiments.papers.performance.series import (
     ratio,
     wide_loads,
 )
+from experiments.points.loads import LoadSteps
 from simulation.settings import RouterSettings
 from topology.families.family import carried_hosts
 

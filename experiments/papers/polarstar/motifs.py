@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from experiments.events.base import ignore
 from experiments.papers.model import Effort, Found, Value
+from experiments.papers.performance.digests import digest_of_application
 from experiments.papers.performance.model import Place, RoutedNetwork
-from experiments.papers.performance.store import RowStore, digest_of_application
+from experiments.papers.performance.store import RowStore
 from experiments.papers.polarstar.performance import routed_networks
 from experiments.results.simulation.record import SimulatedFabricRecord
 from experiments.simulation.fabric import prepare_fabric

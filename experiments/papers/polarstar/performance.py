@@ -14,7 +14,6 @@ from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurve,
     MeasuredCurves,
     RoutedNetwork,
@@ -39,6 +38,7 @@ from experiments.papers.performance.series import (
     wide_loads,
 )
 from experiments.papers.polarstar.sizes import TABLE_3
+from experiments.points.loads import LoadSteps
 
 ADVERSARIAL = "adversarial"
 _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)

@@ -14,7 +14,6 @@ from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
-    LoadSteps,
     MeasuredCurves,
     RoutedNetwork,
     divided_port,
@@ -36,6 +35,7 @@ from experiments.papers.performance.series import (
     ratio,
     wide_loads,
 )
+from experiments.points.loads import LoadSteps
 from simulation.settings import RouterSettings
 
 HALF_SHIFT, WORST, NEXT_GROUP = "half-shift", "worst-case", "adv:1"

@@ -15,7 +15,7 @@ from experiments.results.simulation.application_model import (
     SimulatedMessages,
     Spread,
 )
-from experiments.results.simulation.record import ApplicationRecord, SimulationRecord
+from experiments.results.simulation.record import ApplicationRecord, SimulationCounts, SimulationRecord
 from experiments.results.simulation.tables import (
     ITERATION_COLUMNS,
     ITERATIONS,
@@ -113,24 +113,24 @@ def _spread(values: npt.NDArray[Any]) -> Spread | None:
     return Spread(*(round(float(value), 6) for value in (mean, p50, p99, most)))
 
 
-def write_application(directory: RunDirectory, record: SimulationRecord) -> None:
+def write_application(directory: RunDirectory, counts: SimulationCounts) -> None:
     """Writes the tables of an application: iterations and ranks, or messages of a trace; else none.
 
     Args:
         directory: folder of the simulation.
-        record: the simulation.
+        counts: the simulation.
 
     Raises:
         OSError: the disk is full, or went away.
     """
-    application, options = record.application, record.fabric.options
+    application, options = counts.application, counts.fabric
     if application is None:
         return
     names = [host.name for host in hosts_of(options.topology, options.hosts)]
-    if isinstance(record.traffic, SimulatedTrace):
+    if isinstance(counts.traffic, SimulatedTrace):
         directory.write_csv(MESSAGES, MESSAGE_COLUMNS, _messages(application, names))
-    elif isinstance(record.traffic, SimulatedApplication):
-        sizes = record.traffic.message_bytes
+    elif isinstance(counts.traffic, SimulatedApplication):
+        sizes = counts.traffic.message_bytes
         numbered = list(_numbered(application.iterations))
         rows = (
             (sizes[one.phase], number, one.begin, one.cycles, application.ideals[one.phase].cycles)

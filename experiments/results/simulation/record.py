@@ -62,6 +62,27 @@ class ApplicationRecord:
 
 
 @dataclass(frozen=True)
+class SimulationCounts:
+    """What the files of a simulation are made of; without the plan of its fabric it is small.
+
+    Attributes:
+        fabric: specification of the fabric.
+        traffic: specification of the traffic.
+        result: counts of all packets.
+        application: the application; None where packets were drawn.
+    """
+
+    fabric: SimulatedFabric
+    traffic: AnyTraffic
+    result: SimulationResult
+    application: ApplicationRecord | None = None
+
+    def link_loads(self) -> npt.NDArray[np.float64]:
+        """Returns the load of each directed link in the window: float64 array, directed links."""
+        return np.asarray(self.result.link_flits / max(1, self.result.window), np.float64)
+
+
+@dataclass(frozen=True)
 class SimulationRecord:
     """Simulation, as it was observed.
 
@@ -81,6 +102,7 @@ class SimulationRecord:
     faults: FaultCourse | None = None
     application: ApplicationRecord | None = None
 
-    def link_loads(self) -> npt.NDArray[np.float64]:
-        """Returns the load of each directed link in the window: float64 array, directed links."""
-        return np.asarray(self.result.link_flits / max(1, self.result.window), np.float64)
+    @property
+    def counts(self) -> SimulationCounts:
+        """What its files are made of."""
+        return SimulationCounts(self.fabric.options, self.traffic, self.result, self.application)

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, directed_links
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.applications import write_application
-from experiments.results.simulation.record import SimulationRecord
+from experiments.results.simulation.record import SimulationCounts
 from experiments.results.simulation.tables import (
     HOST_COLUMNS,
     HOSTS,
@@ -24,50 +24,51 @@ from simulation.kernels.latency import middle_of_class
 from topology.addressing import hosts_of
 
 
-def write_series(directory: RunDirectory, record: SimulationRecord) -> None:
+def write_series(directory: RunDirectory, counts: SimulationCounts) -> None:
     """Writes all tables of a simulation.
 
     Args:
         directory: folder of the simulation.
-        record: the simulation.
+        counts: the simulation.
 
     Raises:
         OSError: the disk is full, or went away.
     """
-    result = record.result
-    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, link_load_rows(record)))
+    result = counts.result
+    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, link_load_rows(counts)))
     taken = np.flatnonzero(result.hops).tolist()
     directory.write_csv(HOPS, HOP_COLUMNS, ((n, result.hops[n]) for n in taken))
-    directory.write_csv(PERIODS, PERIOD_COLUMNS, _periods(record))
-    hosts = hosts_of(record.fabric.options.topology, record.fabric.options.hosts)
+    directory.write_csv(PERIODS, PERIOD_COLUMNS, _periods(counts))
+    hosts = hosts_of(counts.fabric.topology, counts.fabric.hosts)
     received = ((host.name, count) for host, count in zip(hosts, result.host_packets.tolist(), strict=True))
     directory.write_csv(HOSTS, HOST_COLUMNS, received)
-    directory.write_csv(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS, _latencies(record))
-    write_application(directory, record)
+    directory.write_csv(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS, _latencies(counts))
+    write_application(directory, counts)
 
 
-def link_load_rows(record: SimulationRecord) -> tuple[LinkLoadRow, ...]:
+def link_load_rows(counts: SimulationCounts) -> tuple[LinkLoadRow, ...]:
     """Returns the load of each directed link, and the packets that it lost."""
-    links = directed_links(record.fabric.options.topology)
-    loads, drops = record.link_loads().tolist(), record.result.link_drops.tolist()
+    links = directed_links(counts.fabric.topology)
+    loads, drops = counts.link_loads().tolist(), counts.result.link_drops.tolist()
     return tuple(
         LinkLoadRow(link.name, link.port, round(load, 6), dropped)
         for link, load, dropped in zip(links, loads, drops, strict=True)
     )
 
 
-def _latencies(record: SimulationRecord) -> Iterator[tuple[float, int]]:
-    counts = record.result.latency_counts
-    for number in np.flatnonzero(counts).tolist():
-        yield middle_of_class(number), int(counts[number])
+def _latencies(counts: SimulationCounts) -> Iterator[tuple[float, int]]:
+    packets = counts.result.latency_counts
+    for number in np.flatnonzero(packets).tolist():
+        yield middle_of_class(number), int(packets[number])
 
 
-def _periods(record: SimulationRecord) -> Iterator[tuple[object, ...]]:
+def _periods(counts: SimulationCounts) -> Iterator[tuple[object, ...]]:
     """Yields the periods of the window."""
-    flits, hosts = record.fabric.options.routers.packet_flits, record.fabric.tables.hosts
-    units, end = record.fabric.options.routers.latency_units, record.result.warmup
-    drops = record.result.batch_drops.tolist()
-    for (cycles, packets, latency_sum), dropped in zip(record.result.batches.tolist(), drops, strict=True):
+    fabric = counts.fabric
+    flits, hosts = fabric.routers.packet_flits, fabric.topology.endpoints(fabric.hosts)
+    units, end = fabric.routers.latency_units, counts.result.warmup
+    drops = counts.result.batch_drops.tolist()
+    for (cycles, packets, latency_sum), dropped in zip(counts.result.batches.tolist(), drops, strict=True):
         end += cycles
         accepted = round(packets * flits / (cycles * hosts), 6) if cycles else ""
         latency = round(latency_sum / units / packets, 3) if packets else ""

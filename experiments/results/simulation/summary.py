@@ -205,7 +205,7 @@ def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRe
 
 
 def _links(record: SimulationRecord) -> SimulatedLinks:
-    return SimulatedLinks(**load_values(record.link_loads()), dropped_packets=record.result.dropped)
+    return SimulatedLinks(**load_values(record.counts.link_loads()), dropped_packets=record.result.dropped)
 
 
 def _rules(fabric: SimulatedFabricRecord) -> RuleCounts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -13,8 +13,8 @@ from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
-from experiments.papers.options import ALL, NONE
-from experiments.papers.performance.model import AnyItem, Place
+from experiments.papers.options import ALL, NONE, SEEDS
+from experiments.papers.performance.model import AnyItem, Place, SimulatedItem
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
     ITEMS,
@@ -33,6 +33,7 @@ from experiments.papers.reproduction import (
     check_labels,
     reproduce_item,
 )
+from experiments.points.estimate import Estimate
 from experiments.results.frames import Rows, Table
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.address import check_address
@@ -223,6 +224,56 @@ def reproduce(
             report = folder / REPORT
         skipped = tuple(name for name, one in found.items() if one is None)
         return Reproduction(paper, folder, items, report, skipped)
+
+
+def estimate_paper(
+    paper: str,
+    item: str,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    out: Folder | None = None,
+    curves: Iterable[str] | None = None,
+    workers: int | None = None,
+) -> Estimate:
+    """Returns the points, the time and the memory that `reproduce` would take; nothing is run or written.
+
+    Only simulated curves have an estimate.
+
+    Args:
+        paper: name of the paper.
+        item: figure, table or section, or `all`.
+        quick: whether smaller networks are simulated.
+        seeds: number of simulations of a point; None for that of the item.
+        out: folder of the files, which may have points.
+        curves: labels of the curves to simulate; None for all.
+        workers: processes of this machine; None for one on each of its cores.
+
+    Raises:
+        UsageError: as of `reproduce`.
+    """
+    check_paper(paper)
+    single = None if item == ALL else item_of(paper, item)
+    if seeds is not None:
+        SEEDS.check(seeds)
+    if single is not None:
+        _check_uses(f"{paper} {item}", single, seeds, None)
+    checked_scheduler(workers, None, None, insecure=False)
+    effort, labels = Effort(quick, seeds), _labels(curves)
+    names = items_of_all(paper, real=False) if item == ALL else [item]
+    items = [(name, item_of(paper, name)) for name in names]
+    if labels is not None:
+        check_labels(items, effort, sorted(labels))
+    simulated = [one for _, one in items if isinstance(one, SimulatedItem)]
+    others = [name for name, one in items if not isinstance(one, SimulatedItem)]
+    from experiments.papers.performance.curves import estimate_curves  # has the simulator compiled
+
+    folder = _default_folder(paper, effort) if out is None else Path(out)
+    of_items = dict.fromkeys(curve for one in simulated for curve in one.curves(effort))
+    found = estimate_curves([*of_items], effort, folder, labels, workers)
+    if not simulated:
+        return replace(found, seconds=None, core_seconds=None, basis="no simulated curves")
+    return replace(found, basis=f"{found.basis}; without {', '.join(others)}") if others else found
 
 
 def _check_types(quick: bool, out: Folder | None, progress: Notify, places: Mapping[str, Any]) -> None:

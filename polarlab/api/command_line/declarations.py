@@ -14,6 +14,7 @@ from experiments.spec.options import (
     KINDS,
     RUN,
     SATURATION,
+    SIMULATE,
     SIMULATED_SWEEP,
     SWEEP,
     TABLES,

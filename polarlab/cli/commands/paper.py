@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> Status:
         return Status.DONE
     if arguments.item is None:
         raise polarlab.UsageError(_missing_item(arguments.paper))
+    if arguments.estimate:
+        return _print_estimate(arguments)
     with ConsoleProgress() as progress:
         progress.begin(f"computing {arguments.paper} {arguments.item}")
         found = polarlab.reproduce(
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> Status:
             insecure_cluster=arguments.insecure_cluster,
             progress=EveryEvent(progress),
             prices=arguments.prices,
-            curves=arguments.curves.split(",") if arguments.curves is not None else None,
+            curves=_curves(arguments),
         )
     if arguments.json:
         items = [
@@ -70,10 +72,30 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.DONE if found.agrees else Status.NEGATIVE
 
 
+def _print_estimate(arguments: argparse.Namespace) -> Status:
+    from polarlab.api.analysis.papers import estimate_paper
+
+    found = estimate_paper(
+        arguments.paper,
+        arguments.item,
+        quick=arguments.quick,
+        seeds=arguments.seeds,
+        out=arguments.out,
+        curves=_curves(arguments),
+        workers=arguments.workers,
+    )
+    print_result(arguments, vars(found) if arguments.json else found.words())
+    return Status.DONE
+
+
+def _curves(arguments: argparse.Namespace) -> list[str] | None:
+    return arguments.curves.split(",") if arguments.curves is not None else None
+
+
 def _check_list(arguments: argparse.Namespace) -> None:
     """Raises UsageError if an item, or an option of one, is given with the list of all items."""
     places = ("workers", "scheduler", "cluster-tls", "insecure-cluster")
-    options = ("quick", "seeds", "curves", "out", "prices", *places)
+    options = ("quick", "seeds", "curves", "out", "prices", "estimate", *places)
     if given := [f"--{name}" for name in options if getattr(arguments, name.replace("-", "_"))]:
         raise polarlab.UsageError(f"paper list takes no {given[0]}")
     if arguments.item is not None:

@@ -19,7 +19,8 @@ from experiments.events.progress import PointsSimulated
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured
-from experiments.papers.performance.model import Curve, LoadSteps, Place, RoutedNetwork
+from experiments.papers.performance.model import Curve, Place, RoutedNetwork
+from experiments.points.loads import LoadSteps
 from experiments.results.open import Simulation, open_results
 from experiments.results.run_directory import kept_directory
 from experiments.results.sweep_points import SimulatedPointRow
@@ -27,7 +28,7 @@ from experiments.simulation import cluster
 from experiments.simulation.address import Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.fabric import planned_routing
-from experiments.simulation.tasks import Task
+from experiments.simulation.task import Task
 from experiments.spec.experiment import Experiment
 from topology.errors import MachineError, ParameterError, PolarLabError, UsageError
 

@@ -31,15 +31,14 @@ from experiments.papers.networks import network
 from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
-    LoadSteps,
     MeasuredCurve,
     RoutedNetwork,
     SimulatedItem,
 )
-from experiments.papers.performance.search import next_loads
 from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS, items_of_all
 from experiments.papers.reproduction import check_labels
+from experiments.points.loads import LoadSteps, next_loads
 from experiments.simulation.fabric import check_channels
 from polarlab.cli.main import main
 from routing.deadlock.proof import prove_deadlock_freedom

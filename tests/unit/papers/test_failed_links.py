@@ -8,9 +8,10 @@ import polarlab
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured, replications
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.failures import MOST_SHARE, LinkFailures, failing_order
-from experiments.papers.performance.model import Curve, LoadSteps, Place, RoutedNetwork
-from experiments.papers.performance.store import digest_of
+from experiments.papers.performance.model import Curve, Place, RoutedNetwork
+from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import kept_directory
 from topology.analysis.resilience import link_ends, survived_failures
 

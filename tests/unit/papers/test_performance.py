@@ -3,7 +3,9 @@
 import csv
 import json
 import math
+import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,24 +17,24 @@ from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance import curves as simulated
 from experiments.papers.performance.curves import measured
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
     CurvePoint,
-    LoadSteps,
     MeasuredCurve,
     Place,
     RoutedNetwork,
     divided_port,
 )
-from experiments.papers.performance.search import next_loads, tried_in_order
-from experiments.papers.performance.store import digest_of
+from experiments.papers.performance.series import OVERLOAD
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import reproduce_item
+from experiments.points.loads import LoadSteps, next_loads, tried_in_order
 from experiments.results.run_directory import kept_directory
-from experiments.results.simulation.record import SimulationRecord
 from experiments.simulation import code_version
 from experiments.simulation.code_version import logic_of, module_digest
+from experiments.simulation.task import Task
 from experiments.spec.simulation.model import SimulatedTraffic
 from polarlab.cli.main import main
 from routing.registry import ROUTINGS
@@ -53,7 +55,7 @@ def test_the_search_ends_beside_the_greatest_load_that_is_carried(limit, ahead):
         tried |= {load: load <= limit for load in found}
     carried = max((load for load, is_carried in tried.items() if is_carried), default=0.0)
     assert math.isclose(carried, math.floor(limit * 100 + 1e-9) / 100)
-    assert len(tried) <= limit / 0.07 + ahead + 4
+    assert len(tried) <= limit / 0.07 + 2 * ahead + 4
 
 
 @pytest.mark.parametrize("ahead", [2, 8])
@@ -78,6 +80,26 @@ def test_points_of_a_curve_do_not_depend_on_the_workers(tmp_path):
     assert "0.4" in {
         row["load"] for row in csv.DictReader((tmp_path / "two" / "points.csv").read_text().splitlines())
     }
+
+
+def test_points_of_several_networks_are_simulated_at_once(tmp_path, monkeypatch):
+    ran = Task.run
+
+    def meet(task, planned):
+        """Waits for a simulation in another process."""
+        (tmp_path / f"begun-{os.getpid()}").touch()
+        end_s = time.monotonic() + 10
+        while len([*tmp_path.glob("begun-*")]) < 2:
+            assert time.monotonic() < end_s
+            time.sleep(0.01)
+        return ran(task, planned)
+
+    monkeypatch.setattr(Task, "run", meet)
+    detoured = replace(MINIMAL, routing="valiant", label="PF-VAL")
+    curves = [Curve(one, "uniform", OVERLOAD) for one in (MINIMAL, detoured)]
+    with kept_directory(tmp_path, go_on=True) as directory:
+        found = measured(curves, QUICK, Place(directory, workers=2))
+    assert [len(one.points) for one in found.values()] == [1, 1]
 
 
 def test_a_load_beyond_one_that_is_not_carried_ends_nothing_by_being_carried():
@@ -115,23 +137,21 @@ def test_minimal_paths_of_a_tornado_saturate_where_theory_has_it(tmp_path):
     assert found.points[0].latency_cycles < found.points[-1].latency_cycles
 
 
-def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path, monkeypatch):
+def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
     told = []
 
-    def interrupt(*arguments):
+    def interrupt(event):
+        told.append(event)
         if len(told) == 2:
             raise KeyboardInterrupt
-        return SimulationRecord(*arguments)
 
-    def simulate(effort):
+    def simulate(effort, notify=told.append):
         with kept_directory(tmp_path, go_on=True) as directory:
-            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=told.append))
+            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=notify))
 
-    monkeypatch.setattr(simulated, "SimulationRecord", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        simulate(QUICK)
+        simulate(QUICK, interrupt)
     assert len(told) == 2
-    monkeypatch.undo()
     with (tmp_path / "points.csv").open("a") as file:
         file.write("a row that was cut")
     whole = simulate(QUICK)

@@ -8,6 +8,7 @@ from experiments.papers.beyond import fair
 from experiments.papers.claims import BEYOND, claims_of_item
 from experiments.papers.model import Effort, Value
 from experiments.papers.networks import network
+from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
@@ -18,7 +19,6 @@ from experiments.papers.performance.model import (
     shared_port,
 )
 from experiments.papers.performance.series import OVERLOAD, by_name, latency_ratio, latency_ratios, ratio
-from experiments.papers.performance.store import digest_of
 from experiments.papers.polarfly import performance as polarfly
 from experiments.papers.polarstar import performance as polarstar
 from experiments.papers.polarstar.motifs import motif_networks

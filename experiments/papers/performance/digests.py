@@ -1,0 +1,146 @@
+"""Digests of simulated points: of everything that decides about a point's numbers.
+
+That is the network, the routing, the routers, the decision and the failed links where there are any, the
+traffic and the code, of routings that of the point's own. Moved or rewritten code has other digests, but need
+not have other numbers: `kept_code.csv` has, for each part of the code, today's digest and the one under which
+points were kept, which takes its place. `make digests` writes it, if the numbers are the same.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import msgspec
+
+from experiments.papers.networks import Network
+from experiments.papers.performance.model import Curve, RoutedNetwork
+from experiments.simulation.code_version import logic_digest, module_digest
+from experiments.spec.simulation.applications import SimulatedApplication
+from experiments.spec.simulation.model import SimulatedTraffic
+from routing.registry import routing as routing_of
+
+KEPT_CODE = "kept_code.csv"
+# Parts of the code; the others have the names of routings.
+SIMULATOR, FAILURES, APPLICATIONS = "simulator", "failures", "applications"
+_PACKAGES = ("simulation", "traffic/workload", "routing")
+_ALGORITHMS = "routing/algorithms"
+_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
+# On these only points with failures depend.
+_OF_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
+_OF_APPLICATIONS = (
+    "traffic/workload/collectives",
+    "traffic/workload/motifs.py",
+)  # on which no pattern depends
+
+
+@dataclass(frozen=True)
+class KeptCode:
+    """A row of the table: a part of the code whose numbers are those of kept points.
+
+    Attributes:
+        part: SIMULATOR, FAILURES, APPLICATIONS, or the name of a routing.
+        today: digest of its code.
+        kept: digest of its code when the points were kept.
+        numbers: digest of the numbers of small simulations that depend on it.
+    """
+
+    part: str
+    today: str
+    kept: str
+    numbers: str
+
+
+@cache
+def kept_code() -> Mapping[str, KeptCode]:
+    """Returns the rows of the table by their parts."""
+    with files("experiments.papers").joinpath(KEPT_CODE).open(encoding="utf-8") as lines:
+        return {row.part: row for row in msgspec.convert(list(csv.DictReader(lines)), list[KeptCode])}
+
+
+def code_today(part: str) -> str:
+    """Returns the digest of a part of the code, 12 hexadecimal digits.
+
+    Args:
+        part: SIMULATOR, FAILURES, APPLICATIONS, or the name of a routing without parameters.
+    """
+    if part == SIMULATOR:
+        return logic_digest(_PACKAGES, (*_JUDGING, *_OF_APPLICATIONS, *_OF_FAILURES, _ALGORITHMS))
+    if part in (FAILURES, APPLICATIONS):
+        return logic_digest(_OF_FAILURES if part == FAILURES else _OF_APPLICATIONS)
+    return module_digest(routing_of(part).module, _ALGORITHMS.replace("/", "."))
+
+
+@cache
+def code_under_which_kept(part: str) -> str:
+    """Returns the digest under which points of a part of the code are kept."""
+    today, row = code_today(part), kept_code().get(part)
+    return row.kept if row is not None and row.today == today else today
+
+
+def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
+    """Returns a digest of everything on which a simulation's numbers depend, 16 hexadecimal digits.
+
+    Args:
+        curve: the curve.
+        traffic: the traffic at one load, with its seed.
+    """
+    failures: list[object] = []
+    if traffic.faults:  # points without failures keep their digests
+        lines = [fault.line for fault in traffic.faults]
+        failures = [lines, traffic.replan_cycles, code_under_which_kept(FAILURES)]
+    parts = (
+        *_fabric_parts(curve.routed),
+        *failures,
+        traffic.pattern,
+        traffic.load,
+        traffic.arrivals,
+        traffic.seed,
+        sorted(vars(traffic.times).items()),
+    )
+    return _digest(parts)
+
+
+def digest_of_application(routed: RoutedNetwork, traffic: SimulatedApplication) -> str:
+    """Returns a digest of everything on which the time of an application depends, 16 hexadecimal digits.
+
+    Args:
+        routed: the network and its routing.
+        traffic: the application.
+    """
+    return _digest(
+        (*_fabric_parts(routed), code_under_which_kept(APPLICATIONS), sorted(vars(traffic).items()))
+    )
+
+
+def _digest(parts: tuple[object, ...]) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
+    """Returns the parts of a digest that follow from the code, the network and its routing."""
+    return (
+        code_under_which_kept(SIMULATOR),
+        code_under_which_kept(routed.routing.partition(":")[0]),
+        _graph_digest(routed.network),
+        routed.hosts,
+        routed.routing,
+        sorted(vars(routed.routers).items()),
+        # Only where there is one: points of routings' own decisions keep their digests.
+        *([routed.decision] if routed.decision is not None else []),
+    )
+
+
+@cache
+def _graph_digest(network: Network) -> str:
+    """Returns a digest of a network's ports, minimal paths and groups, and of its routers with hosts."""
+    graph = network.graph()
+    digest = hashlib.sha256(network.family.encode())
+    digest.update(repr([link.ends for link in graph.link_list]).encode())
+    digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())
+    digest.update(graph.all_next_hops().tobytes())
+    return digest.hexdigest()[:16]

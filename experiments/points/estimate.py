@@ -1,0 +1,223 @@
+"""Estimates of what is asked for: points, time and memory, before anything starts or is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from emulation.requirements import available_memory_bytes, fabric_memory_bytes
+from experiments.events.base import ignore
+from experiments.events.progress import duration
+from experiments.results.sweep_points import measured_points
+from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
+from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes
+from experiments.simulation.task import PlannedFabric, task_of
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.sweep import PointOptions, SweepOptions
+from routing.registry import routing
+from simulation.settings import Times
+from topology.families.low_diameter.polarfly import PolarFly
+from topology.shortest_paths import host_pairs_by_distance
+
+_SETTLING_CYCLES = 5000  # of a warm-up that ends by itself, about
+# Bytes of a plan and its tables that are made in a second, with their proof and without, measured on ER_7 to
+# ER_31; and the least time.
+_PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _LEAST_PLAN_S = 20e6, 100e6, 0.1
+_DETOURED = 1.5  # hops of packets that may take detours, over those of shortest paths, about
+# Seconds of a fabric of real switches, about: to come up, for each switch, and of each routing's controller
+# and check of all pairs; a run's seconds beside its traffic; short runs that choose a link rate.
+_UP_S, _SWITCH_S, _ROUTING_S, _RUN_S, _CALIBRATION_S = 5.0, 0.15, 5.0, 3.0, 60.0
+SHORT_SIMULATION = "a short simulation of ER_7 on this machine, by the packets' hops and the routers"
+KEPT_POINTS = "the seconds of points of the same curves, and of " + SHORT_SIMULATION
+TRAFFIC_TIMES = "warm-ups and durations, and about how long switches, controllers and checks take"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What a command would take.
+
+    Attributes:
+        points: points that are asked for; of searches for a saturation, at most.
+        done: those that the output directory has.
+        missing: the others.
+        seconds: time until the end, about; None where nothing is known of it.
+        core_seconds: the same on one core; None of real packets, too.
+        memory_bytes: memory of the largest fabric, about.
+        free_memory_bytes: memory that is available.
+        basis: what the time rests on.
+    """
+
+    points: int
+    done: int
+    missing: int
+    seconds: float | None
+    core_seconds: float | None
+    memory_bytes: int
+    free_memory_bytes: int
+    basis: str
+
+    def words(self) -> dict[str, str]:
+        """Returns the same for people, by the same keys."""
+        of_time = {
+            key: "not known" if value is None else f"about {duration(value)}"
+            for key, value in (("seconds", self.seconds), ("core_seconds", self.core_seconds))
+        }
+        of_memory = {
+            key: f"about {value / 2**20:,.0f} MiB"
+            for key, value in (
+                ("memory_bytes", self.memory_bytes),
+                ("free_memory_bytes", self.free_memory_bytes),
+            )
+        }
+        return {key: str(value) for key, value in vars(self).items()} | of_time | of_memory
+
+
+@dataclass(frozen=True)
+class Work:
+    """Simulations on one plan that are missing.
+
+    Attributes:
+        fabric: specification of the fabric.
+        traffic: a traffic as that of each, at their mean load; None where its length is not known before.
+        count: number of simulations.
+        seconds: time of one, where others like it are kept.
+    """
+
+    fabric: SimulatedFabric
+    traffic: SimulatedTraffic | None
+    count: int
+    seconds: float | None = None
+
+
+def work_of(fabric: SimulatedFabric, traffic: Sequence[SimulatedTraffic]) -> Work:
+    """Returns simulations on one plan.
+
+    Args:
+        fabric: specification of the fabric.
+        traffic: traffic of each simulation, of like length.
+    """
+    if not traffic:
+        return Work(fabric, None, 0)
+    load = sum(one.load for one in traffic) / len(traffic)
+    return Work(fabric, replace(traffic[0], load=load), len(traffic))
+
+
+def estimate_simulations(works: Sequence[Work], points: int, missing: int, workers: int) -> Estimate:
+    """Returns what simulations take.
+
+    Args:
+        works: the simulations, those of each plan.
+        points: points that are asked for.
+        missing: those that are missing.
+        workers: processes that simulate at once.
+    """
+    works = [work for work in works if work.count]
+    core_s: float | None = None
+    if all(work.traffic or work.seconds for work in works):
+        plans = {id(work.fabric): work.fabric for work in works}.values()
+        core_s = sum(map(_plan_seconds, plans)) + sum(work.count * _seconds(work) for work in works)
+    most = min(workers, max(1, sum(work.count for work in works)))
+    return Estimate(
+        points=points,
+        done=points - missing,
+        missing=missing,
+        seconds=None if core_s is None else round(core_s / most, 1),
+        core_seconds=None if core_s is None else round(core_s, 1),
+        memory_bytes=max((simulation_memory_bytes(work.fabric) for work in works), default=0),
+        free_memory_bytes=available_memory_bytes(),
+        basis=KEPT_POINTS if any(work.seconds for work in works) else SHORT_SIMULATION,
+    )
+
+
+def _seconds(work: Work) -> float:
+    if work.seconds is not None:
+        return work.seconds
+    assert work.traffic is not None
+    return _hops(work.fabric, work.traffic) / _reference().hops_per_s
+
+
+def _hops(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> float:
+    """Returns the hops of all packets of a simulation, from host to host, about."""
+    pairs = host_pairs_by_distance(fabric.topology)
+    hops = sum(distance * count for distance, count in pairs.items()) / max(1, sum(pairs.values()))
+    detoured = 1.0 if routing(fabric.routing).shortest else _DETOURED
+    cycles = (traffic.times.warmup or _SETTLING_CYCLES) + traffic.times.window
+    hosts = fabric.topology.endpoints(fabric.hosts)
+    return cycles * hosts * traffic.load / fabric.routers.packet_flits * (1 + hops * detoured)
+
+
+def _plan_seconds(fabric: SimulatedFabric) -> float:
+    """Returns the time of a plan, its proof and its tables, about: it goes by their memory."""
+    usual, reference = (
+        _LEAST_PLAN_S
+        + plan_memory_bytes(one) / (_PROVEN_BYTES_PER_S if _is_proven(one) else _PLANNED_BYTES_PER_S)
+        for one in (fabric, _reference_fabric())
+    )
+    return usual * _reference().plan_s / reference
+
+
+def _is_proven(fabric: SimulatedFabric) -> bool:
+    return fabric.topology.routers <= MOST_PROVEN
+
+
+@dataclass(frozen=True)
+class _Speed:
+    plan_s: float
+    hops_per_s: float
+
+
+def _reference_fabric() -> SimulatedFabric:
+    return SimulatedFabric("polarfly", {"q": 7}, PolarFly(7), 4, "min")
+
+
+@cache
+def _reference() -> _Speed:
+    """Returns how fast this machine plans and simulates a small fabric."""
+    fabric = _reference_fabric()
+    # Near saturation a hop takes the simulator up to twice as long.
+    traffic = SimulatedTraffic("uniform", 0.9, times=Times(warmup=500, window=1000, most_drain=500))
+    prepare_fabric(replace(fabric, topology=PolarFly(2), params={"q": 2}), ignore)  # loads what it needs
+    began = time.process_time()  # whatever else this machine does
+    prepared = prepare_fabric(fabric, ignore)
+    plan_s = time.process_time() - began
+    task = task_of(fabric, traffic)
+    task.run(PlannedFabric(prepared))  # loads the kernel
+    began = time.process_time()
+    task.run(PlannedFabric(prepared))
+    return _Speed(plan_s, _hops(fabric, traffic) / max(time.process_time() - began, 1e-6))
+
+
+def estimate_measurements(points: Sequence[PointOptions], sweep: SweepOptions, folder: Path) -> Estimate:
+    """Returns what a sweep of real packets takes.
+
+    Args:
+        points: specifications of all points.
+        sweep: the sweep.
+        folder: output directory, which may not exist.
+    """
+    held = measured_points(folder)
+    missing = [one for one in points if one.point not in held]
+    first = points[0].fabric
+    graph = first.topology
+    hosts = graph.endpoints(first.hosts)
+    seconds = 0.0
+    if missing:
+        fabrics = {(one.fabric.routing, repr(one.fabric.links)) for one in missing}
+        seconds = _UP_S + graph.routers * _SWITCH_S + len(fabrics) * _ROUTING_S
+        seconds += _CALIBRATION_S if first.calibrate else 0.0
+        seconds += sum(
+            sweep.repeat * (_RUN_S + one.traffic.warmup_s + one.traffic.duration_s) for one in missing
+        )
+    return Estimate(
+        points=len(points),
+        done=len(points) - len(missing),
+        missing=len(missing),
+        seconds=round(seconds, 1),
+        core_seconds=None,
+        memory_bytes=fabric_memory_bytes(graph.routers, hosts, len(graph.link_list)),
+        free_memory_bytes=available_memory_bytes(),
+        basis=TRAFFIC_TIMES,
+    )

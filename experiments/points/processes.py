@@ -1,0 +1,281 @@
+"""Points in processes of this machine, of several fabrics at once, so that no core waits for another."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from emulation.requirements import available_memory_bytes
+from experiments.events.base import Event, Notify
+from experiments.points.engine import Ended, Group
+from topology.errors import MachineError
+
+_MOST_DEATHS = 3  # of processes in one point
+_MEMORY_SHARE = 0.5  # of what is free, which a further fabric may take
+_END_S = 5.0
+if TYPE_CHECKING:
+    Pipe = Connection[Any, Any]
+else:
+    Pipe = Connection
+
+
+def usable_cores() -> int:
+    """Returns the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class _Ready(NamedTuple):
+    """A fabric has come up."""
+
+
+class _Answer(NamedTuple):
+    """The end of a point: its outcome, or the end of its process."""
+
+    point: Any
+    answer: Any
+
+
+class _Failed(NamedTuple):
+    """The error that a process met."""
+
+    error: Exception
+
+
+class _Died(NamedTuple):
+    """The end of a process in the middle of a point."""
+
+    exit_code: int | None
+
+
+class _Crew:
+    """A process that brings up the fabric of a group, and forks others that do its points."""
+
+    def __init__(self, group: Group, foreign: Iterable[Pipe]) -> None:
+        self.process, self.control = _forked(_lead, group, foreign, daemon=False)
+        self.ready = False
+        self.points: list[Any] = []  # that are under way
+        self.events: list[Event] = []  # told together once the fabric is up, as others come up at that time
+
+    def end(self) -> None:
+        """Ends the process, and those that it has forked."""
+        self.control.close()
+        if not self.ready:
+            self.process.kill()
+        self.process.join(_END_S)
+        self.process.kill()
+        self.process.join()
+
+
+class Processes:
+    """Back end whose processes share the fabrics that others of them have brought up."""
+
+    def __init__(self, workers: int, notify: Notify) -> None:
+        """Prepares the back end.
+
+        Args:
+            workers: number of processes that compute at once.
+            notify: takes the events of fabrics that come up.
+        """
+        self.slots = workers
+        self._notify = notify
+        self._crews: dict[Group, _Crew] = {}
+        self._deaths: Counter[tuple[Group, Any]] = Counter()
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        for group in [*self._crews]:
+            self.close(group)
+
+    def has_room(self, group: Group) -> bool:
+        """Returns whether the memory has room for a fabric beside those that stand or come up."""
+        coming_up = sum(one.memory_bytes for one, crew in self._crews.items() if not crew.ready)
+        return group.memory_bytes + coming_up < _MEMORY_SHARE * available_memory_bytes()
+
+    def open(self, group: Group) -> None:
+        """Starts the process that brings up the fabric of a group."""
+        group.load(self._notify)
+        self._crews[group] = _Crew(group, [crew.control for crew in self._crews.values()])
+
+    def is_ready(self, group: Group) -> bool:
+        """Returns whether the fabric of a group is up."""
+        return self._crews[group].ready
+
+    def give(self, group: Group, point: Any) -> None:
+        """Has a process do a point."""
+        crew = self._crews[group]
+        crew.points.append(point)
+        with contextlib.suppress(ConnectionError):  # its end is told next
+            crew.control.send(point)
+
+    def close(self, group: Group) -> None:
+        """Ends the processes of a group."""
+        self._crews.pop(group).end()
+
+    def ended(self, *, wait: bool = True) -> Iterator[Ended]:
+        """Yields points that have ended.
+
+        Args:
+            wait: whether to wait for one, or for a fabric that has come up.
+
+        Raises:
+            MachineError: processes were ended again and again in one point, or before the fabric was up;
+                another process does a point of which that happens for the first time.
+        """
+        groups = {crew.control: group for group, crew in self._crews.items()}
+        for control in _readable(groups, None if wait else 0.0):
+            group = groups[control]
+            try:
+                message = control.recv()
+            except (EOFError, ConnectionError):
+                if wait:
+                    self._begin_again(group)
+                continue
+            if isinstance(message, Event | _Ready):
+                self._take(self._crews[group], message)
+            elif isinstance(message, _Failed):
+                self._tell(self._crews[group])
+                raise message.error
+            elif isinstance(message.answer, _Died):
+                self._count_death(group, message.point, message.answer.exit_code)
+                control.send(message.point)
+            else:
+                self._crews[group].points.remove(message.point)
+                yield group, message.point, message.answer
+
+    def _take(self, crew: _Crew, message: Event | _Ready) -> None:
+        """Takes what a crew tells of its fabric."""
+        if isinstance(message, Event):
+            crew.events.append(message)
+            return
+        crew.ready = True
+        self._tell(crew)
+        for point in crew.points:  # of a crew before this one
+            crew.control.send(point)
+
+    def _tell(self, crew: _Crew) -> None:
+        events, crew.events = crew.events, []
+        for event in events:
+            self._notify(event)
+
+    def _begin_again(self, group: Group) -> None:
+        """Starts the processes of a group once more, whose first one was ended."""
+        before = self._crews.pop(group)
+        before.end()
+        self._count_death(group, None, before.process.exitcode)
+        self.open(group)
+        self._crews[group].points = before.points
+
+    def _count_death(self, group: Group, point: Any, exit_code: int | None) -> None:
+        self._deaths[group, point] += 1
+        if self._deaths[group, point] == _MOST_DEATHS:
+            raise MachineError(
+                f"{_MOST_DEATHS} processes of the sweep were ended in one simulation (exit code "
+                f"{exit_code}), perhaps for want of memory; the same command goes on, with fewer "
+                "--workers perhaps"
+            )
+
+
+def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe]:
+    """Returns the connections that have something to read; waits for one."""
+    return [one for one in wait([*connections], timeout_s) if isinstance(one, Connection)]
+
+
+def _forked(
+    target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
+) -> tuple[BaseProcess, Pipe]:
+    """Starts a process with a connection to this one; `foreign` are connections that it must not keep open.
+
+    A fork has the tables, however large, at once; a fresh interpreter would run a user's script again.
+    """
+    context = multiprocessing.get_context("fork")
+    mine, theirs = context.Pipe()
+    process = context.Process(target=_begin, args=(target, theirs, (*foreign, mine), group, *others))
+    process.daemon = daemon
+    with warnings.catch_warnings():
+        # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process.start()
+    theirs.close()
+    return process, mine
+
+
+def _begin(target: Callable[..., None], control: Pipe, foreign: Iterable[Pipe], *others: Any) -> None:
+    """Runs a function in a process that was forked, until the other end of its connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process takes Ctrl-C, and ends the others
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    gc.freeze()  # a collection would copy the memory of the process before
+    for other in foreign:  # else another's end stays open, and its death unnoticed
+        other.close()
+    with contextlib.suppress(EOFError, ConnectionError):
+        target(control, *others)
+
+
+def _lead(control: Pipe, group: Group) -> None:
+    """Brings up the fabric of a group, and has its points done by processes that are forked then."""
+    try:
+        with group.standing(control.send) as fabric:
+            control.send(_Ready())
+            _have_done(control, group, fabric)
+    except (EOFError, ConnectionError):
+        raise
+    except Exception as error:  # told to the process before
+        control.send(_Failed(error))
+
+
+def _have_done(control: Pipe, group: Group, fabric: Any) -> None:
+    """Passes points on to processes, and their outcomes back."""
+    processes: dict[Pipe, BaseProcess] = {}
+    idle: list[Pipe] = []
+    busy: dict[Pipe, Any] = {}
+    try:
+        while True:
+            for ready in _readable([control, *busy], None):
+                if ready is control:
+                    point = control.recv()
+                    if not idle:
+                        process, worker = _forked(_work, group, (*processes, control), fabric, daemon=True)
+                        processes[worker] = process
+                        idle.append(worker)
+                    worker = idle.pop()
+                    busy[worker] = point
+                    worker.send(point)
+                    continue
+                point = busy.pop(ready)
+                try:
+                    answer = ready.recv()
+                    idle.append(ready)
+                except (EOFError, ConnectionError):
+                    process = processes.pop(ready)
+                    process.join()
+                    answer = _Died(process.exitcode)
+                control.send(answer if isinstance(answer, _Failed) else _Answer(point, answer))
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.join()
+
+
+def _work(control: Pipe, group: Group, fabric: Any) -> None:
+    """Does points until the other end of the connection is closed."""
+    while True:
+        point = control.recv()
+        try:
+            answer = group.do(fabric, point)
+        except Exception as error:  # told to the process before
+            answer = _Failed(error)
+        control.send(answer)

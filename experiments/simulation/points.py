@@ -1,0 +1,141 @@
+"""Simulated points: groups that share a plan and its tables, and the back ends that simulate them."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeVar
+
+from experiments.events.base import Notify
+from experiments.events.notices import Notice
+from experiments.points.engine import BackEnd, PointGroup
+from experiments.points.in_turn import InTurn
+from experiments.points.processes import Processes, usable_cores
+from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.simulation.address import Scheduler
+from experiments.simulation.cluster import reached_cluster
+from experiments.simulation.fabric import prepare_fabric
+from experiments.simulation.memory import simulation_memory_bytes
+from experiments.simulation.task import Outcome, PlannedFabric, Task, task_of
+from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from routing.registry import make_plan
+from simulation.kernels.compiled import is_compiled
+from simulation.settings import Decision, RouterSettings, Times, Workload
+from simulation.simulator import simulate
+from simulation.tables.compiler import compile_tables
+from topology.families.low_diameter.polarfly import PolarFly
+from traffic.workload.patterns import make_pattern
+
+PointT = TypeVar("PointT")
+OutcomeT = TypeVar("OutcomeT")
+
+
+class SimulatedGroup(PointGroup[SimulatedFabricRecord, PointT, OutcomeT]):
+    """Simulated points that share a plan and its tables.
+
+    Attributes:
+        fabric: specification of the fabric that is planned.
+    """
+
+    fabric: SimulatedFabric
+
+    @abstractmethod
+    def simulation(self, point: PointT) -> tuple[SimulatedFabric, SimulatedTraffic]:
+        """Returns the specification of a point; its fabric has the plan of all.
+
+        Args:
+            point: the point.
+        """
+
+    @abstractmethod
+    def condense(self, point: PointT, record: SimulationRecord) -> OutcomeT:
+        """Returns what is to be kept of a simulation, where it was done.
+
+        Args:
+            point: the point.
+            record: the simulation.
+        """
+
+    def prepare(self, notify: Notify) -> SimulatedFabricRecord:
+        """Plans the fabric.
+
+        Args:
+            notify: takes the events.
+        """
+        return prepare_fabric(self.fabric, notify)
+
+    @contextlib.contextmanager
+    def standing(self, notify: Notify) -> Iterator[SimulatedFabricRecord]:
+        """Gives the fabric with its plan."""
+        yield self.prepare(notify)
+
+    def do(self, fabric: SimulatedFabricRecord, point: PointT) -> OutcomeT:
+        """Simulates a point; raises KeyboardInterrupt if it is interrupted."""
+        task = task_of(*self.simulation(point))
+        return self.outcome(fabric, point, task, task.run(PlannedFabric(fabric)))
+
+    def outcome(self, fabric: SimulatedFabricRecord, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
+        """Returns what is to be kept of a point that was simulated here or elsewhere.
+
+        Args:
+            fabric: the fabric with the plan of all points.
+            point: the point.
+            task: the task that it was.
+            outcome: the outcome of that.
+        """
+        if outcome.result.interrupted:
+            raise KeyboardInterrupt
+        options, traffic = self.simulation(point)
+        record = SimulationRecord(
+            replace(fabric, options=options), traffic, task.workload.pattern, outcome.result, outcome.faults
+        )
+        return self.condense(point, record)
+
+    def load(self, notify: Notify) -> None:
+        """Has the kernel in this process's memory, so that its forks need not compile or load it."""
+        flow_control = self.fabric.routers.flow_control
+        if not is_compiled(flow_control):
+            notify(Notice("kernels-compiled"))
+        topology = PolarFly(2)
+        short = simulate(
+            compile_tables(make_plan(topology, 1, "min")),
+            Workload(pattern=make_pattern("uniform", topology, 1, 1), load=0.5),
+            RouterSettings(flow_control=flow_control),
+            Decision(),
+            Times(warmup=1, window=1, most_drain=1),
+            1,
+        )
+        if short.interrupted:
+            raise KeyboardInterrupt
+
+    @cached_property
+    def memory_bytes(self) -> int:
+        """The memory of the plan, and of a simulation."""
+        return simulation_memory_bytes(self.fabric)
+
+
+@contextlib.contextmanager
+def back_end_for(workers: int | None, scheduler: Scheduler | None, notify: Notify) -> Iterator[BackEnd]:
+    """Gives what simulates points.
+
+    Args:
+        workers: processes of this machine; None for one on each of its cores.
+        scheduler: scheduler of a cluster that simulates instead; None without.
+        notify: takes the events.
+
+    Raises:
+        MachineError: the scheduler does not answer, or a worker has another version.
+    """
+    count = workers or usable_cores()
+    if scheduler is not None:
+        with reached_cluster(scheduler, notify) as cluster:
+            yield cluster
+    elif count == 1:
+        with InTurn(notify) as in_turn:
+            yield in_turn
+    else:
+        with Processes(count, notify) as processes:
+            yield processes

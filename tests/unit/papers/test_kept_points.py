@@ -1,0 +1,61 @@
+"""Points of papers that were kept are valid as long as the code gives the same numbers."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+from support.fixtures.documents import ROOT
+
+from experiments.papers.model import Effort
+from experiments.papers.performance import digests
+from experiments.papers.performance.curves import replications
+from experiments.papers.performance.digests import code_today, digest_of, kept_code
+from experiments.papers.performance.model import SimulatedItem
+from experiments.papers.registry import ITEMS
+
+KEPT = ROOT / "docs" / "figures" / "papers"
+
+
+def full_curves(paper):
+    """Returns the curves of a paper's simulated items, in full."""
+    items = [item for item in ITEMS[paper].values() if isinstance(item, SimulatedItem)]
+    return [curve for item in items for curve in item.curves(Effort())]
+
+
+def test_the_table_of_kept_code_is_of_today():
+    stale = [part for part, row in kept_code().items() if row.today != code_today(part)]
+    assert not stale, f"code of {', '.join(stale)} has changed: run `make digests`"
+
+
+def test_each_routing_of_simulated_figures_has_a_row():
+    items = [item for of_paper in ITEMS.values() for item in of_paper.values()]
+    curves = [c for item in items if isinstance(item, SimulatedItem) for c in item.curves(Effort(quick=True))]
+    assert {curve.routed.routing.partition(":")[0] for curve in curves} <= kept_code().keys()
+
+
+def test_a_kept_point_is_found():
+    """The smallest networks stand for all: their kept rows are those of today's digests."""
+    with (KEPT / "dragonfly-points.csv").open(newline="") as file:
+        kept = {row["digest"]: row for row in csv.DictReader(file)}
+    found = set()
+    for curve in full_curves("dragonfly"):
+        for load in (0.2, 0.4, 0.6, 0.8, 1.0):
+            found |= {digest_of(curve, traffic) for traffic in replications(curve, load, Effort())}
+    assert len(found & kept.keys()) > len(kept) // 3
+
+
+@pytest.mark.parametrize("part", ["simulator", "min"])
+def test_code_that_changes_has_other_points_until_its_numbers_are_found_to_be_the_same(part, monkeypatch):
+    curve = next(one for one in full_curves("polarfly") if one.routed.routing == "min")
+    [traffic] = replications(curve, 0.2, Effort())
+
+    def digest(row):
+        digests.code_under_which_kept.cache_clear()
+        monkeypatch.setattr(digests, "kept_code", lambda: {**kept_code(), part: row})
+        return digest_of(curve, traffic)
+
+    moved = replace(kept_code()[part], kept="another")
+    found = digest(moved), digest(replace(moved, today="changed"))
+    monkeypatch.undo()
+    digests.code_under_which_kept.cache_clear()
+    assert found[0] not in (found[1], digest_of(curve, traffic))
