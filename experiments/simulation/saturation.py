@@ -15,7 +15,7 @@ from experiments.results.simulation.summary import (
     settings,
 )
 from experiments.simulation.fabric import prepare_fabric
-from experiments.simulation.model import LoadPoint, SaturationInterrupted, SaturationResult
+from experiments.simulation.model import LoadPoint, Saturation, SaturationInterrupted
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
@@ -25,7 +25,7 @@ from topology.exit_status import Terminated
 _MOST_DRAIN = 5000
 
 
-def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> SaturationResult:
+def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> Saturation:
     """Returns the greatest load that a network carries.
 
     Args:
@@ -86,8 +86,8 @@ def _result(
     points: list[LoadPoint],
     *,
     interrupted: bool = False,
-) -> SaturationResult:
-    return SaturationResult(
+) -> Saturation:
+    return Saturation(
         **settings(fabric.options),
         pattern=traffic.pattern,
         endpoints=fabric.tables.hosts,
