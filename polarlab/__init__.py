@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         open_results,
     )
     from experiments.results.parts.crosscheck import Crosscheck
+    from experiments.simulation.model import Saturation
     from experiments.spec.experiment import Experiment
     from experiments.theory.explain import Explanation
     from polarlab.api.analysis.deadlocks import prove_deadlock_freedom
@@ -62,7 +63,7 @@ if TYPE_CHECKING:
     from polarlab.api.machine import Cleaned, Examination, clean, doctor
     from polarlab.api.plugins import register
     from polarlab.api.results import plot, report
-    from polarlab.api.simulations import Saturation, crosscheck, saturation, simulate
+    from polarlab.api.simulations import crosscheck, saturation, simulate
     from polarlab.web.replays import watch
     from routing.deadlock.proof import DeadlockProof
     from routing.plan.model import RoutePlan
@@ -169,7 +170,8 @@ _HOMES = {
     "polarlab.api.analysis.papers": ("PaperItem", "Reproduction", "papers", "reproduce"),
     "polarlab.web.replays": ("watch",),
     "polarlab.api.results": ("plot", "report"),
-    "polarlab.api.simulations": ("Saturation", "crosscheck", "saturation", "simulate"),
+    "experiments.simulation.model": ("Saturation",),
+    "polarlab.api.simulations": ("crosscheck", "saturation", "simulate"),
     "polarlab.api.analysis.theory": (
         *("Prediction", "SwitchRules"),
         *("explain", "patterns", "plan", "predict", "prove", "routings", "rules"),

@@ -35,6 +35,7 @@ def compare(*results: Results | Path | str) -> Comparison:
                 f"results must be of one kind to be compared, got a {kind.name} ({folders[0]}) "
                 f"and a {one.kind.name} ({one.folder})"
             )
+    compare_kind = resolve_name(kind.compare)
     with damage_named(*folders):
-        comparison: Comparison = resolve_name(kind.compare)(opened)
+        comparison: Comparison = compare_kind(opened)
     return comparison

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row
+from experiments.comparison.model import Comparison, Row, rows_of
 from experiments.comparison.settings import side_by_side
 from experiments.results.open import Failover, Failovers
 
@@ -23,21 +23,16 @@ def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
     Raises:
         ParameterError: one is damaged.
     """
-    summaries = [plain(failover.summary) for failover in failovers]
-    phases = [
-        {
+    values = []
+    for failover in failovers:
+        summary = plain(failover.summary)
+        counts = {
             f"{phase}.{name}": value
-            for phase, counts in summary["phases"].items()
-            for name, value in counts.items()
+            for phase, entries in summary["phases"].items()
+            for name, value in entries.items()
         }
-        for summary in summaries
-    ]
-    values = [
-        {**{name: value for name, value in summary.items() if name not in _NO_RESULTS}, **counts}
-        for summary, counts in zip(summaries, phases, strict=True)
-    ]
-    results = {name: [value.get(name) for value in values] for name in values[0]}
-    return side_by_side(failovers, results=results)
+        values.append({name: value for name, value in summary.items() if name not in _NO_RESULTS} | counts)
+    return side_by_side(failovers, results=rows_of(values))
 
 
 def compare_series(series: Sequence[Failovers]) -> Comparison:
@@ -51,16 +46,16 @@ def compare_series(series: Sequence[Failovers]) -> Comparison:
     """
     summaries = [one.summary for one in series]
     tables = [summary.distributions() for summary in summaries]
-    known = dict.fromkeys(name for table in tables for name in table)
     results: dict[str, Row] = {
         "failovers": [len(summary.seeds) for summary in summaries],
         "interrupted": [summary.interrupted for summary in summaries],
         "negative": [summary.negative for summary in summaries],
         "repaired_by": [dict(summary.repaired_by) for summary in summaries],
     }
-    for name in known:
-        results[name] = [getattr(table.get(name), "mean", None) for table in tables]
-        for quantile in _QUANTILES:
-            results[f"{name}.{quantile}"] = [getattr(table.get(name), quantile, None) for table in tables]
-    intervals = {name: [getattr(table.get(name), "ci95", None) for table in tables] for name in known}
-    return side_by_side(series, results=results, intervals=intervals)
+    keys = {"": "mean", **{f".{quantile}": quantile for quantile in _QUANTILES}}
+    values = [
+        {f"{name}{end}": getattr(found, key) for name, found in table.items() for end, key in keys.items()}
+        for table in tables
+    ]
+    intervals = rows_of([{name: found.ci95 for name, found in table.items()} for table in tables])
+    return side_by_side(series, results=results | rows_of(values), intervals=intervals)

@@ -45,6 +45,12 @@ class ComparedPoint:
         return f"{self.routing} {self.pattern} {self.load:g}{''.join(options)}"
 
 
+def rows_of(tables: Sequence[Mapping[str, Value]]) -> dict[str, Row]:
+    """Returns values side by side by their names; None where a table has none."""
+    names = dict.fromkeys(name for table in tables for name in table)
+    return {name: [table.get(name) for table in tables] for name in names}
+
+
 def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
     """Returns the columns of points by which one sweep is better than another, where a point has a value.
 

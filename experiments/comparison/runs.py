@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from experiments.comparison.model import Comparison, Row, Value
+from experiments.comparison.model import Comparison, Row, Value, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.metrics import In, metrics
 from experiments.results.model import Summary
@@ -104,9 +104,7 @@ def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 
 def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
     """Returns slowdowns and completion times of TCP flows, of all and by class of sizes."""
-    tables = [flow_results(summary.flows) if summary.flows else {} for summary in summaries]
-    names = dict.fromkeys(name for table in tables for name in table)
-    return {name: [table.get(name) for table in tables] for name in names}
+    return rows_of([flow_results(summary.flows) if summary.flows else {} for summary in summaries])
 
 
 def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
@@ -119,8 +117,7 @@ def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
             table.setdefault(f"status of `{program.line}`", program.status)
             table.setdefault(f"duration_s of `{program.line}`", program.duration_s)
         tables.append(table)
-    names = dict.fromkeys(name for table in tables for name in table)
-    return {name: [table.get(name) for table in tables] for name in names}
+    return rows_of(tables)
 
 
 def _resent(summary: Summary) -> int | None:

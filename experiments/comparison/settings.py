@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row, Value
+from experiments.comparison.model import Comparison, Row, Value, rows_of
 from experiments.spec.options import options_of
 
 # Records of settings, whose entries are known by their own names.
@@ -79,9 +79,7 @@ def side_by_side(
         settings: settings of each by name; by default all entries of its manifest.
         tables: further attributes of the comparison.
     """
-    entries = settings or [flat_settings(one.manifest) for one in results]
-    names = dict.fromkeys(name for own in entries for name in own)
-    rows = {name: [own.get(name) for own in entries] for name in names}
+    rows = rows_of(settings or [flat_settings(one.manifest) for one in results])
     same: dict[str, Value] = {}
     differing: dict[str, Row] = {}
     for name, row in rows.items():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from experiments.comparison.model import ComparedPoint, Comparison, Value
+from experiments.comparison.model import ComparedPoint, Comparison, Value, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.sweep_points import columns_of
@@ -92,7 +92,7 @@ def _point(point: Point, sweeps: Sequence[AnySweep], own: Sequence[Point | None]
         values,
         {name: _differences(row) for name, row in values.items() if any(map(_is_number, row))},
         next((row.varied for row in rows if row is not None and row.varied), {}),
-        {name: [one.get(name) for one in halves] for name in dict.fromkeys(n for one in halves for n in one)},
+        rows_of(halves),
     )
 
 

@@ -36,8 +36,9 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
     """
     if path is not None:
         check_new(path)
+    page_of = resolve_name(results.kind.page)
     with damage_named(results.folder), drawn_as(look):
-        text = rendered(resolve_name(results.kind.page)(results))
+        text = rendered(page_of(results))
     if path is None:
         path = results.folder / REPORT
         try:

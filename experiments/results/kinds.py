@@ -122,9 +122,9 @@ class Results:
         """
         from experiments.figures.look import Look, drawn_as
 
-        chosen = Look.of(format, **look)
+        chosen, draw = Look.of(format, **look), resolve_name(self.kind.draw)
         with drawn_as(chosen), damage_named(self.folder):
-            drawn = resolve_name(self.kind.draw)(self)
+            drawn = draw(self)
         for name in names:
             if name not in drawn:
                 raise ParameterError(f"figure must be one of {', '.join(drawn)}, got {name!r}")

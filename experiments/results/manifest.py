@@ -19,6 +19,7 @@ from experiments.codec import FORMAT, omitted
 from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.record import FabricRecord
 from experiments.results.run_directory import MANIFEST, RunDirectory
+from experiments.spec.options import SWEEP
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
 from topology.base import Topology
 from topology.networkx_graphs import NetworkxTopology
@@ -130,6 +131,8 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
             first point here. Absent if there is none.
     """
 
+    kind = SWEEP
+
     datapath: str = "auto"
     occupancy: str = "netlink"
     local_repair: bool = True
@@ -141,19 +144,6 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     loads: tuple[float, ...] = ()
     repeat: int = 1
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
-
-    def varies(self, name: str) -> bool:
-        """Returns whether points of the sweep may differ in a setting.
-
-        Args:
-            name: name of one of the attributes, which is that of its option, with a unit where it has one.
-        """
-        keys = [key.replace("-", "_") for key in self.varied]
-        if name == "steady":
-            return "warmup" in keys
-        if name == "faults" and self.faults_asked and {"seed", "duration", "warmup"} & set(keys):
-            return True
-        return any(name == key or name.startswith(f"{key}_") for key in keys)
 
     def shared(self) -> dict[str, object]:
         """Returns the settings that all points share by name, wherever the link rate is from."""

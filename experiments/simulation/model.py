@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from experiments.codec import FORMAT, omitted
+from experiments.results.frames import frame
 from experiments.results.simulation.model import SimulatedSettings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,8 @@ class LoadPoint:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaturationResult(SimulatedSettings):
-    """Saturation of a network of simulated routers.
+class Saturation(SimulatedSettings):
+    """Greatest load that a network of simulated routers carries, and the loads that were tried.
 
     Attributes:
         pattern: traffic pattern.
@@ -60,6 +65,18 @@ class SaturationResult(SimulatedSettings):
     interrupted: bool | None = omitted()
     format: int = FORMAT
 
+    def to_frame(self) -> pd.DataFrame:
+        """Returns the loads that were tried as a frame of pandas, a row for each.
+
+        Raises:
+            MachineError: pandas is not installed.
+        """
+        return frame([asdict(point) for point in self.points])
+
+    def __repr__(self) -> str:
+        loads = f"{self.saturation:g}, {len(self.points)} loads tried"
+        return f"<Saturation of {self.routing} under {self.pattern}: {loads}>"
+
 
 class SaturationInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a search for saturation.
@@ -68,7 +85,7 @@ class SaturationInterrupted(KeyboardInterrupt):
         result: the loads that were tried until then.
     """
 
-    def __init__(self, result: SaturationResult) -> None:
+    def __init__(self, result: Saturation) -> None:
         """Keeps the result so far."""
         super().__init__()
         self.result = result

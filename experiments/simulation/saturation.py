@@ -17,7 +17,7 @@ from experiments.results.simulation.summary import (
     offered_and_accepted,
     settings,
 )
-from experiments.simulation.model import LoadPoint, SaturationInterrupted, SaturationResult
+from experiments.simulation.model import LoadPoint, Saturation, SaturationInterrupted
 from experiments.simulation.points import SimulatedGroup
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
@@ -28,7 +28,7 @@ from topology.errors import Terminated
 _MOST_DRAIN = 5000
 
 
-def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> SaturationResult:
+def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> Saturation:
     """Returns the greatest load that a network carries.
 
     Args:
@@ -112,9 +112,9 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
             )
         )
 
-    def result(self, *, interrupted: bool = False) -> SaturationResult:
+    def result(self, *, interrupted: bool = False) -> Saturation:
         """Returns the saturation, as far as it is known."""
-        return SaturationResult(
+        return Saturation(
             **settings(self.fabric),
             pattern=self._traffic.pattern,
             endpoints=self.fabric.topology.endpoints(self.fabric.hosts),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
 from experiments.events.base import Notify, ignore
 from experiments.events.pace import paced
-from experiments.results.frames import frame
 from experiments.results.kinds import Results, folder_of
 from experiments.results.open import Simulation
 from experiments.results.parts.crosscheck import Crosscheck
-from experiments.simulation.model import SaturationInterrupted, SaturationResult
+from experiments.simulation.model import Saturation, SaturationInterrupted
 from experiments.spec.options import RUN, SATURATION, SIMULATE
 from experiments.spec.simulation.resolve import Simulation as SimulationSpecification
 from polarlab.api.arguments import keywords_in_errors
@@ -23,27 +21,9 @@ from topology.errors import UsageError
 from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from polarlab.api.keyword_types import CrosscheckKeywords, SaturationKeywords, SimulateKeywords
 
-__all__ = ["SaturationInterrupted", "SaturationResult"]  # for those who print what was found
-
-
-class Saturation(SaturationResult):
-    """Greatest load that a simulated network carries: `saturation`, and the `points` that were tried."""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Returns the loads that were tried as a frame of pandas, a row for each.
-
-        Raises:
-            MachineError: pandas is not installed.
-        """
-        return frame([asdict(point) for point in self.points])
-
-    def __repr__(self) -> str:
-        loads = f"{self.saturation:g}, {len(self.points)} loads tried"
-        return f"<Saturation of {self.routing} under {self.pattern}: {loads}>"
+__all__ = ["SaturationInterrupted"]  # for those who print what was found
 
 
 @takes_options(SIMULATE)
@@ -108,8 +88,7 @@ def saturation(
         one = cast(SimulationSpecification, request.resolve())
         from experiments.simulation.saturation import find_saturation
 
-        found = find_saturation(one, request.complete_values["precision"], paced(progress))
-        return Saturation(**vars(found))
+        return find_saturation(one, request.complete_values["precision"], paced(progress))
 
 
 @takes_options(RUN)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
+from experiments.spec.variations import swept_options
 from topology.parameters import Value
 
 if TYPE_CHECKING:
@@ -13,20 +14,27 @@ if TYPE_CHECKING:
 else:
     DataclassInstance = object
 
+_OF_FAILURES = {"seed", "warmup", "duration", "cycles"}  # options by which random failures are drawn
+
 
 class SweptSettings(DataclassInstance):
     """Part that the settings of all sweeps share: the values that they go over.
 
     Attributes:
+        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
         routings, patterns, loads: values that the sweep goes over, each with each.
         vary: key of `--vary` -> further values; None if there is none.
+        faults_asked: random failures that are drawn for each point; None if there are none.
     """
+
+    kind: ClassVar[str]
 
     if TYPE_CHECKING:
         routings: tuple[str, ...]
         patterns: tuple[str, ...]
         loads: tuple[float, ...]
         vary: Mapping[str, tuple[Value, ...]] | None
+        faults_asked: str | None
 
     @property
     def varied(self) -> Mapping[str, tuple[Value, ...]]:
@@ -37,9 +45,17 @@ class SweptSettings(DataclassInstance):
         """Returns whether points of the sweep may differ in a setting.
 
         Args:
-            name: name of one of the attributes, or of one of `routers`.
+            name: name of one of the settings that points share, which is that of its option, with a unit
+                where it has one.
         """
-        raise NotImplementedError
+        options = swept_options(self.kind)
+        names = {key.replace("-", "_") for key in self.varied}
+        names |= {(options[key].setting or key).rpartition(".")[2] for key in self.varied if key in options}
+        if name == "steady":
+            return "warmup" in names
+        if name == "faults" and self.faults_asked and names & _OF_FAILURES:
+            return True
+        return any(name == one or name.startswith(f"{one}_") for one in names)
 
     def shared(self) -> dict[str, object]:
         """Returns the settings that all points share, by name."""

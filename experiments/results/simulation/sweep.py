@@ -15,7 +15,6 @@ from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
 from experiments.spec.simulation.resolve import SimulatedSweep
 from experiments.spec.sweep import Point
-from experiments.spec.variations import swept_options
 from topology.errors import ParameterError
 from topology.parameters import Value
 
@@ -40,6 +39,8 @@ class SimulatedSweepSettings(SweptSettings):
             first point here. Absent if there is none.
     """
 
+    kind = SIMULATED_SWEEP
+
     routers: RouterRecord
     arrivals: str
     seed: int
@@ -54,20 +55,6 @@ class SimulatedSweepSettings(SweptSettings):
     faults_asked: str | None = omitted()
     replan_cycles: int | str | None = omitted()
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
-
-    def varies(self, name: str) -> bool:
-        """Returns whether points of the sweep may differ in a setting.
-
-        Args:
-            name: name of one of the attributes, or of one of `routers`.
-        """
-        options = swept_options(SIMULATED_SWEEP)
-        settings = {options[key].setting or options[key].key for key in self.varied if key in options}
-        if name == "faults" and self.faults_asked and settings & {"seed", "warmup_cycles", "window_cycles"}:
-            return True  # they are drawn for each
-        if name == "faults_asked":
-            return "faults" in settings
-        return name in {setting.rpartition(".")[2] for setting in settings}
 
     def shared(self) -> dict[str, object]:
         """Returns the settings that all points share by name, those of the routers included."""

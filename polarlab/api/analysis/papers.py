@@ -13,7 +13,7 @@ from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
-from experiments.papers.options import ALL, NONE, SEEDS
+from experiments.papers.options import ALL, NONE
 from experiments.papers.performance.model import AnyItem, Place, SimulatedItem
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
@@ -255,7 +255,7 @@ def estimate_paper(
     check_paper(paper)
     single = None if item == ALL else item_of(paper, item)
     if seeds is not None:
-        SEEDS.check(seeds)
+        option_of("seeds", "paper").check(seeds)
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, None)
     checked_scheduler(workers, None, None, insecure=False)

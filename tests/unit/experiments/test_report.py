@@ -73,7 +73,7 @@ def test_figures_have_the_look_that_is_asked_for(tmp_path):
     looks = ({}, {"order": "uniform"}, {"title": False})
     pages = [polarlab.report(sweep, **look).read_text() for look in looks]
     assert len(set(pages)) == len(pages)
-    with pytest.raises(ParameterError, match=r"order must be some of .*uniform, .*'torus'"):
+    with pytest.raises(ParameterError, match=r"^order .*'torus'"):
         polarlab.report(sweep, order="torus")
 
 

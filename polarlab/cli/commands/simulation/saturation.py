@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 import polarlab
 from polarlab.api.command_line.events import EveryEvent
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
-
-if TYPE_CHECKING:
-    from polarlab.api.simulations import SaturationResult
 
 SUMMARY = "greatest load that a simulated network carries, by bisection"
 EXAMPLES = (
@@ -38,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Status:
     return Status.DONE
 
 
-def _print(arguments: argparse.Namespace, found: SaturationResult) -> None:
+def _print(arguments: argparse.Namespace, found: polarlab.Saturation) -> None:
     """Prints a saturation; without --json, the loads that were tried as a table."""
     from polarlab.api.command_line.records import plain, readable
 
