@@ -152,9 +152,7 @@ class _Version(argparse.Action):
 def run(arguments: Sequence[str]) -> Status:
     """Parses a command line, runs its command, and returns the exit status."""
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
-        from polarlab.cli.completion import complete
-
-        complete(make_parser())
+        _complete(make_parser())
     parsed = parse(arguments)
     from polarlab.cli.options import approve
 
@@ -179,6 +177,19 @@ def _print_estimate(arguments: argparse.Namespace) -> Status:
     found = estimate(arguments.experiment, getattr(arguments, "workers", None))
     print_result(arguments, vars(found) if arguments.json else found.words())
     return Status.DONE
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Prints the completions of the command line for the shell, and ends the program."""
+    import argcomplete
+
+    line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode(errors="ignore")
+    # The finished words, the command and others; one may name a family.
+    command, *words = [str(word) for word in argcomplete.split_line(line)[3][1:]] or [""]
+    for action in parser._actions:  # argparse offers them in no other form
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            action.choices[command].complete_options(words)
+    argcomplete.autocomplete(parser, default_completer=argcomplete.SuppressCompleter())
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:

@@ -13,7 +13,7 @@ from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
 from experiments.papers.model import Effort, Item
-from experiments.papers.options import ALL, NONE
+from experiments.papers.options import ALL, LIST, NONE, OTHER_PRICES
 from experiments.papers.performance.model import AnyItem, Place, SimulatedItem
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
@@ -43,7 +43,7 @@ from polarlab.api.requests import Folder
 from topology.costs.prices import Prices
 from topology.errors import ParameterError, UsageError
 
-__all__ = ["PAPERS", "CheckedClaim", "ReproducedItem"]  # for the command line
+__all__ = ["LIST", "OTHER_PRICES", "CheckedClaim", "ReproducedItem"]  # for the command line
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polarlab
-from polarlab.api.command_line.papers import LIST, OTHER_PRICES
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
@@ -31,6 +30,7 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 
 def run(arguments: argparse.Namespace) -> Status:
     """Prints the claims of an item beside computed numbers; returns NEGATIVE if one does not agree."""
+    from polarlab.api.analysis.papers import LIST
     from polarlab.api.command_line.events import EveryEvent
 
     if arguments.paper == LIST:
@@ -149,6 +149,8 @@ def _simulations(item: ReproducedItem) -> str:
 
 def _print_sum(found: polarlab.Reproduction) -> None:
     """Prints how many of the claims agree."""
+    from polarlab.api.analysis.papers import OTHER_PRICES
+
     computed = [claim for claim in found.claims if claim.within is not None]
     other = sum(claim.note == OTHER_PRICES for claim in found.claims)
     agreeing = sum(claim.within is True for claim in computed)

@@ -62,19 +62,17 @@ def test_every_name_is_there_and_documented(name):
     assert name == "__version__" or inspect.getdoc(public(name))
 
 
-def test_names_are_imported_for_type_checkers_from_where_they_are():
-    """What is loaded is what the imports under TYPE_CHECKING name."""
-    tree = ast.parse(Path(polarlab.__file__).read_text())
-    [block] = [node for node in tree.body if isinstance(node, ast.If)]
+def test_names_are_those_of_type_checkers():
+    """What is loaded is what the imports of the stub name."""
+    tree = ast.parse(Path(polarlab.__file__).with_suffix(".pyi").read_text())
     imported = {
-        alias.name: node.module
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
+        alias.asname: getattr(importlib.import_module(node.module), alias.name)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
-    for name, module in imported.items():
-        assert getattr(polarlab, name) is getattr(importlib.import_module(module), name)
     assert {*imported, "__version__"} == set(polarlab.__all__)
+    assert {name: public(name) for name in imported} == imported
 
 
 def test_an_unknown_name_is_an_attribute_error():
