@@ -103,7 +103,9 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
         f"point {number} of {points}: {name}{time_left(seconds_left)}"
     ),
     "failover-started": "{seconds:g} s of probes; {failing} fails after {fail_s:g} s",
-    "failover-repeated": "seed {seed}, failover {number} of {failovers}",
+    "failover-repeated": lambda seed, number, failovers, seconds_left: (
+        f"seed {seed}, failover {number} of {failovers}{time_left(seconds_left)}"
+    ),
     "failover-ended": "{failed}: longest silence {gap_ms:g} ms, {lost} probes lost",
     "failover-interrupted": "interrupted before the failure of {failed}",
     # Results.
