@@ -22,7 +22,7 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
-from experiments.points.engine import PointGroup, do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
 from experiments.points.in_turn import InTurn
 from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
@@ -138,30 +138,19 @@ class _Swept:
 
     def groups(self) -> list[_PointsOfFabric]:
         """Returns points by the fabric that they need, in the order of their first points."""
-        groups: list[_PointsOfFabric] = []
+        fabrics: list[FabricOptions] = []
         for one in self.points:
-            group = next((group for group in groups if group.fabric == one.fabric), None)
-            if group is None:
-                groups.append(group := _PointsOfFabric(one.fabric, self))
-            group.missing.append(one)
-        return groups
+            if one.fabric not in fabrics:
+                fabrics.append(one.fabric)
+        return [_PointsOfFabric(fabric, self) for fabric in fabrics]
 
 
-class _PointsOfFabric(PointGroup[tuple[LiveFabric, PairCheck], PointOptions, None]):
+class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, None]):
     """Points with the same routing and links; each replication is kept as it ends."""
 
     def __init__(self, fabric: FabricOptions, swept: _Swept) -> None:
+        super().__init__(one for one in swept.points if one.fabric == fabric)
         self.fabric, self._swept = fabric, swept
-        self.missing: list[PointOptions] = []
-
-    def wanted(self, ahead: int = 1) -> list[PointOptions]:
-        """Returns the points that are missing."""
-        return self.missing
-
-    @property
-    def left(self) -> int:
-        """Number of points that are missing."""
-        return len(self.missing)
 
     @contextmanager
     def standing(self, notify: Notify) -> Iterator[tuple[LiveFabric, PairCheck]]:
@@ -199,9 +188,9 @@ class _PointsOfFabric(PointGroup[tuple[LiveFabric, PairCheck], PointOptions, Non
         for _ in replications(live, point.traffic, repeat, check, swept.notify, companions, before):
             pass
 
-    def keep(self, point: PointOptions, _outcome: None, seconds_left: float | None) -> None:
+    def keep(self, point: PointOptions, outcome: None, seconds_left: float | None) -> None:
         """Notes that a point is complete."""
-        self.missing.remove(point)
+        super().keep(point, outcome, seconds_left)
         self._swept.seconds_left = seconds_left
 
 

@@ -99,11 +99,13 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "sweep-resumed": "{folder} holds {measured} points; {missing} of those asked for are missing",
     "sweep-interrupted": "{folder} holds {points} points; the same command goes on with the other {missing}",
     "routing-started": "routing {routing}: {summary}",
-    "point-started": lambda number, points, name, seconds_left: (
+    "point-started": lambda number, points, name, seconds_left=None: (
         f"point {number} of {points}: {name}{time_left(seconds_left)}"
     ),
     "failover-started": "{seconds:g} s of probes; {failing} fails after {fail_s:g} s",
-    "failover-repeated": "seed {seed}, failover {number} of {failovers}",
+    "failover-repeated": lambda seed, number, failovers, seconds_left=None: (
+        f"seed {seed}, failover {number} of {failovers}{time_left(seconds_left)}"
+    ),
     "failover-ended": "{failed}: longest silence {gap_ms:g} ms, {lost} probes lost",
     "failover-interrupted": "interrupted before the failure of {failed}",
     # Results.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from experiments.events.notices import Notice
 from experiments.failover.demonstration import Observation, observe_failure, write_observation
 from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
 from experiments.pair_check import check_all_pairs
+from experiments.points.engine import ListedGroup, do_points
+from experiments.points.in_turn import InTurn
 from experiments.results.failover import (
     FAILOVER_COLUMNS,
     FAILOVERS,
@@ -59,51 +62,82 @@ def run_failover_series(
         KeyboardInterrupt: Ctrl-C; the folder holds the failovers until then.
     """
     require_emulation()
-    with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
-        check_all_pairs(fabric, notify)
-        settings = options.settings()
-        write_manifest(directory, run_manifest(fabric, settings, options.repetitions[0].seed), fabric)
-        series = _measure(fabric, options, directory, notify)
+    with kept_directory(folder) as directory:
+        failovers = _Failovers(fabric_options, options, directory, notify, watching)
+        with InTurn(notify) as in_turn:
+            do_points([failovers], in_turn)
+        series = failovers.series()
     notify(ResultsWritten(folder, interrupted=series.interrupted))
     if series.interrupted:
         raise KeyboardInterrupt
     return series
 
 
-def _measure(
-    fabric: LiveFabric, options: FailoverSeriesOptions, directory: RunDirectory, notify: Notify
-) -> FailoverSeries:
-    """Runs the failovers and writes each, and the result so far, as it ends; returns the last result."""
-    measured: list[tuple[int, FailoverSummary]] = []
+class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
+    """The failovers of a series; each is written, with the result so far, as it ends."""
 
-    def keep(observed: Observation) -> None:
-        directory.keep()
-        measured.append((repetition.seed, observed.summary))
-        series = combine_failovers(fabric.options, options, measured)
-        _write(fabric, repetition, observed, series, directory, notify)
+    def __init__(
+        self,
+        fabric: FabricOptions,
+        options: FailoverSeriesOptions,
+        directory: RunDirectory,
+        notify: Notify,
+        watching: Watching,
+    ) -> None:
+        super().__init__(options.repetitions)
+        self.measured: list[tuple[int, FailoverSummary]] = []
+        self._fabric, self._options, self._directory = fabric, options, directory
+        self._notify, self._watching = notify, watching
+        self._interrupted = False
+        self._seconds_left: float | None = None
 
-    try:
-        for number, repetition in enumerate(options.repetitions, start=1):
-            notify(
-                Notice(
-                    "failover-repeated",
-                    seed=repetition.seed,
-                    number=number,
-                    failovers=len(options.repetitions),
-                )
+    @contextmanager
+    def standing(self, notify: Notify) -> Iterator[LiveFabric]:
+        """Brings the fabric up, and checks all pairs; an interrupted series ends with what was measured."""
+        with live_fabric(self._fabric, notify, self._watching) as fabric:
+            check_all_pairs(fabric, notify)
+            first, settings = self._options.repetitions[0].seed, self._options.settings()
+            write_manifest(self._directory, run_manifest(fabric, settings, first), fabric)
+            try:
+                yield fabric
+            except (KeyboardInterrupt, Terminated):
+                if not self.measured:
+                    raise
+                notify(Interrupted())
+                self._interrupted = True
+                self._directory.write_record(SUMMARY, self.series())
+
+    def do(self, fabric: LiveFabric, point: FailoverOptions) -> FailoverSummary:
+        """Measures a failover, and keeps it."""
+
+        def keep(observed: Observation) -> None:
+            self._directory.keep()
+            self.measured.append((point.seed, observed.summary))
+            _write(fabric, point, observed, self.series(), self._directory, self._notify)
+
+        self._notify(
+            Notice(
+                "failover-repeated",
+                seed=point.seed,
+                number=len(self.measured) + 1,
+                failovers=len(self._options.repetitions),
+                seconds_left=self._seconds_left,
             )
-            summary = observe_failure(fabric, repetition, _only_progress(notify), keep=keep).summary
-            notify(failover_ended(repetition, summary))
-            if summary.interrupted or summary.restored is False:
-                break
-    except (KeyboardInterrupt, Terminated):
-        if not measured:
-            raise
-        notify(Interrupted())
-        series = replace(combine_failovers(fabric.options, options, measured), interrupted=True)
-        directory.write_record(SUMMARY, series)
-        return series
-    return combine_failovers(fabric.options, options, measured)
+        )
+        return observe_failure(fabric, point, _only_progress(self._notify), keep=keep).summary
+
+    def keep(self, point: FailoverOptions, outcome: FailoverSummary, seconds_left: float | None) -> None:
+        """Tells the end of a failover; where not all pairs reach each other any more, it is the last."""
+        super().keep(point, outcome, seconds_left)
+        self._seconds_left = seconds_left
+        self._notify(failover_ended(point, outcome))
+        if outcome.interrupted or outcome.restored is False:
+            self.missing.clear()
+
+    def series(self) -> FailoverSeries:
+        """Returns the result of all failovers so far."""
+        series = combine_failovers(self._fabric, self._options, self.measured)
+        return replace(series, interrupted=True) if self._interrupted else series
 
 
 def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Event:

@@ -82,6 +82,31 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         return 0
 
 
+class ListedGroup(PointGroup[FabricT, PointT, OutcomeT]):
+    """Points that are known from the start.
+
+    Attributes:
+        missing: those that are missing.
+    """
+
+    def __init__(self, points: Iterable[PointT]) -> None:
+        """Takes the points, in their order."""
+        self.missing = [*points]
+
+    def wanted(self, ahead: int = 1) -> Sequence[PointT]:
+        """Returns the points that are missing."""
+        return self.missing
+
+    @property
+    def left(self) -> int:
+        """Number of points that are missing."""
+        return len(self.missing)
+
+    def keep(self, point: PointT, _outcome: OutcomeT, _seconds_left: float | None) -> None:
+        """Notes that a point is done, and kept."""
+        self.missing.remove(point)
+
+
 Group = PointGroup[Any, Any, Any]
 Ended = tuple[Group, Any, Any]  # a group, its point, and the outcome
 

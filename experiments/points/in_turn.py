@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
 from experiments.events.base import Notify
 from experiments.points.engine import Ended, Group
@@ -28,9 +28,8 @@ class InTurn:
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
-        self._stack.__exit__(kind, error, trace)
-        return False
+    ) -> bool:
+        return bool(self._stack.__exit__(kind, error, trace))
 
     def has_room(self, _group: Group) -> bool:
         """Returns False: one fabric stands at a time."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from experiments.simulation.points import SimulatedGroup
 
 CONNECT_S, _WORKERS_S = 5, 10
-_LEAST_SLOTS = 8  # points that are sent at once: workers may join later
+_LEAST_SLOTS = 8
 _MOST_PLANS = 2  # that this process has at once
 
 
@@ -57,7 +57,7 @@ class Cluster:
 
     def __init__(self, address: str, client: Any, threads: int, notify: Notify) -> None:
         """Takes a connection; see `reached_cluster`."""
-        self.slots = max(_LEAST_SLOTS, 2 * threads)
+        self.slots = _slots(threads)
         self._address, self._client, self._notify = address, client, notify
         self._standing: dict[Group, _Standing] = {}
         self._under_way: dict[Any, tuple[Group, Any, Task]] = {}
@@ -102,8 +102,10 @@ class Cluster:
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
             group, point, task = self._under_way.pop(future)
-            fabric = self._standing[group].fabric
-            yield group, point, _simulated(group).outcome(fabric, point, task, self._result(future))
+            outcome, fabric = self._result(future), self._standing[group].fabric
+            with contextlib.suppress(Exception):  # the scheduler may be gone
+                self.slots = _slots(sum(self._client.nthreads().values()))  # workers may have joined
+            yield group, point, _simulated(group).outcome(fabric, point, task, outcome)
 
     def close(self, group: Group) -> None:
         """Has the workers forget the tables of a group."""
@@ -138,6 +140,11 @@ class Cluster:
         if not isinstance(result, Outcome):
             raise MachineError(f"workers of {self._address} must answer with outcomes, got {result!r}")
         return result
+
+
+def _slots(threads: int) -> int:
+    """Returns the number of points that are sent at once, so that no thread waits for the next."""
+    return max(_LEAST_SLOTS, 2 * threads)
 
 
 def _simulated(group: Group) -> SimulatedGroup[Any, Any]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
-from experiments.points.engine import do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
@@ -203,7 +203,10 @@ class _Replication(NamedTuple):
     seed: int
 
 
-class _PointsOfPlan(SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]]):
+class _PointsOfPlan(
+    ListedGroup[SimulatedFabricRecord, _Replication, tuple[SimulationSummary, SimulationResult]],
+    SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]],
+):
     """The points of a sweep whose routings have one plan.
 
     Each of several replications is kept as it is done; an interrupted sweep's are not done again.
@@ -218,22 +221,13 @@ class _PointsOfPlan(SimulatedGroup[_Replication, tuple[SimulationSummary, Simula
             for part in replications_of(one)
         }
         self._kept = [_kept(self._folder(number), one) for number, (_, one) in enumerate(points)]
-        self._wanted = [key for key in self._parts if key.seed not in self._kept[key.number]]
+        super().__init__(key for key in self._parts if key.seed not in self._kept[key.number])
         for number, (_, one) in enumerate(points):
             if len(self._kept[number]) == one.repeat:  # its process was ended before it wrote the row
                 self._complete(number)
 
     def _folder(self, number: int) -> Path:
         return point_folder(self._swept.directory.path, self._points[number][0])
-
-    def wanted(self, ahead: int = 1) -> list[_Replication]:
-        """Returns the simulations that are missing."""
-        return self._wanted
-
-    @property
-    def left(self) -> int:
-        """Number of simulations that are missing."""
-        return len(self._wanted)
 
     def prepare(self, notify: Notify) -> SimulatedFabricRecord:
         """Plans the fabric, and notifies of what points do not get by it."""
@@ -268,7 +262,7 @@ class _PointsOfPlan(SimulatedGroup[_Replication, tuple[SimulationSummary, Simula
         self._swept.directory.keep()
         own = directory if one.repeat == 1 else seed_directory(directory, seed)
         write_simulation(own, counts, summary)
-        self._wanted.remove(point)
+        super().keep(point, outcome, seconds_left)
         if one.repeat == 1:
             self._swept.add(self._points[number][0], summary, seconds_left)
             return
