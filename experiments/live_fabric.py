@@ -8,7 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from controller.occupancy.queue_handoff import Queues
 from controller.occupancy.queues import QueueReader, SwitchQueues
@@ -48,10 +48,6 @@ class LiveFabric(FabricRecord):
     network: FabricNetwork
     controller: ControllerProcess
     standing: tuple[Element, ...] = ()
-
-    def record(self) -> FabricRecord:
-        """Returns the fabric as results keep it, without anything that runs."""
-        return FabricRecord(**{field.name: getattr(self, field.name) for field in fields(FabricRecord)})
 
     def begin_anew(self) -> None:
         """Has a measurement begin as on a new fabric: without detours, and with empty caches.

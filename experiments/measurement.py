@@ -141,7 +141,7 @@ def measure(
             result = replace(result, interrupted=True)
         with signals_deferred():
             record = RunRecord(
-                fabric=fabric.record(),
+                fabric=fabric,
                 traffic=options,
                 check=check,
                 result=result,

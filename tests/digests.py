@@ -36,7 +36,7 @@ from experiments.papers.performance.model import RoutedNetwork, SimulatedItem
 from experiments.papers.registry import ITEMS
 from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric
-from experiments.simulation.task import PlannedFabric, task_of
+from experiments.simulation.task import task_of
 from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
@@ -84,7 +84,7 @@ def _packets(routed: RoutedNetwork, replanned: bool | None = None) -> str:
             _PATTERN, _LOAD, times=_TIMES, faults=faults, replan_cycles=failures.replan_cycles
         )
     fabric = prepare_fabric(routed.fabric(), ignore)
-    return digest(task_of(fabric.options, traffic).run(PlannedFabric(fabric)).result)
+    return digest(task_of(fabric.options, traffic).run(fabric).result)
 
 
 def _messages(routed: RoutedNetwork, motif: str) -> str:

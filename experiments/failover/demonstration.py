@@ -155,7 +155,7 @@ def observe_failure(
     with signals_deferred():
         course = Course(options, Probes(schedule, result), faults, result.clock)
         summary = replace(
-            course.summary(fabric.record(), affected),
+            course.summary(fabric, affected),
             cpu_stolen_ms=round(1e3 * stolen_s),
             generator_lag_ms_p99=result.sent.lag.quantile_ms(0.99),
             interrupted=result.interrupted,

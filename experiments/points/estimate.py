@@ -14,7 +14,7 @@ from experiments.events.progress import duration
 from experiments.results.sweep_points import measured_points
 from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
 from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes
-from experiments.simulation.task import PlannedFabric, task_of
+from experiments.simulation.task import task_of
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from experiments.spec.sweep import PointOptions, SweepOptions
 from routing.registry import routing
@@ -184,9 +184,9 @@ def _reference() -> _Speed:
     prepared = prepare_fabric(fabric, ignore)
     plan_s = time.process_time() - began
     task = task_of(fabric, traffic)
-    task.run(PlannedFabric(prepared))  # loads the kernel
+    task.run(prepared)  # loads the kernel
     began = time.process_time()
-    task.run(PlannedFabric(prepared))
+    task.run(prepared)
     return _Speed(plan_s, _hops(fabric, traffic) / max(time.process_time() - began, 1e-6))
 
 

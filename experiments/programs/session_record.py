@@ -129,7 +129,7 @@ class SessionRecorder:
     def _write(self, seconds: float, *, interrupted: bool) -> None:
         modified = self._fabric.controller.groups_modified - self._modified
         record = RunRecord(
-            fabric=self._fabric.record(),
+            fabric=self._fabric,
             traffic=self._traffic,
             check=_NOT_CHECKED,
             result=result_without_packets(

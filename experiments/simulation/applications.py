@@ -9,11 +9,11 @@ from experiments.events.marks import Interrupted
 from experiments.events.notices import Notice
 from experiments.results.simulation.record import (
     ApplicationRecord,
-    SimulatedFabricRecord,
+    PlannedFabric,
     SimulationRecord,
 )
 from experiments.simulation.pace import Pace
-from experiments.simulation.task import PlannedFabric, bucket_loop
+from experiments.simulation.task import bucket_loop
 from experiments.spec.simulation.applications import SimulatedApplication, SimulatedTrace
 from simulation.applications import ApplicationResult, Phase, simulate_application
 from simulation.timing import fastest_cycles
@@ -23,7 +23,7 @@ from traffic.workload.placement import place_ranks
 
 
 def simulate_messages(
-    fabric: SimulatedFabricRecord, traffic: SimulatedApplication | SimulatedTrace, notify: Notify
+    fabric: PlannedFabric, traffic: SimulatedApplication | SimulatedTrace, notify: Notify
 ) -> SimulationRecord:
     """Returns the record of an application on a fabric; of an interrupted simulation, until then.
 
@@ -37,7 +37,7 @@ def simulate_messages(
     """
     options = fabric.options
     decision = options.packet_decision()
-    loop = bucket_loop(PlannedFabric(fabric), decision, options.routers)
+    loop = bucket_loop(fabric, decision, options.routers)
     hosts: tuple[int, ...] = ()
     if isinstance(traffic, SimulatedApplication):
         hosts = place_ranks(traffic.placement, traffic.ranks, options.topology, options.hosts, traffic.seed)
@@ -78,7 +78,7 @@ def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[M
         yield program_messages(programs, hosts, traffic.compute_cycles)
 
 
-def _phase(fabric: SimulatedFabricRecord, graph: MessageGraph, iterations: int) -> Phase:
+def _phase(fabric: PlannedFabric, graph: MessageGraph, iterations: int) -> Phase:
     """Returns messages with the times of their packets on the fastest paths."""
     routers = fabric.tables.host_routers
     ends = routers[graph.source], routers[graph.destination]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.points.engine import Ended, Group
-from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.results.simulation.record import PlannedFabric
 from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
-from experiments.simulation.task import Outcome, PlannedFabric, Task, task_of
+from experiments.simulation.task import Outcome, Task, task_of
 from topology.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _distributed() -> Any:
 class _Standing(NamedTuple):
     """A fabric whose points are under way: with its plan here, with its tables on the workers."""
 
-    fabric: SimulatedFabricRecord
+    fabric: PlannedFabric
     shared: Any
 
 
@@ -74,7 +74,7 @@ class Cluster:
         # others get them again.
         key = f"tables-{uuid.uuid4().hex}"
         with _silent():
-            shared = self._client.submit(pickle.loads, pickle.dumps(PlannedFabric(fabric)), key=key)
+            shared = self._client.submit(pickle.loads, pickle.dumps(fabric), key=key)
         self._standing[group] = _Standing(fabric, shared)
 
     def is_ready(self, _group: Group) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
-from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.results.simulation.record import PlannedFabric
 from experiments.simulation.memory import require_memory
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
 from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
@@ -28,7 +28,7 @@ from topology.shortest_paths import host_pairs_by_distance
 MOST_PROVEN = 256
 
 
-def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRecord:
+def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> PlannedFabric:
     """Returns a fabric that is ready for packets.
 
     Args:
@@ -68,7 +68,7 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> SimulatedFabricRe
     if not is_compiled(fabric.routers.flow_control):
         notify(Notice("kernels-compiled"))
     bringup_s = {"plan": planned - began, "verify": proven - planned, "tables": compiled - proven}
-    return SimulatedFabricRecord(fabric, plan, tables, bringup_s, prover)
+    return PlannedFabric(fabric, tables, bringup_s, (plan, prover))
 
 
 def _prove(plan: RoutePlan, prover: Prover, notify: Notify) -> None:

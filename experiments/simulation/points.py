@@ -14,12 +14,12 @@ from experiments.events.notices import Notice
 from experiments.points.engine import BackEnd, PointGroup
 from experiments.points.in_turn import InTurn
 from experiments.points.processes import Processes, usable_cores
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import PlannedFabric, SimulationRecord
 from experiments.simulation.address import Scheduler
 from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.memory import simulation_memory_bytes
-from experiments.simulation.task import Outcome, PlannedFabric, Task, task_of
+from experiments.simulation.task import Outcome, Task, task_of
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from routing.registry import make_plan
 from simulation.kernels.compiled import is_compiled
@@ -33,7 +33,7 @@ PointT = TypeVar("PointT")
 OutcomeT = TypeVar("OutcomeT")
 
 
-class SimulatedGroup(PointGroup[SimulatedFabricRecord, PointT, OutcomeT]):
+class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
     """Simulated points that share a plan and its tables.
 
     Attributes:
@@ -59,7 +59,7 @@ class SimulatedGroup(PointGroup[SimulatedFabricRecord, PointT, OutcomeT]):
             record: the simulation.
         """
 
-    def prepare(self, notify: Notify) -> SimulatedFabricRecord:
+    def prepare(self, notify: Notify) -> PlannedFabric:
         """Plans the fabric.
 
         Args:
@@ -68,16 +68,16 @@ class SimulatedGroup(PointGroup[SimulatedFabricRecord, PointT, OutcomeT]):
         return prepare_fabric(self.fabric, notify)
 
     @contextlib.contextmanager
-    def standing(self, notify: Notify) -> Iterator[SimulatedFabricRecord]:
+    def standing(self, notify: Notify) -> Iterator[PlannedFabric]:
         """Gives the fabric with its plan."""
         yield self.prepare(notify)
 
-    def do(self, fabric: SimulatedFabricRecord, point: PointT) -> OutcomeT:
+    def do(self, fabric: PlannedFabric, point: PointT) -> OutcomeT:
         """Simulates a point; raises KeyboardInterrupt if it is interrupted."""
         task = task_of(*self.simulation(point))
-        return self.outcome(fabric, point, task, task.run(PlannedFabric(fabric)))
+        return self.outcome(fabric, point, task, task.run(fabric))
 
-    def outcome(self, fabric: SimulatedFabricRecord, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
+    def outcome(self, fabric: PlannedFabric, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
         """Returns what is to be kept of a point that was simulated here or elsewhere.
 
         Args:

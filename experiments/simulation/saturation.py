@@ -10,7 +10,7 @@ from experiments.points.engine import do_points
 from experiments.points.in_turn import InTurn
 from experiments.points.loads import LoadSteps, most_loads_left, next_loads
 from experiments.results.manifest import simulation_versions
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import PlannedFabric, SimulationRecord
 from experiments.results.simulation.summary import (
     is_stable,
     latency_quantiles,
@@ -79,7 +79,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         """Returns the fabric, and the traffic at a load."""
         return self.fabric, replace(self._traffic, load=point)
 
-    def do(self, fabric: SimulatedFabricRecord, point: float) -> LoadPoint:
+    def do(self, fabric: PlannedFabric, point: float) -> LoadPoint:
         """Simulates a load, and notifies of its course."""
         self.is_planned = True
         record = simulate_traffic(fabric, self.simulation(point)[1], self._notify)

@@ -12,14 +12,14 @@ from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
 from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, PlannedFabric, SimulationRecord
 from experiments.results.simulation.summary import replan_record, summarise
 from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric, warn_of_repairs
 from experiments.simulation.files import write_origin, write_result, write_simulation
 from experiments.simulation.pace import Pace
 from experiments.simulation.replications import replications_of, seed_directory, write_means
-from experiments.simulation.task import PlannedFabric, task_of
+from experiments.simulation.task import task_of
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
 from simulation.result import FaultOutcome, PlanOutcome
@@ -68,7 +68,7 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
 
 
 def _replicated(
-    fabric: SimulatedFabricRecord, simulation: Simulation, directory: RunDirectory, notify: Notify
+    fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, notify: Notify
 ) -> SimulationSummary:
     """Simulates every replication, until one does not end as it should, and writes each as it ends."""
     records: list[SimulationRecord] = []
@@ -103,15 +103,13 @@ def _replicated(
     return summary
 
 
-def _simulated(fabric: SimulatedFabricRecord, traffic: AnyTraffic, notify: Notify) -> SimulationRecord:
+def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, notify: Notify) -> SimulationRecord:
     if isinstance(traffic, SimulatedTraffic):
         return simulate_traffic(fabric, traffic, notify)
     return simulate_messages(fabric, traffic, notify)
 
 
-def simulate_traffic(
-    fabric: SimulatedFabricRecord, traffic: SimulatedTraffic, notify: Notify
-) -> SimulationRecord:
+def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, notify: Notify) -> SimulationRecord:
     """Returns the record of traffic on a fabric; of an interrupted simulation, until then.
 
     Args:
@@ -138,7 +136,7 @@ def simulate_traffic(
 
     task = task_of(fabric.options, traffic)
     pace = Pace(notify, None if warmup is None else warmup + traffic.times.window)
-    outcome = task.run(PlannedFabric(fabric), pace, tell)
+    outcome = task.run(fabric, pace, tell)
     if outcome.result.interrupted:
         notify(Interrupted())
     return SimulationRecord(fabric, traffic, task.workload.pattern, outcome.result, outcome.faults)

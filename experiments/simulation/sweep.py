@@ -23,7 +23,7 @@ from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import (
-    SimulatedFabricRecord,
+    PlannedFabric,
     SimulationCounts,
     SimulationRecord,
 )
@@ -204,7 +204,7 @@ class _Replication(NamedTuple):
 
 
 class _PointsOfPlan(
-    ListedGroup[SimulatedFabricRecord, _Replication, tuple[SimulationSummary, SimulationResult]],
+    ListedGroup[PlannedFabric, _Replication, tuple[SimulationSummary, SimulationResult]],
     SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]],
 ):
     """The points of a sweep whose routings have one plan.
@@ -229,7 +229,7 @@ class _PointsOfPlan(
     def _folder(self, number: int) -> Path:
         return point_folder(self._swept.directory.path, self._points[number][0])
 
-    def prepare(self, notify: Notify) -> SimulatedFabricRecord:
+    def prepare(self, notify: Notify) -> PlannedFabric:
         """Plans the fabric, and notifies of what points do not get by it."""
         name = self.fabric.routing
         notify(Notice("routing-started", routing=name, summary=routing(name).summary))
@@ -317,7 +317,7 @@ def _fabrics(group: Points) -> list[SimulatedFabric]:
     return fabrics
 
 
-def _warn(fabric: SimulatedFabricRecord, group: Points, notify: Notify) -> None:
+def _warn(fabric: PlannedFabric, group: Points, notify: Notify) -> None:
     """Notifies of settings of points that have no effect, or too small a value; of the first it was done."""
     for other in _fabrics(group)[1:]:
         check_fabric(other, fabric.plan, fabric.tables, notify)

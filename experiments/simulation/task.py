@@ -2,77 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
-from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.results.simulation.record import PlannedFabric
 from experiments.spec.simulation.decisions import BUCKETS
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
-from routing.plan.model import RoutePlan
-from routing.registry import make_plan
 from routing.replan.replan import Provers
-from routing.verification.verifier import Prover
 from simulation.bucket_loop import BucketLoop
 from simulation.course import Progress
 from simulation.faults import SimulatedFaults, Tell
 from simulation.result import FaultCourse, FaultOutcome, PlanOutcome, SimulationResult
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
-from simulation.tables.model import ForwardingTables
-from topology.base import Topology
 from topology.faults import Fault
-from topology.files.plugin_files import Sources, needed, take_over
-from topology.plugins import check_plugins
 from traffic.workload.patterns import make_pattern
 
 
 def _silent(_happened: FaultOutcome | PlanOutcome) -> None:
     """Tells nobody."""
-
-
-class PlannedFabric:
-    """Forwarding tables that tasks share, with the plan for those tasks that change it.
-
-    On another machine the plan, which does not travel, is made anew when it is first needed.
-    """
-
-    def __init__(self, fabric: SimulatedFabricRecord) -> None:
-        """Takes the tables, the plan and its proof of a fabric."""
-        options = fabric.options
-        self.tables: ForwardingTables = fabric.tables
-        self._topology: Topology = options.topology
-        self._made_by = options.hosts, options.routing, options.ordered_repair
-        self.plan, self.prover = fabric.plan, fabric.prover
-
-    @cached_property
-    def plan(self) -> RoutePlan:
-        """The plan of the tables."""
-        hosts, name, ordered = self._made_by
-        return make_plan(self._topology, hosts, name, ordered_repair=ordered)
-
-    @cached_property
-    def prover(self) -> Prover | None:
-        """The proof of the plan, which proves plans that differ from it faster; None where there is none."""
-        return None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Returns the attributes that travel to other machines, which get the plug-ins of these before."""
-        state = {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
-        names = (self._topology.name, self._made_by[1].partition(":")[0])
-        return _with_plugins, needed(*names), state
-
-
-def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
-    """Returns a fabric without attributes, once this machine has the same plug-ins as the one that sends it.
-
-    Raises:
-        UsageError: this machine lacks a plug-in's package, or has another version of it.
-    """
-    take_over(files)
-    check_plugins(kept)
-    return PlannedFabric.__new__(PlannedFabric)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means
-from experiments.results.simulation.record import SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import PlannedFabric, SimulationRecord
 from experiments.results.simulation.summary import is_stable, latency_quantiles, offered_and_accepted
 from experiments.simulation.points import SimulatedGroup, back_end_for
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
@@ -189,7 +189,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
             for search, tried in zip(self.searches, self._tried, strict=True)
         )
 
-    def prepare(self, _notify: Notify) -> SimulatedFabricRecord:
+    def prepare(self, _notify: Notify) -> PlannedFabric:
         """Plans the network; what such a plan lacks is known."""
         return super().prepare(ignore)
 

@@ -17,7 +17,7 @@ from experiments.papers.performance.digests import digest_of_application
 from experiments.papers.performance.model import Place, RoutedNetwork
 from experiments.papers.performance.store import RowStore
 from experiments.papers.polarstar.performance import routed_networks
-from experiments.results.simulation.record import SimulatedFabricRecord
+from experiments.results.simulation.record import PlannedFabric
 from experiments.simulation.fabric import prepare_fabric
 from experiments.spec.simulation.applications import SimulatedApplication
 
@@ -123,7 +123,7 @@ def _times(
 ) -> Iterator[tuple[str, StoredTime]]:
     """Yields the motifs with their times on a network, simulated unless the table has them."""
     ranks = QUICK_RANKS if effort.quick else _RANKS
-    fabric: SimulatedFabricRecord | None = None
+    fabric: PlannedFabric | None = None
     for name, pattern in _MOTIFS.items():
         traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
         known = store.get(digest_of_application(one, traffic))
@@ -135,7 +135,7 @@ def _times(
 
 
 def _simulated(
-    one: RoutedNetwork, fabric: SimulatedFabricRecord, traffic: SimulatedApplication, place: Place
+    one: RoutedNetwork, fabric: PlannedFabric, traffic: SimulatedApplication, place: Place
 ) -> StoredTime:
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
     from experiments.simulation.applications import simulate_messages  # has the simulator compiled

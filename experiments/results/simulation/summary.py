@@ -22,7 +22,7 @@ from experiments.results.simulation.model import (
     SimulationManifest,
     SimulationSummary,
 )
-from experiments.results.simulation.record import AnyTraffic, SimulatedFabricRecord, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, PlannedFabric, SimulationRecord
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, fault_settings, router_record
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
@@ -208,7 +208,7 @@ def _links(record: SimulationRecord) -> SimulatedLinks:
     return SimulatedLinks(**load_values(record.counts.link_loads()), dropped_packets=record.result.dropped)
 
 
-def _rules(fabric: SimulatedFabricRecord) -> RuleCounts:
+def _rules(fabric: PlannedFabric) -> RuleCounts:
     size = fabric.plan.size()
     return RuleCounts(size.flows, size.groups)
 

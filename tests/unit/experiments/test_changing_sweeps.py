@@ -12,7 +12,7 @@ from experiments.results.manifest import SweepSettings
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import prepare_fabric
-from experiments.simulation.task import PlannedFabric, task_of
+from experiments.simulation.task import task_of
 from experiments.spec.experiment import Experiment
 from topology.errors import ParameterError, UsageError
 
@@ -102,7 +102,7 @@ def test_a_fabric_that_travelled_gives_the_same_result(schedule, more):
     more = {"faults": str(schedule), "replan-cycles": 100} if "faults" in more else more
     given = {"topology": "polarfly", "q": 3, "hosts": 2, "warmup": 300, "cycles": 600, "load": 0.5}
     one = Experiment("simulate", {**given, "routing": "ugal-pf", "pattern": "tornado", **more}).resolve()
-    fabric = PlannedFabric(prepare_fabric(one.fabric, lambda _event: None))
+    fabric = prepare_fabric(one.fabric, lambda _event: None)
     travelled = pickle.loads(pickle.dumps(fabric))
     assert "plan" not in vars(travelled)
     results = [task_of(one.fabric, one.packets).run(each) for each in (fabric, travelled)]

@@ -19,7 +19,6 @@ from support.fixtures.terminal import Terminal
 import polarlab
 from experiments.events.base import ignore
 from experiments.simulation.fabric import prepare_fabric
-from experiments.simulation.task import PlannedFabric
 from experiments.spec.experiment import Experiment
 from polarlab import extend
 from polarlab.cli import main as entry
@@ -222,7 +221,7 @@ def test_a_fabric_of_a_plugin_travels_with_it(written, tmp_path):
     """As to the workers of a cluster."""
     polarlab.register(written(DETOUR))
     asked = {"topology": "ring", "size": 8, "routing": "detour", "load": 0.1, "virtual-channels": 6}
-    planned = PlannedFabric(prepare_fabric(Experiment("simulate", asked).resolve().fabric, ignore))
+    planned = prepare_fabric(Experiment("simulate", asked).resolve().fabric, ignore)
     (tmp_path / "fabric").write_bytes(pickle.dumps(planned))
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).plan.routing)"
     done = fresh(code, str(tmp_path / "fabric"))
