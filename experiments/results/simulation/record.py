@@ -62,20 +62,21 @@ class PlannedFabric:
         return self.proven and self.proven[1]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns what travels to other machines, which get the plug-ins of these before."""
+        """Returns the attributes that travel to other machines, which get the plug-ins of these before."""
         names = (self.options.topology.name, self.options.routing.partition(":")[0])
-        return _with_plugins, (*needed(*names), self.options, self.tables, self.bringup_s)
+        travelling = {"options": self.options, "tables": self.tables, "bringup_s": self.bringup_s}
+        return _with_plugins, needed(*names), travelling | {"proven": None}
 
 
-def _with_plugins(files: Sources, kept: Mapping[str, str], *values: Any) -> PlannedFabric:
-    """Returns a fabric, once this machine has the same plug-ins as the one that sends it.
+def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
+    """Returns a fabric without attributes, once this machine has the same plug-ins as the one that sends it.
 
     Raises:
         UsageError: this machine lacks a plug-in's package, or has another version of it.
     """
     take_over(files)
     check_plugins(kept)
-    return PlannedFabric(*values, None)
+    return PlannedFabric.__new__(PlannedFabric)
 
 
 @dataclass(frozen=True)
