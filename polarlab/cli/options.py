@@ -33,7 +33,7 @@ from polarlab.api.command_line.declarations import (
     reused,
 )
 from polarlab.cli.approval import approved_at_terminal
-from polarlab.cli.error_stream import print_line
+from polarlab.process import print_line
 
 _FILE, _AGAIN = ".toml", "--again"
 Base = Experiment | UsageError | None
