@@ -178,13 +178,8 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
         return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
 
     routings, patterns, loads = map(listed, SHORT_FORMS)
-    return SweepOptions(
-        tuple(dict.fromkeys(map(routing_name, routings))),
-        tuple(dict.fromkeys(map(pattern_name, patterns))),
-        tuple(sorted({float(f"{load:g}") for load in loads})),
-        values["repeat"],
-        tuple(vary.values()),
-    )
+    loads = tuple(sorted({float(f"{load:g}") for load in loads}))
+    return SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
 
 
 def values_at(point: Point, values: Mapping[str, Any]) -> dict[str, Any]:
