@@ -17,7 +17,7 @@ import polarlab
 from experiments.spec.experiment import keyword
 from experiments.spec.option import Option
 from experiments.spec.options import FAILOVER, RUN, SATURATION, SIMULATE, SWEEP, UP, family_options
-from polarlab.api.keywords import keyword_options, meaning_of, type_of
+from polarlab.api.keywords import keyword_options, type_of
 from topology.registry import FAMILIES
 
 _HEAD = '''\
@@ -61,7 +61,7 @@ def keyword_types() -> str:
         options = keyword_options(taker.command, of_traffic=taker.of_traffic)
         text = f"Keywords of `{taker.function.__qualname__.removesuffix('.__init__')}`."
         base = "TypedDict" if taker.of_traffic else "FamilyKeywords"
-        entries = ((one.key, type_of(one), meaning_of(one)) for one in options if one.key not in own)
+        entries = ((o.key, type_of(o), o.help_in(taker.command)) for o in options if o.key not in own)
         parts += _class(name, base, text, entries)
     return "\n".join(parts)
 
@@ -76,7 +76,7 @@ def _parameters() -> Iterator[_Entry]:
         kind = functools.reduce(operator.or_, (type_of(option) for _, option in owners))
         meanings: dict[str, list[str]] = {}
         for family, option in owners:
-            meanings.setdefault(meaning_of(option), []).append(family)
+            meanings.setdefault(option.described, []).append(family)
         yield name, kind, "; ".join(f"{text} ({', '.join(of)})" for text, of in meanings.items())
 
 

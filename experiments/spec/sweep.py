@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,35 +88,6 @@ class SweepOptions:
             raise ParameterError(f"points of a sweep must be at most {MAX_POINTS}, got {self._count}")
         if not (self.varied_routings and self.varied_patterns):
             raise ParameterError("a sweep must have a routing and a pattern, got none")
-
-    @classmethod
-    def of(
-        cls,
-        routings: Iterable[str],
-        patterns: Iterable[str],
-        loads: Iterable[float],
-        repeat: int = 1,
-        vary: tuple[Variation, ...] = (),
-    ) -> SweepOptions:
-        """Returns the points of texts and loads in any order, of which several may mean the same.
-
-        Args:
-            routings: texts of routings.
-            patterns: texts of patterns.
-            loads: the loads.
-            repeat: see the attributes.
-            vary: see the attributes.
-
-        Raises:
-            UsageError: a value is outside its domain.
-        """
-        return cls(
-            tuple(dict.fromkeys(map(routing_name, routings))),
-            tuple(dict.fromkeys(map(pattern_name, patterns))),
-            tuple(sorted({float(f"{load:g}") for load in loads})),
-            repeat,
-            vary,
-        )
 
     @property
     def _count(self) -> int:
@@ -207,7 +178,8 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
         return vary.pop(key).values if key in vary else listed_values(key, values[SHORT_FORMS[key]])
 
     routings, patterns, loads = map(listed, SHORT_FORMS)
-    return SweepOptions.of(routings, patterns, loads, values["repeat"], tuple(vary.values()))
+    loads = tuple(sorted({float(f"{load:g}") for load in loads}))
+    return SweepOptions(routings, patterns, loads, values["repeat"], tuple(vary.values()))
 
 
 def values_at(point: Point, values: Mapping[str, Any]) -> dict[str, Any]:

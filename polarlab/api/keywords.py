@@ -53,7 +53,7 @@ def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Funct
         others = others.replace(annotation=Value)
         function.__annotations__[others.name] = Value
         vars(function)["__signature__"] = signature.replace(parameters=[*own, *keywords, others])
-        text = "".join(f"\n{_wrapped(f'{keyword(one.name)}: {meaning_of(one)}')}" for one in options)
+        text = "".join(f"\n{_entry(option)}" for option in options)
         function.__doc__ = _ENTRY.sub(lambda entry: entry[0] + text, inspect.getdoc(function) or "")
         return function
 
@@ -90,15 +90,11 @@ def type_of(option: Option) -> Any:
     return kind | None
 
 
-def meaning_of(option: Option) -> str:
-    """Returns the line on an option in the help of Python: meaning, unit, and a default in words."""
-    return f"{option.meaning} (default {option.default_text})" if option.default_text else option.meaning
-
-
-def _wrapped(text: str) -> str:
-    """Returns an entry of a docstring's arguments, in lines."""
+def _entry(option: Option) -> str:
+    """Returns the entry of an option in a docstring, with a default that the signature does not say."""
+    unsaid = f" (default {option.default_text})" if option.default is None and option.default_text else ""
     return textwrap.fill(
-        text,
+        f"{keyword(option.name)}: {option.meaning}{unsaid}",
         _WIDTH,
         initial_indent=" " * 4,
         subsequent_indent=" " * 8,

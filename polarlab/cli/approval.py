@@ -8,8 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
-from polarlab.cli.error_stream import print_line
-from polarlab.process import shown_exactly
+from polarlab.process import print_line, shown_exactly
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
 _MOST = 10_000  # characters, which a user may be expected to read at the terminal

@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from polarlab.cli.error_stream import print_line
 from polarlab.error_log import write_log
 from polarlab.process import (
     END_SIGNALS,
@@ -18,6 +17,7 @@ from polarlab.process import (
     add_administration_folders,
     internal_text,
     known_status,
+    print_line,
     run_as_command,
 )
 

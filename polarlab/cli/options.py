@@ -33,7 +33,7 @@ from polarlab.api.command_line.declarations import (
     reused,
 )
 from polarlab.cli.approval import approved_at_terminal
-from polarlab.cli.error_stream import print_line
+from polarlab.process import print_line
 
 _FILE, _AGAIN = ".toml", "--again"
 Base = Experiment | UsageError | None
@@ -163,7 +163,7 @@ def _add(
     if option.positional:
         more.pop("dest")
     action = group.add_argument(*([option.key] if option.positional else flags), **more)
-    vars(action).update(completer=_completer(option), common=option.common)  # the one is argcomplete's
+    vars(action).update(completer=_completer(option), declared=option)  # the one is argcomplete's
 
 
 def _metavar(option: Option) -> str:

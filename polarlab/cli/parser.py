@@ -110,21 +110,19 @@ class CommandParser(_Parser):
 
     def shorten(self) -> None:
         """Leaves the less common options out of the help, which says how to see them."""
-        rare = {action for action in self._actions if not getattr(action, "common", True)}
-        more = ", and NAME --help the parameters of a topology" if self._of_families & rare else ""
+        declared = {action: vars(action).get("declared") for action in self._actions}
+        rare = {action: option for action, option in declared.items() if option and not option.common}
+        parameters = any(
+            one.table == "topology" and action.help != argparse.SUPPRESS for action, one in rare.items()
+        )
         for action in rare:
             action.help = argparse.SUPPRESS
         for group in self._action_groups:
-            if {*group._group_actions} <= rare:
+            if rare.keys() >= {*group._group_actions}:
                 group.description = None
+        more = ", and NAME --help the parameters of a topology" if parameters else ""
         if rare:
             self.description = f"{self.description}\n\nThe most common options; {_HELP_ALL} shows all{more}."
-
-    @property
-    def _of_families(self) -> set[argparse.Action]:
-        """The parameters of topologies that the help shows."""
-        groups = [group for group in self._action_groups if group.title == "topology"]
-        return {one for group in groups for one in group._group_actions if one.help != argparse.SUPPRESS}
 
     def complete_options(self, words: Sequence[str] = ()) -> None:
         """Adds the command's options, once; those of a topology depend on the words to be parsed."""

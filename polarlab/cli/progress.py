@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict
 
 from polarlab.api.command_line.events import ONGOING_EVERY_S, Event, Ongoing, Pace
-from polarlab.cli.error_stream import print_line
+from polarlab.process import print_line
 
 if TYPE_CHECKING:
     import argparse

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
@@ -117,17 +117,7 @@ class Reproduction(Table):
         return [vars(claim) for claim in self.claims]
 
 
-class Places(TypedDict, total=False):
-    """The place of simulations: processes of this machine, or a cluster; and the curves to simulate there."""
-
-    workers: int | None
-    scheduler: str | None
-    cluster_tls: Folder | None
-    insecure_cluster: bool
-    curves: Iterable[str] | None
-
-
-def reproduce(
+def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     paper: str,
     item: str,
     *,
@@ -136,7 +126,11 @@ def reproduce(
     out: Folder | None = None,
     prices: Folder | None = None,
     progress: Notify = ignore,
-    **places: Unpack[Places],
+    workers: int | None = None,
+    scheduler: str | None = None,
+    cluster_tls: Folder | None = None,
+    insecure_cluster: bool = False,
+    curves: Iterable[str] | None = None,
 ) -> Reproduction:
     """Computes a figure or a table of a paper, and compares it with the paper's claims.
 
@@ -153,15 +147,17 @@ def reproduce(
         out: folder of the files; by default one in results/papers/, by the paper and these options.
         prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
         progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
-        places: `workers`, processes of this machine that simulate, by default one on each of its cores; or
-            `scheduler`, address of the scheduler of a dask.distributed cluster that simulates in their place,
-            as `tcp://HOST:PORT`, with `cluster_tls` and `insecure_cluster` as of `sweep`. And `curves`,
-            labels of the curves to simulate, as `PF-UGAL`, or `PF-UGAL:tornado` under one pattern, by
-            default all: of the others the points in the folder are taken, and claims on curves that lack
-            some are not computed.
+        workers: processes of this machine that simulate; None for one on each of its cores.
+        scheduler: address of the scheduler of a dask.distributed cluster that simulates in their place, as
+            `tcp://HOST:PORT`.
+        cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
+        insecure_cluster: whether to trust a scheduler on another machine without TLS, and any as root: a
+            cluster can run code in this process.
+        curves: labels of the curves to simulate, as `PF-UGAL`, or `PF-UGAL:tornado` under one pattern; None
+            for all. Of the others the points in the folder are taken, and claims on curves that lack some are
+            not computed.
 
     Raises:
-        TypeError: a keyword is unknown.
         UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices,
             curves, seeds or simulations where these are asked for, or the folder lacks curves without which
             nothing can be shown.
@@ -179,27 +175,22 @@ def reproduce(
         (True, 993.0)
     """
     check_paper(paper)
-    _check_types(quick, out, progress, places)
+    _check_types(quick, out, progress)
     single = None if item == ALL else item_of(paper, item)
     if seeds is not None:
         option_of("seeds", "paper").check(seeds)
     if single is not None:
-        _check_uses(f"{paper} {item}", single, seeds, places.get("scheduler"))
-    scheduler = checked_scheduler(
-        places.get("workers"),
-        places.get("scheduler"),
-        places.get("cluster_tls"),
-        places.get("insecure_cluster", False),
-    )
+        _check_uses(f"{paper} {item}", single, seeds, scheduler)
+    cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
     effort = Effort(quick, seeds, _prices(paper, item, prices))
     folder = _default_folder(paper, effort) if out is None else Path(out)
-    labels = _labels(places.get("curves"))
+    labels = _labels(curves)
     # Where curves are named, nothing else is measured.
     names = items_of_all(paper, real=os.geteuid() == 0 and labels is None) if item == ALL else [item]
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, places.get("workers"), scheduler, paced(progress), labels)
+        place = Place(directory, workers, cluster, paced(progress), labels)
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
@@ -276,10 +267,8 @@ def estimate_paper(
     return replace(found, basis=f"{found.basis}; without {', '.join(others)}") if others else found
 
 
-def _check_types(quick: bool, out: Folder | None, progress: Notify, places: Mapping[str, Any]) -> None:
+def _check_types(quick: bool, out: Folder | None, progress: Notify) -> None:
     """Raises an error unless arguments are of the types that type checkers want."""
-    if unknown := places.keys() - Places.__annotations__.keys():
-        raise TypeError(f"reproduce() got an unexpected keyword argument {min(unknown)!r}")
     if not isinstance(quick, bool):
         raise ParameterError(f"quick must be True or False, got {quick!r}")
     if not callable(progress):

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> Status:
         web = page_address(arguments)
         fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
         from polarlab.cli.prompt.announcer import Announcer
-        from polarlab.cli.prompt.face import serve
+        from polarlab.cli.prompt.commands import serve
 
         announcer = Announcer(progress)
         with fabric:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import polarlab
 from polarlab import UsageError
 from polarlab.cli.console import print_result
-from polarlab.cli.error_stream import print_line
 from polarlab.cli.progress import shown_if_long
-from polarlab.process import Status
+from polarlab.process import Status, print_line
 
 if TYPE_CHECKING:
     from polarlab import DeadlockProof, Proof, RoutePlan

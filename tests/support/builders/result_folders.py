@@ -106,7 +106,7 @@ def write_sweep(
     """Writes a sweep of ER_3 over some loads; the points of the loads in `invalid` are not valid."""
     directory = RunDirectory(folder, go_on=True)
     variations = read_variations(vary)
-    sweep = SweepOptions.of(routings, patterns, loads, vary=variations)
+    sweep = SweepOptions(routings, patterns, loads, vary=variations)
     keys = {variation.key: variation.values for variation in variations}
     asked = {"routings": tuple(routings), "patterns": tuple(patterns), "loads": tuple(loads), **settings}
     asked |= {"vary": keys or None}

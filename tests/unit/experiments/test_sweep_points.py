@@ -50,7 +50,7 @@ def test_points_are_read_as_they_were_written(sweep):
         Point("ugal-pf", "tornado", 0.5),
         Point("ugal-pf", "perm2hop", 0.333333),
     }
-    rows = rows_of(sweep.path, SweepOptions.of(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
+    rows = rows_of(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
     assert [(row.routing, row.accepted) for row in rows] == [("ugal-pf", 0.49), ("min", 0.29)]
     assert (rows[1].valid, rows[1].groups_modified, rows[1].predicted_accepted) == (True, None, 0.3)
     assert rows[0].groups_modified == 7
@@ -154,7 +154,7 @@ def test_a_table_has_a_column_for_each_varied_key_and_is_read_back_with_types(tm
     assert last.varied == {"queue": 100, "link-rate": "1Mbit", "local-repair": True}
     assert sweep.summary(last.point).accepted == last.accepted
     assert sweep.link_loads(last.point)
-    asked = SweepOptions.of(("min",), ("tornado",), (0.5, 0.7), vary=read_variations(VARIED[::-1])).points()
+    asked = SweepOptions(("min",), ("tornado",), (0.5, 0.7), vary=read_variations(VARIED[::-1])).points()
     assert {point for point in asked if point.load == 0.5} == measured_points(folder)
     assert plain(last)["varied"] == last.varied
 
@@ -176,7 +176,7 @@ def test_a_parameters_column_is_empty_where_a_point_has_no_such_parameter(tmp_pa
     values = {(row.routing, row.pattern): row.varied for row in open_results(folder).points.values()}
     assert values["min", "uniform"] == {}
     assert values["ugal-pf:threshold=0.5", "hotspot"] == {"ugal-pf.threshold": 0.5, "hotspot.hosts": 1}
-    asked = SweepOptions.of(("ugal-pf", "min"), patterns, (0.5,), vary=read_variations(vary)).points()
+    asked = SweepOptions(("ugal-pf", "min"), patterns, (0.5,), vary=read_variations(vary)).points()
     assert set(asked) == measured_points(folder)
 
 

@@ -132,7 +132,7 @@ def test_keys_are_options_and_parameters():
 
 def test_each_value_goes_with_each_routing_pattern_and_load():
     vary = read_variations(["queue=8,32", "flows=1,2"])
-    sweep = SweepOptions.of(("min", "ugal"), ("uniform", "tornado"), (0.2, 0.4), vary=vary)
+    sweep = SweepOptions(("min", "ugal"), ("uniform", "tornado"), (0.2, 0.4), vary=vary)
     points = sweep.points()
     assert len(points) == len(set(points)) == 2 * 2 * 2 * 4
     assert points[0] == Point("min", "uniform", 0.2, (("flows", 1), ("queue", 8)))
@@ -143,7 +143,7 @@ def test_each_value_goes_with_each_routing_pattern_and_load():
 
 def test_parameters_vary_only_for_their_routing_and_pattern():
     vary = read_variations(["ugal-pf.threshold=0.3:0.5:0.1", "hotspot.hosts=1,2"])
-    sweep = SweepOptions.of(("min", "ugal-pf:margin=0.5"), ("uniform", "hotspot"), (0.2,), vary=vary)
+    sweep = SweepOptions(("min", "ugal-pf:margin=0.5"), ("uniform", "hotspot"), (0.2,), vary=vary)
     thresholds = [f"ugal-pf:threshold={value},margin=0.5" for value in (0.3, 0.4, 0.5)]
     assert sweep.varied_routings == ("min", *thresholds)
     assert sweep.varied_patterns == ("uniform", "hotspot", "hotspot:hosts=2")  # 1 is the default
@@ -153,7 +153,7 @@ def test_parameters_vary_only_for_their_routing_and_pattern():
 
 def test_a_value_that_is_the_default_is_the_routing_itself():
     vary = read_variations(["ugal-pf.threshold=2/3,0.5"])
-    assert SweepOptions.of(("ugal-pf",), ("uniform",), (0.2,), vary=vary).varied_routings == (
+    assert SweepOptions(("ugal-pf",), ("uniform",), (0.2,), vary=vary).varied_routings == (
         "ugal-pf:threshold=0.5",
         "ugal-pf",
     )
@@ -170,12 +170,12 @@ def test_a_value_that_is_the_default_is_the_routing_itself():
 )
 def test_a_parameter_needs_its_routing_or_pattern_and_one_place(routings, patterns, text, match):
     with pytest.raises(UsageError, match=match):
-        SweepOptions.of((routings,), (patterns,), (0.2,), vary=read_variations([text]))
+        SweepOptions((routings,), (patterns,), (0.2,), vary=read_variations([text]))
 
 
 def test_the_order_of_keys_does_not_matter_to_a_point():
     both = [
-        SweepOptions.of(("min",), ("uniform",), (0.2,), vary=read_variations(texts)).points()
+        SweepOptions(("min",), ("uniform",), (0.2,), vary=read_variations(texts)).points()
         for texts in (["queue=8", "flows=1"], ["flows=1", "queue=8"])
     ]
     assert both[0] == both[1]
@@ -229,4 +229,4 @@ def test_what_cannot_vary_is_named_in_one_line(texts, match):
 
 def test_too_many_points_are_refused():
     with pytest.raises(ParameterError, match=f"at most {MAX_POINTS}, got 20000"):
-        SweepOptions.of(("min", "ugal"), ("uniform",), (0.2,), vary=read_variations(["seed=1:10000:1"]))
+        SweepOptions(("min", "ugal"), ("uniform",), (0.2,), vary=read_variations(["seed=1:10000:1"]))

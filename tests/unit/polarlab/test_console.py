@@ -13,8 +13,8 @@ from support.fixtures.documents import ROOT
 
 from polarlab.cli.commands.run import print_summary
 from polarlab.cli.console import print_result, print_rows, print_table, print_text
-from polarlab.cli.error_stream import print_line
 from polarlab.cli.main import main
+from polarlab.process import print_line
 
 READABLE, JSON = argparse.Namespace(json=False), argparse.Namespace(json=True)
 RESULT = {

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.sweep import SweepOptions
 from polarlab.cli.main import main
 from routing.registry import ROUTINGS, routing
 from topology.parameters import value_text
@@ -105,9 +104,9 @@ def test_what_is_mistyped_gets_the_nearest_known_name(capsys, line, near):
 
 
 def test_a_specification_has_one_name_for_what_means_the_same():
-    sweep = SweepOptions.of(
-        ("min", "ugal-pf:0.5", "ugal-pf:threshold=1/2"), ("shift:2", "shift:by=2"), (0.5,)
-    )
+    words = {"topology": "polarfly", "q": 3, "loads": 0.5}
+    listed = {"routings": ["min", "ugal-pf:0.5", "ugal-pf:threshold=1/2"], "patterns": "shift:2,shift:by=2"}
+    sweep = Experiment("sweep", {**words, **listed}).resolve().sweep
     assert (sweep.routings, sweep.patterns) == (("min", "ugal-pf:threshold=0.5"), ("shift:by=2",))
     assert [point.name for point in sweep.points()] == [
         "min-shift-by=2-0.5",

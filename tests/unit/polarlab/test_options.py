@@ -6,7 +6,7 @@ import polarlab
 from experiments.fault_injector import write_schedule
 from experiments.results.run_directory import RunDirectory
 from experiments.spec.collective import CollectiveOptions
-from experiments.spec.sweep import SweepOptions
+from experiments.spec.experiment import Experiment
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.variations import listed_values
 from polarlab.cli.parser import make_parser, parse
@@ -107,7 +107,7 @@ def test_options_of_collectives():
     ],
 )
 def test_loads_of_a_sweep(text, loads):
-    assert SweepOptions.of(("min",), ("uniform",), listed_values("load", text)).loads == loads
+    assert Experiment("sweep", {"topology": "polarfly", "q": 2, "loads": text}).resolve().sweep.loads == loads
 
 
 @pytest.mark.parametrize(
