@@ -170,7 +170,7 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
     Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in that of the neighbours
     behind them. Of `to_networkx` it is the inverse: routers, ports, hosts, clusters and labels are the same.
-    Only the family is not kept, whose formulas give way to a search for shortest paths.
+    Only given ports are not kept, nor is the family, whose formulas give way to a search for shortest paths.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
     node of 3 hosts has 6, and a node of 0 has none. By default it is 1, and nodes have what they name.

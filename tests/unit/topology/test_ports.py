@@ -1,6 +1,7 @@
 """Port numbers as data: those by default, those that are given, and what reads them."""
 
 import json
+import pickle
 
 import pytest
 from support.builders.graphs import FABRICS
@@ -46,6 +47,12 @@ def test_the_topology_before_keeps_its_ports():
     before.with_ports([[8, 3], [1, 5]], [[1], [2]])
     assert before.given_ports is None
     assert [link.ends for link in before.link_list] == [((0, 1), (1, 1)), ((0, 2), (1, 2))]
+
+
+def test_ports_travel_with_their_topology(leaf_spine):
+    there = pickle.loads(pickle.dumps(leaf_spine))
+    assert there.link_list == leaf_spine.link_list
+    assert there.router_ports(2, 2) == leaf_spine.router_ports(2, 2) == ([4095, 1], [2, 3])
 
 
 def test_parallel_links_have_ports_of_their_own():
