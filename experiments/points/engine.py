@@ -185,8 +185,8 @@ class _Course:
     """The points that are under way, and the groups whose turn has not come."""
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
-        self._groups = [group for group in groups if group.wanted()]
-        self._waiting = deque(self._groups)
+        self._groups = [*groups]
+        self._waiting = deque(self._groups)  # which are asked when it is their turn: others do points then
         self._under_way: dict[Group, list[Any]] = {}  # of groups that are open, the oldest first
         self._back_end = back_end
         self._began_s, self._done = time.monotonic(), 0
@@ -199,6 +199,8 @@ class _Course:
         self._give()
         while self._free and self._waiting and self._may_open(self._waiting[0]):
             group = self._waiting.popleft()
+            if not group.wanted():
+                continue
             self._under_way[group] = []
             self._back_end.open(group)
             self._give()

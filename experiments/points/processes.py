@@ -66,11 +66,14 @@ class _Crew:
         self.points: list[Any] = []  # that are under way
         self.events: list[Event] = []  # told together once the fabric is up, as others come up at that time
 
-    def end(self) -> None:
-        """Ends the process, and those that it has forked."""
+    def dismiss(self) -> None:
+        """Has the process end, and those that it has forked."""
         self.control.close()
         if not self.ready:
             self.process.kill()
+
+    def end(self) -> None:
+        """Waits until the process, which was dismissed, has ended."""
         self.process.join(_END_S)
         self.process.kill()
         self.process.join()
@@ -89,6 +92,7 @@ class Processes:
         self.slots = workers
         self._notify = notify
         self._crews: dict[Group, _Crew] = {}
+        self._dismissed: list[_Crew] = []
         self._deaths: Counter[tuple[Group, Any]] = Counter()
 
     def __enter__(self) -> Processes:
@@ -99,6 +103,8 @@ class Processes:
     ) -> None:
         for group in [*self._crews]:
             self.close(group)
+        for crew in self._dismissed:
+            crew.end()
 
     def has_room(self, group: Group) -> bool:
         """Returns whether the memory has room for a fabric beside those that stand or come up."""
@@ -122,8 +128,10 @@ class Processes:
             crew.control.send(point)
 
     def close(self, group: Group) -> None:
-        """Ends the processes of a group."""
-        self._crews.pop(group).end()
+        """Has the processes of a group end; nobody waits for them."""
+        crew = self._crews.pop(group)
+        crew.dismiss()
+        self._dismissed.append(crew)
 
     def ended(self, *, wait: bool = True) -> Iterator[Ended]:
         """Yields points that have ended.
@@ -174,6 +182,7 @@ class Processes:
     def _begin_again(self, group: Group) -> None:
         """Starts the processes of a group once more, whose first one was ended."""
         before = self._crews.pop(group)
+        before.dismiss()
         before.end()
         self._count_death(group, None, before.process.exitcode)
         self.open(group)

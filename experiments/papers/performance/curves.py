@@ -11,6 +11,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,7 +170,11 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     ) -> None:
         self.fabric = routed.fabric()
         self.searches, self._store, self._notify = searches, store, notify
-        self._tried = [search.tried() for search in searches]
+
+    @cached_property
+    def _tried(self) -> list[dict[float, bool]]:
+        """Loads of each curve that are known, and whether the network carries them."""
+        return [search.tried() for search in self.searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
         """Returns the next simulations of each curve."""
@@ -205,7 +210,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
         """Adds a row to the table."""
         self._store.add(outcome)
-        self._tried = [search.tried() for search in self.searches]
+        del self._tried
         tried = Notice(
             "load-tried",
             load=outcome.load,
