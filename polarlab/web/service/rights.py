@@ -13,7 +13,13 @@ import tempfile
 
 from emulation.hosts.identity import NOBODY, PAGE_NUMBER
 from emulation.kernel.system_call_filter import filter_calls
-from emulation.kernel.system_calls import CLONE_NEWIPC, CLONE_NEWNET, call, refuse_new_rights
+from emulation.kernel.system_calls import (
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    call,
+    end_with_parent,
+    refuse_new_rights,
+)
 
 _DUMPABLE = 4  # of prctl
 _MOST_FILES = 512
@@ -34,6 +40,7 @@ def give_rights_up() -> None:
         _become_nobody_else()
     # Processes of the same user could read its memory, or take its connections.
     call("prctl", _DUMPABLE, 0, 0, 0, 0)
+    end_with_parent()
     refuse_new_rights()
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
