@@ -23,7 +23,7 @@ from emulation.kernel.system_calls import (
 
 _DUMPABLE = 4  # of prctl
 _MOST_FILES = 512
-_MOST_DATA_BYTES = 2 << 30
+_MOST_BYTES = 2 << 30  # with 450 TLS connections under load it has 0.2 GiB
 
 
 def give_rights_up() -> None:
@@ -45,7 +45,8 @@ def give_rights_up() -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
     _limit(resource.RLIMIT_NOFILE, _MOST_FILES)
-    _limit(resource.RLIMIT_DATA, _MOST_DATA_BYTES)
+    # RLIMIT_DATA does not count memory that grows downwards, as stacks do.
+    _limit(resource.RLIMIT_AS, _MOST_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
     with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is not known
         filter_calls(of_the_page=True)

@@ -152,6 +152,22 @@ def test_the_web_process_cannot_spoil_its_listening_socket():
     assert "PermissionError" in attack.stderr
 
 
+GREEDY = """
+import ctypes
+from polarlab.web.service.rights import give_rights_up
+give_rights_up()
+map = ctypes.CDLL(None).mmap
+map.restype, map.argtypes = ctypes.c_ssize_t, [ctypes.c_ssize_t] * 6
+for protection, flags in ((3, 0x22), (3, 0x122), (1, 0x4022)):  # private, MAP_GROWSDOWN, MAP_NORESERVE
+    print([map(0, 1 << 30, protection, flags, -1, 0) > 0 for _ in range(3)][-1])
+"""
+
+
+def test_no_kind_of_memory_of_the_web_process_is_without_limit():
+    attack = subprocess.run([sys.executable, "-c", GREEDY], capture_output=True, text=True, check=False)
+    assert attack.stdout == "False\n" * 3
+
+
 STRAY = """
 import ctypes
 from polarlab.web.service.rights import give_rights_up
