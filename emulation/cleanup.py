@@ -6,7 +6,8 @@ fabric; only they and the run directory are ever removed, and the kernel's searc
 set as the fabric found it. Processes of containers (other namespaces of processes) belong to fabrics with a
 lock of their own; those on hosts have marks that name ours. Namespaces and interfaces have no names outside
 their processes and vanish with them. Anybody can write a mark, so that only processes of our own user count,
-and on hosts those of their users.
+and on hosts those of their users. The live page's process has no mark: whoever takes it over could change
+that.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.hosts.identity import host_root
+from emulation.hosts.identity import PAGE_NUMBER, host_root
 from emulation.prompt.process_state import process_file
 from emulation.subprocesses import END_SIGNALS, MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
@@ -40,6 +41,12 @@ _END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
 _NAMED, _COMMAND_WIDTH = 4, 60  # processes in a text, and of the command of each
 _COMMAND_BYTES = 4096  # that are read of it
 _PROCESS = r"[0-9]{1,10}"
+# In `status` of a live page's process that has not ended: the first of its namespace, where the kernel allows
+# that.
+_OF_PAGE = re.compile(
+    rb"^State:\t[^XZ].*^PPid:\t(\d+)$.*^Uid:\t%d\t.*^NSpid:\t\d+(\t1)?$" % PAGE_NUMBER,
+    re.MULTILINE | re.DOTALL,
+)
 
 
 class FabricRunning(MachineError):
@@ -207,18 +214,22 @@ def marked_processes() -> list[MarkedProcess]:
 
     A container shows its processes to the machine outside, but not the lock of its fabrics.
     """
-    ancestors = _ancestors()
-    marked = []
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal() and int(entry) not in ancestors and _mark(int(entry)) is not None:
-            command = process_file(int(entry), "cmdline", _COMMAND_BYTES).replace(b"\0", b" ")
-            marked.append(MarkedProcess(int(entry), command.decode(errors="replace").strip()))
-    return marked
+    return _processes(lambda pid: _mark(pid) is not None)
 
 
 def _removable_processes() -> list[MarkedProcess]:
-    """Returns the marked processes that this process started, or one that has ended."""
-    return [process for process in marked_processes() if _is_removable(process.pid)]
+    """Returns the marked processes that this process started, or one that has ended, and pages of such."""
+    return _processes(_is_removable)
+
+
+def _processes(chosen: Callable[[int], bool]) -> list[MarkedProcess]:
+    ancestors = _ancestors()
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal() and int(entry) not in ancestors and chosen(int(entry)):
+            command = process_file(int(entry), "cmdline", _COMMAND_BYTES).replace(b"\0", b" ")
+            found.append(MarkedProcess(int(entry), command.decode(errors="replace").strip()))
+    return found
 
 
 def _is_removable(pid: int) -> bool:
@@ -228,10 +239,37 @@ def _is_removable(pid: int) -> bool:
     """
     mark = _mark(pid)
     if mark is None:
-        return False
+        return _is_left_page(pid)
     number = mark.partition(":")[0]
     starter = int(number) if re.fullmatch(_PROCESS, number) else None  # anybody can write a mark
     return starter in (None, os.getpid()) or process_mark(starter or 0) != mark
+
+
+def _is_left_page(pid: int) -> bool:
+    """Returns whether a process is that of a live page whose starter has ended.
+
+    A thread of the starter is named after it. It can change neither that nor its own user, which is no other
+    process's.
+    """
+    found = _OF_PAGE.search(process_file(pid, "status"))
+    if found is None:
+        return False
+    starter = int(found[1])  # or what has adopted it
+    with contextlib.suppress(OSError):  # it has ended
+        threads = os.listdir(f"/proc/{starter}/task")
+        return not any(
+            process_file(starter, f"task/{one}/comm").strip() == page_keeper(pid) for one in threads
+        )
+    return True
+
+
+def page_keeper(page: int) -> bytes:
+    """Returns the name of the thread that starts a live page's process and lasts as long as it.
+
+    Args:
+        page: number of the page's process.
+    """
+    return b"page %d" % page
 
 
 def _mark(pid: int) -> str | None:

@@ -323,7 +323,7 @@ def parse_schedule(
         ParameterError: a line has another form; the text names the line.
     """
     faults: list[Fault] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue

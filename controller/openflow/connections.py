@@ -37,7 +37,8 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 _BACKLOG = 4096
 
 # Of one connection: bytes that are read at once, messages that are handled before others have their turn,
-# bytes that wait to be sent before and while it is served, time until it is served and for TLS's handshake.
+# bytes that wait to be sent before and while it is served, time until it is served, TLS's handshake included,
+# and for each step of that.
 _READ_BYTES, _IN_A_ROW = 1 << 16, 64
 _UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 _PIECE_BYTES = 64  # that a piece to be sent takes beside its own
@@ -191,12 +192,15 @@ class SwitchSocket:
         """Does TLS's handshake, as the server.
 
         Raises:
-            OSError: the other end has no right certificate, or has gone.
+            OSError: the other end has no right certificate, has gone, or takes too long.
         """
         self._connection = context.wrap_socket(
             self._connection, server_side=True, do_handshake_on_connect=False
         )
-        self._connection.do_handshake()
+        late = TimeoutError(f"TLS's handshake was not done within {_SERVED_WITHIN_S:g} s")
+        # The socket's own timeout is of each read, which a byte ends.
+        with hub.Timeout(self._served_by_s - time.monotonic(), late):
+            self._connection.do_handshake()
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""

@@ -17,7 +17,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from emulation.kernel.system_calls import CLONE_NEWCGROUP, call, number
+from emulation.kernel.system_calls import CLONE_NEWCGROUP, PR_SET_PDEATHSIG, call, number
 
 _SET_FILTER, _ALLOW_SPECULATION = 1, 0x4  # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
@@ -76,6 +76,7 @@ _REFUSALS_TO_THE_PAGE = (
     _Refusal("setsockopt", errno.EPERM, (_Test(2, _IS, socket.TCP_NODELAY, holds=False),)),
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
     _Refusal("fcntl", errno.EPERM, (_Test(1, _IS, fcntl.F_SETPIPE_SZ),)),
+    _Refusal("prctl", errno.EPERM, (_Test(0, _IS, PR_SET_PDEATHSIG),)),  # it ends with its parent
 )
 
 
@@ -83,8 +84,8 @@ def filter_calls(*, of_the_page: bool = False) -> None:
     """Filters the calls of this thread and of all that it starts; it must not be able to gain rights.
 
     Args:
-        of_the_page: whether memory that is not the process's own, new sockets and changes of open ones are
-            refused, too.
+        of_the_page: whether memory that is not the process's own, new sockets, changes of open ones, and to
+            outlive the parent are refused, too.
 
     Raises:
         OSError: the kernel refuses, or the architecture is not known.

@@ -37,6 +37,7 @@ _NUMBERS = {
     "msgget": (68, 186),
     "fcntl": (72, 25),
     "ptrace": (101, 117),
+    "prctl": (157, 167),
     "mq_open": (240, 180),
     "add_key": (248, 217),
     "request_key": (249, 218),
@@ -75,7 +76,8 @@ _KNOW_OWNERS = 0x100000  # MOUNT_ATTR_IDMAP
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 _KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
-_PR_SET_NO_NEW_PRIVS = 38
+PR_SET_PDEATHSIG = 1
+_PR_SET_NAME, _PR_SET_NO_NEW_PRIVS = 15, 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -186,6 +188,16 @@ def attach(tree: int, place: str) -> None:
 def refuse_new_rights() -> None:
     """Keeps this thread, and all that it starts, from gaining rights by setuid programs, for good."""
     call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """Has the kernel kill this process when the thread that started it ends; a change of user undoes it."""
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def name_thread(name: bytes) -> None:
+    """Gives this thread a name of 15 bytes at most, which others see in /proc."""
+    call("prctl", _PR_SET_NAME, name, 0, 0, 0)
 
 
 @contextlib.contextmanager

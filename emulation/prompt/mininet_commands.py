@@ -78,7 +78,7 @@ class FabricCLI(NodeCLI):
             raise UsageError(f"files can read files {_MOST_NESTED} deep, got {path} once more")
         self._nested += 1
         try:
-            for inner in text.splitlines():
+            for inner in text.removesuffix("\n").split("\n"):
                 self.onecmd(inner)
         finally:
             self._nested -= 1

@@ -167,7 +167,7 @@ def read_programs(path: Path, topology: Topology, concentration: int) -> list[Pr
 
 def lines_of_programs(text: str) -> list[tuple[int, str]]:
     """Returns the lines of a file of programs that are neither empty nor comments, with their numbers."""
-    lines = enumerate(text.splitlines(), 1)
+    lines = enumerate(text.split("\n"), 1)
     return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

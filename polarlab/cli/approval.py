@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
-from polarlab.process import print_line, shown_exactly
+from polarlab.cli.error_stream import print_line
+from polarlab.process import print_line, shown, shown_exactly
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
 _MOST = 10_000  # characters, which a user may be expected to read at the terminal
@@ -43,15 +44,18 @@ def load_plugins(words: Sequence[str]) -> None:
     Raises:
         UsageError: a file cannot be read, is not approved, fails, or registers something wrong.
     """
-    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    # argparse takes `--plug`, too.
-    files = [file for flag, file in pairwise(parts) if flag.startswith("--plu") and _PLUGIN.startswith(flag)]
+    words = [*takewhile(lambda word: word != "--", words)]  # nothing behind it is an option
+    files = []
+    for word, next_word in pairwise([*words, ""]):
+        flag, given, value = word.partition("=")
+        if flag.startswith("--plu") and _PLUGIN.startswith(flag):  # argparse takes `--plug`, too
+            files.append(value if given else next_word)
     if not files:
         return
     from polarlab.api.plugins import Foreign, load_plugin
 
     def approves(foreign: Foreign, text: str) -> bool:
-        lines, asks = text.splitlines(), "--json" not in words
+        lines, asks = text.removesuffix("\n").split("\n"), "--json" not in words
         return _ALLOWED in words or _approves(
             foreign.reason, lines, f"run this plug-in, {foreign.path}", asks=asks
         )
@@ -68,5 +72,5 @@ def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bo
     print_line(f"polarlab: {reason}, and asks root for:")
     for line in lines:
         print_line(f"  {line}")
-    print(f"{what}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{shown(what)}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

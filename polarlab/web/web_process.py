@@ -11,12 +11,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
+from emulation.cleanup import page_keeper
 from emulation.kernel.namespaces import first_of_its_own
+from emulation.kernel.system_calls import name_thread
 from experiments.observation.model import FabricState
 from polarlab.error_log import escaped, new_log, write_text
 from polarlab.web.channel import MOST_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
@@ -122,10 +125,9 @@ class WebProcess:
         self._ending = self._over = False
         self._channel, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
-        # It has no mark of a fabric's processes: the fabric to come would take it for a leftover.
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
         with theirs:
-            self._process = _apart(
+            self._process = _kept(
                 lambda: start_python([*_SERVICE, *map(str, fds)], environment, pass_fds=fds)
             )
         self._begin(settings)
@@ -245,6 +247,25 @@ class WebProcess:
                 log.flush()
                 if first and not self._ending:
                     self._said(Path(log.name))
+
+
+def _kept(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """Returns a process that a thread of its own has started, with whose end the kernel ends it."""
+    started: Future[subprocess.Popen[str]] = Future()
+
+    def keep() -> None:
+        try:
+            process = _apart(start)
+            name_thread(page_keeper(process.pid))  # else clean-up takes the process for a leftover
+        except BaseException as error:
+            started.set_exception(error)
+            return
+        started.set_result(process)
+        with contextlib.suppress(ChildProcessError):  # another thread has its status
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+
+    threading.Thread(target=keep, daemon=True).start()
+    return started.result()
 
 
 def _apart(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:

@@ -1,12 +1,13 @@
 """Files that other users of the machine can change, and what they would have root do.
 
 An experiment's file, a manifest and a list of programs hold command lines. Root runs those of other users
-only once they have been shown and approved. A file is another user's if that user, or anybody, could have
-changed the file or a folder or link on the way to it.
+only once they have been shown and approved. A file is another user's if that user, a member of a shared
+group or anybody could have changed the file or a folder or link on the way to it.
 """
 
 from __future__ import annotations
 
+import grp
 import os
 import pwd
 import stat
@@ -98,16 +99,27 @@ def _looked_up(path: Path) -> Iterator[Path]:
 
 def _doubt(status: os.stat_result, place: Path) -> str:
     """Returns why a file, a folder or a link may be changed by other users, a clause; empty if it may not."""
-    user, group = caller() or (ROOT, ROOT)
+    user, _ = caller() or (ROOT, ROOT)
     if status.st_uid not in (ROOT, user):
         return f"{place} belongs to {_user(status.st_uid)}"
     if stat.S_ISLNK(status.st_mode):
         return ""
     sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
-    by_group = status.st_mode & stat.S_IWGRP and (status.st_gid not in (ROOT, group) or _has_list(place))
+    by_group = status.st_mode & stat.S_IWGRP and (not _is_private(status.st_gid, user) or _has_list(place))
     if (status.st_mode & stat.S_IWOTH or by_group) and not sticky:
         return f"{place} may be written by other users"
     return ""
+
+
+def _is_private(group: int, user: int) -> bool:
+    """Returns whether nobody but root and a user is in a group; False if the lists of users leave a doubt."""
+    users = pwd.getpwall()
+    trusted = {one.pw_name for one in users if one.pw_uid in (ROOT, user)}
+    primary = {one.pw_name for one in users if one.pw_gid == group}
+    entries = [one for one in grp.getgrall() if one.gr_gid == group]  # several if it has several names
+    named = {one.gr_name for one in entries}
+    members = {member for one in entries for member in one.gr_mem}
+    return bool(named) and trusted >= named | members | primary
 
 
 def _has_list(place: Path) -> bool:

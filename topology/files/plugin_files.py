@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import importlib.util
 import os
 import sys
+import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import NamedTuple
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, foreign_file
 from topology.files.inheritance import inheritable, inherited
-from topology.files.reading import SETTINGS_BYTES, read_bytes
+from topology.files.reading import SETTINGS_BYTES, read_bytes, text_of
 from topology.plugins import PYTHON, Plugin, plugin_named, registering, registries, unregister
 
 _SUFFIX = ".py"
@@ -43,12 +45,25 @@ def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
     content = read_bytes(
         path, SETTINGS_BYTES, what="plug-in", opened=lambda opened: judged.append(foreign_file(path, opened))
     )
-    foreign = judged[0]
-    if foreign is not None and not approves(foreign, content.decode(errors="backslashreplace")):
+    text, foreign = _text(content, str(path)), judged[0]
+    if foreign is not None and not approves(foreign, text):
         raise UsageError(
             f"{foreign.reason}, and root would run the plug-in; look at the file, then give --run-programs"
         )
     _run(os.path.abspath(path), content, str(path))
+
+
+def _text(content: bytes, shown: str) -> str:
+    """Returns a plug-in's text, which is shown and compiled; raises ParameterError if it is not in UTF-8."""
+    text = text_of(content, shown, what="plug-in")
+    try:
+        declared, _ = tokenize.detect_encoding(iter(text.encode().split(b"\n")).__next__)
+        encoding = codecs.lookup(declared).name
+    except SyntaxError as error:  # unknown
+        encoding = error.msg
+    if encoding != "utf-8":
+        raise ParameterError(f"plug-in {shown} must be a text in UTF-8, got {encoding}")
+    return text
 
 
 def take_over(files: Sources) -> None:
@@ -79,7 +94,9 @@ def _run(path: str, content: bytes, shown: str) -> None:
     module.__dict__.update(__file__=path, __plugin__=plugin)
     sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
     with registering(plugin, f"plug-in {shown}"):
-        exec(compile(content, path, "exec", dont_inherit=True), module.__dict__)  # noqa: S102  # asked for
+        # A text, whose comments say nothing about an encoding, as the bytes' would.
+        code = compile(_text(content, shown), path, "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102  # asked for
         if not any(one is plugin for registry in registries() for one in registry.plugins()):
             raise UsageError("it must register something, as `register(NAME, DEFINITION)`")
     _loaded[path] = plugin

@@ -98,7 +98,21 @@ def read_text(
     Raises:
         FileError: it cannot be read, or is no text in UTF-8; the error names the line.
     """
-    content = read_bytes(path, most, what=what, need=need, opened=opened)
+    return text_of(read_bytes(path, most, what=what, need=need, opened=opened), path, what=what, need=need)
+
+
+def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "") -> str:
+    """Returns the text of a content in UTF-8, as `read_text`.
+
+    Args:
+        content: of a file.
+        path: the file, for errors.
+        what: a noun for the file, for errors.
+        need: end of the error, about the file that is needed.
+
+    Raises:
+        FileError: it is no text in UTF-8; the error names the line.
+    """
     if content.startswith(_UTF16):
         raise _error(path, "it must be a text in UTF-8, got UTF-16", what, need)
     try:

@@ -23,7 +23,7 @@ def shown(text: str) -> str:
 
 
 def shown_exactly(text: str) -> str:
-    r"""Returns a text as it is if a reader can tell every character, else as Python writes it in ASCII.
+    r"""Returns a text as it is if a reader can tell every character, else marked and in Python's ASCII form.
 
     Letters of other alphabets look like those of ASCII, and blanks push what follows them off the screen.
 
@@ -32,7 +32,7 @@ def shown_exactly(text: str) -> str:
     """
     if text.isascii() and text.isprintable() and not _BLANKS.search(text):
         return text
-    return _BLANKS.sub(lambda run: f"[{len(run[0])} blanks]", ascii(text))
+    return "[escaped] " + _BLANKS.sub(lambda run: f"[{len(run[0])} blanks]", ascii(text))
 
 
 def quoted(value: object) -> str:

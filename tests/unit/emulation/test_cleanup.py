@@ -8,11 +8,16 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
+from support.fixtures.taken_over_page import web_processes
 
 from emulation import cleanup
 from emulation.cleanup import marked_processes
+from emulation.hosts.identity import PAGE_NUMBER
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
+from polarlab.web.address import WebAddress
+from polarlab.web.page_server import PageServer
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")
 
@@ -105,6 +110,44 @@ def test_a_process_of_another_user_is_none_of_a_fabrics(cleaned):
         for process in others:
             process.kill()
             process.wait()
+
+
+@needs_root
+def test_a_page_is_left_over_where_that_which_started_it_has_ended(cleaned):
+    """Whatever its environment has: whoever takes it over can write that."""
+    rights = ["setpriv", f"--reuid={PAGE_NUMBER}", f"--regid={PAGE_NUMBER}", "--clear-groups"]
+    apart = ["unshare", "--pid", "--fork"]  # and what forks starts no page
+    until = time.monotonic() + 10
+    with contextlib.ExitStack() as ended:
+        left, containers = (
+            ended.enter_context(of_the_page([*apart, *words, *rights, "sleep", "60"], until))
+            for words in ([], apart)
+        )
+        ended.enter_context(PageServer(WebAddress("127.0.0.1", 0)))
+        kept = [*web_processes(), containers]
+        assert cleaned() == {left.pid}
+        with subprocess.Popen(["true"], user=PAGE_NUMBER) as over:
+            os.waitid(os.P_PID, over.pid, os.WEXITED | os.WNOWAIT)
+            assert cleanup.clean().left_behind == ()
+        assert len(kept) > 1
+        assert {one.status() for one in kept} == {psutil.STATUS_SLEEPING}
+
+
+@contextlib.contextmanager
+def of_the_page(words, until):
+    """Runs a command, and gives the process of the page's user that descends from it."""
+    with subprocess.Popen(words) as process:
+        try:
+            while True:
+                family = psutil.Process(process.pid).children(recursive=True)
+                if pages := [one for one in family if one.uids().real == PAGE_NUMBER]:
+                    break
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            yield pages[0]
+        finally:
+            for one in psutil.Process(process.pid).children(recursive=True):
+                one.kill()
 
 
 # Has the kernel show a longer part of the memory of its process as its environment or command (prctl(2)).

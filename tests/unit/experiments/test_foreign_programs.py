@@ -1,6 +1,7 @@
 """Programs, files and folders that files of other users name are root's only once they are approved."""
 
 import atexit
+import grp
 import json
 import os
 import pwd
@@ -106,13 +107,55 @@ def test_a_file_that_others_could_have_changed_is_refused_unless_its_programs_ar
         polarlab.run(file, run_programs=True)
 
 
-def test_files_of_the_user_who_called_sudo_are_own_files(capsys, tmp_path, monkeypatch):
+DAEMON = pwd.getpwnam("daemon")  # has a group of its own, as people have
+
+
+def lists(monkeypatch, *, members=(), primary=(), name="daemon"):
+    """Gives the group of `daemon` other members, users whose primary group it is, and a name."""
+    group, number = grp.struct_group((name, "x", DAEMON.pw_gid, [*members])), 40_000
+    users = [pwd.struct_passwd((one, "x", number, DAEMON.pw_gid, "", "/", "/bin/sh")) for one in primary]
+    monkeypatch.setattr(grp, "getgrall", lambda: [group])
+    known = pwd.getpwall()
+    monkeypatch.setattr(pwd, "getpwall", lambda: [*known, *users])
+
+
+@pytest.mark.parametrize("place", ["file", "folder"])
+@pytest.mark.parametrize(
+    ("group", "own"),
+    [
+        ({}, True),
+        ({"members": ["daemon", "root"]}, True),
+        ({"members": ["mallory"]}, False),
+        ({"primary": ["mallory"]}, False),
+        ({"name": "staff"}, False),
+        (None, False),
+    ],
+    ids=str,
+)
+def test_files_of_the_user_who_called_sudo_are_own_files_unless_others_share_the_group(
+    capsys, tmp_path, monkeypatch, group, own, place
+):
     file = experiment_file(tmp_path, UNREADABLE)
-    os.chown(file, NOBODY, NOBODY)
+    shared = tmp_path if place == "folder" else file
+    if group is None:  # the caller's group by sudo, but of many
+        os.chown(shared, DAEMON.pw_uid, pwd.getpwnam("nobody").pw_gid)
+    else:
+        lists(monkeypatch, **group)
+        os.chown(shared, DAEMON.pw_uid, DAEMON.pw_gid)
+    shared.chmod(0o775)
+    monkeypatch.setenv("SUDO_UID", str(DAEMON.pw_uid))
+    monkeypatch.setenv("SUDO_GID", str(shared.stat().st_gid))
+    assert (PAST_APPROVAL if own else "--run-programs") in fails(capsys, ["run", str(file)], 2)
+
+
+def test_a_file_that_roots_group_may_write_is_of_others_if_root_is_not_alone_in_it(
+    capsys, tmp_path, monkeypatch
+):
+    file = experiment_file(tmp_path, UNREADABLE)
     file.chmod(0o664)
-    monkeypatch.setenv("SUDO_UID", str(NOBODY))
-    monkeypatch.setenv("SUDO_GID", str(NOBODY))
     assert PAST_APPROVAL in fails(capsys, ["run", str(file)], 2)
+    monkeypatch.setattr(grp, "getgrall", lambda: [grp.struct_group(("root", "x", 0, ["mallory"]))])
+    assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
 
 
 def test_results_of_another_user_are_refused_as_well(capsys, tmp_path):
@@ -216,7 +259,7 @@ def test_other_commands_read_nothing_that_it_names_either(capsys, tmp_path, comm
 
 def test_the_lines_that_were_shown_are_those_that_run(tmp_path):
     listed = tmp_path / "programs.txt"
-    listed.write_text("# a comment\nh1_1 hostname\n")
+    listed.write_text("# a comment\u2028h1_1 id\vh1_1 id\nh1_1 hostname\n")  # of one line, as editors show it
     os.chown(listed, NOBODY, NOBODY)
     asked = Experiment("run", {"topology": "polarfly", "q": 2, "exec-file": str(listed)})
     shown = []
@@ -232,13 +275,13 @@ def test_the_lines_that_were_shown_are_those_that_run(tmp_path):
 )
 def test_at_a_terminal_the_lines_are_shown_and_asked_for(tmp_path, answer, told):
     hidden = "h2_1 hostname" + " " * 5000 + "; id"
-    odd = "h3_1 \u0435cho \u202e\u200b\u3164\n; id"
+    odd = "h3_1 \u0435cho \u202e\u200b\u3164\u2028\n; id"
     file = experiment_file(tmp_path, "h1_1 echo \u001b[2J(", hidden, odd)
     os.chown(file, NOBODY, NOBODY)
     with Terminal([POLARLAB, "run", str(file)]) as terminal:
         terminal.expect(r"h1_1 echo \\x1b\[2J\(")
         terminal.expect(r"h2_1 hostname\[5000 blanks\]; id")
-        terminal.expect(r"h3_1 \\u0435cho \\u202e\\u200b\\u3164\\n; id")
+        terminal.expect(r"\[escaped\] 'h3_1 \\u0435cho \\u202e\\u200b\\u3164\\u2028\\n; id'")
         terminal.expect(r"run these 3 lines.*\[y/N\]")
         terminal.type(f"{answer}\n")
         terminal.expect(told)

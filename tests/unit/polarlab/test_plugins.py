@@ -1,6 +1,7 @@
 """Plug-ins: files of `--plugin`, `polarlab.register`, installed packages; and what results keep of them."""
 
 import ast
+import base64
 import json
 import os
 import pickle
@@ -145,6 +146,36 @@ def test_a_wrong_file_is_one_line(text, words, written, capsys):
 def test_a_file_that_is_not_there_or_not_python_is_one_line(tmp_path, capsys):
     assert "nowhere.py" in fails(capsys, f"routings --plugin {tmp_path}/nowhere.py", 2)
     assert "my-package" in fails(capsys, "routings --plugin my-package", 2)
+
+
+def test_a_file_that_is_not_utf_8_is_one_line(tmp_path, capsys):
+    """Python would take the comments of these for code, by the encodings that they declare."""
+    said, code = tmp_path / "said", "\nopen({!r}, 'w')\n".format(str(tmp_path / "said"))
+    hidden = base64.b64encode(code.encode("utf-16-be")).decode().rstrip("=")
+    for words, content in {
+        "utf-7": f"# coding: utf-7\n# +{hidden}-\n{MIRROR}".encode(),
+        "unicode-escape": f"#\n# coding: unicode-escape\n# {code!r}\n{MIRROR}".encode(),
+        "iso8859-1": f"# coding: latin-1\n{MIRROR}".encode(),
+        "unknown": f"# coding: nonsense\n{MIRROR}".encode(),
+        "line 2": f"#\n# \xe9\n{MIRROR}".encode("latin-1"),
+        "UTF-16": MIRROR.encode("utf-16"),
+    }.items():
+        (tmp_path / "mine.py").write_bytes(content)
+        line = fails(capsys, f"patterns --plugin {tmp_path}/mine.py", 2)
+        assert unnamed(line, f"mine.py UTF-8 {words}") == []
+    assert not said.exists()
+    for declared in ("# coding: utf-8\r\n", "\ufeff", "# -*- coding: utf8 -*-\r"):
+        (tmp_path / "mine.py").write_bytes(f"{declared}{MIRROR}# \xe9".encode())
+        polarlab.register(tmp_path / "mine.py")
+        assert "mirrored" in polarlab.patterns()
+        take_over([])
+
+
+def test_words_that_are_no_option_run_no_file(written, capsys):
+    file = written("raise SystemExit('it ran')\n")
+    for words in (["--", "--plugin", file], ["--", f"--plugin={file}"], ["--title=--plugin", file]):
+        assert "it ran" not in fails(capsys, ["patterns", *words], 2)
+    assert "it ran" in fails(capsys, ["patterns", "--plug", file], 2)
 
 
 def test_two_plugins_cannot_have_a_name(written, capsys):
@@ -358,18 +389,21 @@ def test_plugins_import_the_documented_names_alone():
 def test_root_runs_a_file_of_another_user_only_once_it_is_approved(capsys):
     with public_folder() as folder:
         file = folder / "mine.py"
-        file.write_text(MIRROR)
+        file.write_text(f"#\u2028open('said', 'w')\n#\\u2028\t\n{MIRROR}")
         give(file)
         line = f"predict hypercube --dimension 3 --pattern mirrored --load 0.1 --plugin {file}"
         assert unnamed(fails(capsys, line, 2), f"{file} nobody --run-programs") == []
         assert prints_json(capsys, f"{line} --run-programs --json")["pattern"] == "mirrored"
         take_over([])
+        assert "nobody" in fails(capsys, [*line.split(), "--", "--run-programs"], 2)
         with pytest.raises(polarlab.UsageError, match="nobody"):
             polarlab.register(file)
         polarlab.register(file, run_programs=True)
         program = [sys.executable, "-m", "polarlab", *line.split()]
         for answer, status in (("y\r", 0), ("n\r", 2)):
             with Terminal(program) as terminal:
+                terminal.expect(r"  \[escaped\] \"#\\u2028open\('said', 'w'\)\"\r\n")
+                terminal.expect(r"  \[escaped\] '#\\\\u2028\\t'\r\n")
                 terminal.expect(r"return routers\[::-1\]")
                 terminal.expect(r"\[y/N\]")
                 terminal.type(answer)

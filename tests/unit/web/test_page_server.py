@@ -1,5 +1,6 @@
 """The live page's process: what it serves, what it may do, and its end."""
 
+import contextlib
 import json
 import os
 import signal
@@ -7,14 +8,17 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from support.builders.recordings import made_up_recording
 from support.fixtures.browser import browser, needs_browser
+from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import AS_ROOT, NOBODY
 from support.fixtures.taken_over_page import stolen_fd, web_processes
 
@@ -146,6 +150,74 @@ listener.setsockopt(socket.IPPROTO_IP, 21, 255)  # IP_MINTTL
 def test_the_web_process_cannot_spoil_its_listening_socket():
     attack = subprocess.run([sys.executable, "-c", SPOILT], capture_output=True, text=True, check=False)
     assert "PermissionError" in attack.stderr
+
+
+GREEDY = """
+import ctypes
+from polarlab.web.service.rights import give_rights_up
+give_rights_up()
+map = ctypes.CDLL(None).mmap
+map.restype, map.argtypes = ctypes.c_ssize_t, [ctypes.c_ssize_t] * 6
+for protection, flags in ((3, 0x22), (3, 0x122), (1, 0x4022)):  # private, MAP_GROWSDOWN, MAP_NORESERVE
+    print([map(0, 1 << 30, protection, flags, -1, 0) > 0 for _ in range(3)][-1])
+"""
+
+
+def test_no_kind_of_memory_of_the_web_process_is_without_limit():
+    attack = subprocess.run([sys.executable, "-c", GREEDY], capture_output=True, text=True, check=False)
+    assert attack.stdout == "False\n" * 3
+
+
+STRAY = """
+import ctypes
+from polarlab.web.service.rights import give_rights_up
+give_rights_up()
+print(ctypes.CDLL(None).prctl(1, 0, 0, 0, 0))  # PR_SET_PDEATHSIG
+"""
+
+
+def test_the_web_process_cannot_give_its_end_up():
+    attack = subprocess.run([sys.executable, "-c", STRAY], capture_output=True, text=True, check=False)
+    assert attack.stdout == "-1\n"
+
+
+# A page in a process of its own, whose web process is stopped, as whoever takes it over could leave it.
+STOPPED = """
+import signal, sys
+from support.fixtures.taken_over_page import web_processes
+from polarlab.web.address import WebAddress
+from polarlab.web.page_server import PageServer
+with PageServer(WebAddress("127.0.0.1", 0)) as page:
+    [process] = web_processes()
+    process.send_signal(signal.SIGSTOP)
+    print(process.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_web_process_that_is_stopped_ends_with_the_process_that_is_killed():
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    words = [sys.executable, "-c", STOPPED]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, env=environment, **pipes) as starter:
+        page = psutil.Process(int(starter.stdout.readline()))
+        starter.kill()
+    try:
+        page.wait(20)
+    except psutil.TimeoutExpired:
+        page.kill()
+        raise
+
+
+def test_a_web_process_outlives_the_thread_that_has_started_it(client):
+    page = PageServer(WebAddress("127.0.0.1", 0))
+    thread = threading.Thread(target=page.__enter__)
+    thread.start()
+    thread.join()
+    with contextlib.closing(contextlib.ExitStack()) as opened:
+        opened.push(page)
+        time.sleep(0.2)  # in which the kernel would end it
+        assert type(client)(page)("GET", "/")[0] == 200
 
 
 def test_a_port_that_is_taken_is_one_line_before_anything_starts(replay):
