@@ -22,7 +22,7 @@ from experiments.results.tables import PROBES
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
-from experiments.validity.samples import CpuSamples, HeldSamples, HeldSecond, SwitchSample
+from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
@@ -220,6 +220,20 @@ def test_what_the_controller_took_out_of_use_unasked_is_a_reason_also_beside_sch
         summary = summarise(replace(record, faults=faults, unasked=("s1-s6",)))
         assert not summary.fidelity.valid
         assert any("s1-s6" in reason for reason in summary.fidelity.reasons)
+
+
+def test_a_scheduled_fault_of_the_controller_or_a_line_at_the_prompt_excuses_no_other_stop(record):
+    adaptive = replace(record, fabric=replace(record.fabric, occupancy="netem"))
+    faults = FaultRecord((InjectedFault(0.1, "fail link:s2-s5"), InjectedFault(0.9, "fail controller")), ())
+    for one in (adaptive, replace(record, faults=faults), replace(adaptive, lines=())):
+        running = summarise(replace(one, controller=ControllerSamples())).fidelity
+        assert (running.valid, running.observed) == (True, 1.0)
+        stopped = summarise(replace(one, controller=ControllerSamples([(0.2, 0.23)]))).fidelity
+        assert (stopped.valid, stopped.observed) == (False, 0.97)
+
+
+def test_a_controller_that_was_stopped_matters_only_where_paths_may_change(record):
+    assert summarise(replace(record, controller=ControllerSamples([(0.2, 0.9)]))).fidelity.valid
 
 
 def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):
