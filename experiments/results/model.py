@@ -65,7 +65,8 @@ class PacketCounts:
         refused_by_host_queue: packets that a host's own full queue (or an interface that is down) refused, in
             the whole run with its warm-up.
         misdelivered: packets that reached another host than their destination, in the whole run.
-        damaged: packets whose checks failed when they arrived, in the whole run.
+        damaged: packets whose checks failed when they arrived, in the whole run; copies of a packet that had
+            arrived are among them.
     """
 
     sent: Sum

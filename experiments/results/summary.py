@@ -237,7 +237,8 @@ def _evidence(record: RunRecord) -> Evidence:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than hosts sent; 0 where both are not counted to the end.
 
-    Those of single pairs count, too: losses of others hide them among all frames of the run.
+    Those of single pairs count, too, by the time at which they say that they were sent: losses of others
+    hide them among all frames of the run.
     Interfaces count the frames of TCP flows, with those that were on their way at the start.
 
     Args:
@@ -246,8 +247,9 @@ def _surplus(record: RunRecord, frames: int) -> int:
     """
     if record.ended_early or record.result.flows:
         return 0
-    of_pairs = record.result.received.frames - record.result.sent.frames
-    return max(0, frames, int(of_pairs.clip(min=0).sum()))
+    sent, received = record.result.sent, record.result.received
+    of_window, of_run = received.frames - sent.frames, received.run_frames - sent.run_frames
+    return max(0, frames, *(int(of_pairs.clip(min=0).sum()) for of_pairs in (of_window, of_run)))
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:

@@ -19,7 +19,7 @@ _NOT_RUNNING = b"TtZX"  # states of a process in /proc/PID/stat
 class ControllerMonitor:
     """Monitor of a fabric's controller; a context manager.
 
-    A controller that waits for a processor, or that PolarLab itself has ended and starts again, is not stopped.
+    A controller that waits for a processor is not stopped, nor one that PolarLab itself ended.
 
     Attributes:
         samples: what was seen.
@@ -62,7 +62,7 @@ class ControllerMonitor:
             looked_s = now_s
 
     def _stopped(self) -> bool:
-        """Returns whether the controller is stopped, or was since the last look, and nobody asked for that."""
+        """Returns whether the controller is stopped, or was since the last look, without being asked to."""
         asked, pid = self._controller.stopped, self._controller.pid
         stopped = _stopped_meanwhile(pid) or _stopped_now(pid)
         # One that was ended or replaced just now was asked to.

@@ -54,6 +54,7 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
     sent_bytes = frames.sum(axis=1)[None, :] * FRAME_BYTES
     received = Received(
         frames=frames,
+        run_frames=frames,
         latency_sum_ns=frames * distances * 1e6,
         out_of_order=np.zeros_like(frames),
         hops_min=np.where(frames > 0, distances, 255).astype(np.uint8),
@@ -66,7 +67,7 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
         damaged=0,
         log=np.zeros(0, ARRIVAL),
     )
-    sent = Sent(frames=frames, bytes=sent_bytes, refused=0, lag=lag, seconds=1.0)
+    sent = Sent(frames=frames, run_frames=frames, bytes=sent_bytes, refused=0, lag=lag, seconds=1.0)
     return TrafficResult(sent, received, Clock(0, 0), 1_000_000_000, (0, 1_000_000_000))
 
 
@@ -105,13 +106,14 @@ def test_a_summary_follows_from_the_record(record):
     assert summary.adaptation is summary.links is None
 
 
-def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost_some(record):
+@pytest.mark.parametrize("counted", ["frames", "run_frames"])
+def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost_some(record, counted):
     frames = record.result.received.frames.copy()
     frames[0, 1] += 2
     frames[1, 2] -= 5
     lossy = np.array(record.result.received.bytes)
     lossy[0, 2] -= 3 * FRAME_BYTES
-    received = replace(record.result.received, frames=frames, bytes=lossy)
+    received = replace(record.result.received, **{counted: frames}, bytes=lossy)
     reasons = summarise(replace(record, result=replace(record.result, received=received))).fidelity.reasons
     assert "2 more packets arrived than hosts were to send" in reasons
 
