@@ -312,7 +312,7 @@ def test_a_frame_that_no_sender_can_have_sent_changes_no_other_count(hostile):
 
 @pytest.mark.parametrize("sent_ns", [150 * MS, 120 * MS])
 def test_a_number_ahead_of_its_time_in_the_name_of_another_host_is_noticed(sent_ns):
-    forged = Packet(2, 1, 1 << 31, sent_ns=sent_ns)
+    forged = Packet(2, 1, (1 << 31) + 9, sent_ns=sent_ns)
     right = [Packet(2, 1, n, sent_ns=(151 + n) * MS) for n in range(3)]
     assert received([forged], right).damaged > 0
 
