@@ -60,6 +60,13 @@ def test_a_stop_that_is_shorter_than_the_time_between_two_looks_is_noticed(contr
     assert monitor.coverage.share < 1
 
 
+def test_a_stop_in_a_run_within_a_session_is_noticed_by_both(controller):
+    with watched(controller) as of_session, watched(controller) as of_run:
+        controller.stop_for_a_moment()
+    assert of_session.coverage.lacking
+    assert of_run.coverage.lacking
+
+
 def test_a_controller_that_somebody_ended_did_not_run(controller):
     with watched(controller) as monitor:
         controller.end()
