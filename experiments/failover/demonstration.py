@@ -147,7 +147,7 @@ def observe_failure(
         stolen_s = cpu_stolen_s() - stolen_s
         try:
             troubles = _troubles_after(fabric, faults, result, notify, check=check)
-            if controller.coverage.lacking and not options.kill_controller:
+            if controller.coverage.lacking:
                 troubles.append(controller.coverage.reason)
             restored = not troubles if check else None
         except (KeyboardInterrupt, Terminated):  # what was observed is kept

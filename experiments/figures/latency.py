@@ -26,10 +26,15 @@ def draw_latency(
         quantiles: three quantiles as attributes, as `p99_9`; None where one is not known.
         unit: unit of the latencies.
         title: title of the figure.
+
+    Raises:
+        ValueError: a number of packets is negative or infinite, or no latency is positive.
     """
     figure = new_figure((7.5, 4.2))
     axes = figure.subplots()
     if packets.sum():
+        if not (np.isfinite(packets) & (packets >= 0)).all() or not (latencies > 0).any():
+            raise ValueError("latencies and numbers of packets must be positive")
         slower = 1 - np.cumsum(packets) / packets.sum()
         # A log axis has no 0: the last step ends below one packet.
         axes.step(latencies, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)

@@ -65,7 +65,8 @@ class PacketCounts:
         refused_by_host_queue: packets that a host's own full queue (or an interface that is down) refused, in
             the whole run with its warm-up.
         misdelivered: packets that reached another host than their destination, in the whole run.
-        damaged: packets whose checks failed when they arrived, in the whole run.
+        damaged: packets whose checks failed when they arrived, in the whole run; copies of a packet that had
+            arrived are among them.
     """
 
     sent: Sum
@@ -157,8 +158,9 @@ class Fidelity:
         valid: whether all evidence is good: true if `reasons` is empty.
         reasons: reasons for doubt, a sentence each.
         observed: share of the measured window that was observed, 0 to 1: the least of held frames, the
-            processors, the queues of links and, where paths change, the controller, which must run. Below
-            0.95 the result is not valid.
+            processors and the queues of links; where paths change also the share of the time since the start
+            of the traffic for which the controller ran. Below 0.95, or below 1 for the controller, the result
+            is not valid.
         held_frame_times_max: mean time for which a switch held frames before it took them up, beyond the
             links' queues, in times of a frame on a link: of the second and the switch of the measured window
             where it was longest. None with the kernel's datapath, where it cannot be observed.

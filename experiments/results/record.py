@@ -68,7 +68,7 @@ class RunRecord:
         cpu: idle and stolen share of the CPU, second by second.
         held: how long switches held frames, second by second; None where it cannot be observed.
         links: readings of the links' queues; None where they could not be read.
-        controller: times for which the controller ran; None if nobody looked.
+        controller: times at which the controller was stopped; None if nobody looked.
         adaptation: work of the controller.
         flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
         faults: faults that were injected, if any were asked for.

@@ -30,7 +30,6 @@ from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
-from topology.faults import CONTROLLER
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
 
@@ -238,7 +237,8 @@ def _evidence(record: RunRecord) -> Evidence:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than hosts sent; 0 where both are not counted to the end.
 
-    Those of single pairs count, too: losses of others hide them among all frames of the run.
+    Those of single pairs count, too, by the time at which they say that they were sent: losses of others
+    hide them among all frames of the run.
     Interfaces count the frames of TCP flows, with those that were on their way at the start.
 
     Args:
@@ -247,18 +247,21 @@ def _surplus(record: RunRecord, frames: int) -> int:
     """
     if record.ended_early or record.result.flows:
         return 0
-    of_pairs = record.result.received.frames - record.result.sent.frames
-    return max(0, frames, int(of_pairs.clip(min=0).sum()))
+    sent, received = record.result.sent, record.result.received
+    of_window, of_run = received.frames - sent.frames, received.run_frames - sent.run_frames
+    return max(0, frames, *(int(of_pairs.clip(min=0).sum()) for of_pairs in (of_window, of_run)))
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns the time of the measured window for which each observer saw it, and paths could change."""
+    """Returns the time for which each observer saw the measured window, and the controller of paths ran."""
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
-    asked = record.lines is not None or any(CONTROLLER.name in fault.fault.split() for fault in done)
-    changing = record.fabric.occupancy is not None or bool(done)
-    observers = (record.held, record.cpu, record.links, record.controller if changing and not asked else None)
-    return [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]
+    observers = (record.held, record.cpu, record.links)
+    coverages = [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]
+    if record.controller is not None and (record.fabric.occupancy is not None or done):
+        # What the controller did in the warm-up lasts.
+        coverages.append(record.controller.coverage((record.start_s, end_s)))
+    return coverages
 
 
 def _link_loss_doubt(record: RunRecord) -> str | None:

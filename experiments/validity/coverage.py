@@ -18,13 +18,16 @@ class Coverage(NamedTuple):
         subject: what was observed, in the plural.
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
-        ended: how the observer ended before its time, a clause; empty if it did not.
+        ended: why some of it was missed, as how the observer ended before its time, a clause; empty if not
+            known.
+        most_missed: largest share of the window that may be missed.
     """
 
     subject: str
     seconds: float
     window_s: float
     ended: str = ""
+    most_missed: float = MOST_MISSED
 
     @property
     def share(self) -> float:
@@ -34,7 +37,7 @@ class Coverage(NamedTuple):
     @property
     def lacking(self) -> bool:
         """Whether too much of the window was missed for its judgement."""
-        return self.share < 1 - MOST_MISSED
+        return self.share < 1 - self.most_missed
 
     @property
     def reason(self) -> str:

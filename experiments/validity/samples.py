@@ -60,20 +60,20 @@ class CpuSamples:
 
 @dataclass
 class ControllerSamples:
-    """Spans of time on the monotonic clock in s in which the controller ran.
+    """Spans of time in which the controller did not run, though nobody had asked for that.
 
     Attributes:
-        spans: the spans, ascending.
-        longest_s: longest time between two looks of one span.
+        stops: the spans on time.monotonic's clock in s, ascending, each from the last look before a stop to
+            the first one after it.
     """
 
-    spans: list[Span] = field(default_factory=list)
-    longest_s: float = 1.0
+    stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the controller ran."""
-        seconds = covered_s(self.spans, window, self.longest_s / 2)
-        return Coverage("a running controller", seconds, window[1] - window[0])
+        """Returns the time of a window in which the controller ran; each stop in it is one too many."""
+        stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
+        ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
+        return Coverage("a running controller", window_s - stopped_s, window_s, ended, most_missed=0.0)
 
 
 class SwitchSample(NamedTuple):

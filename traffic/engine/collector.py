@@ -20,7 +20,7 @@ from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
-from traffic.metrics.reordering import MOST_NUMBERS, SendingOrder
+from traffic.metrics.reordering import MOST_NUMBERS, Arrivals, SendingOrder
 from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
@@ -92,7 +92,7 @@ class ProbeCounts:
     """The running counts of a collection.
 
     Hosts have root, and may send frames of their own making: a frame counts if each of its fields has a value
-    that the sender can have given it, and else as damaged.
+    that the sender can have given it, and none with its number came before; else it counts as damaged.
     """
 
     def __init__(self, job: TrafficJob, window: Window, schedule: Schedule) -> None:
@@ -100,7 +100,7 @@ class ProbeCounts:
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
         self._flows, self._frame_bytes = job.flows, len(job.template)
         self._order = SendingOrder(len(job.hosts))
-        self._taken = np.zeros(len(job.hosts), np.int64)
+        self._arrivals = Arrivals(len(job.hosts))
         self._most = np.full(len(job.hosts), MOST_NUMBERS)
         if job.keep_log:  # whose memory grows with the packets
             self._most = sum(
@@ -135,11 +135,12 @@ class ProbeCounts:
         good &= _below(sent_ns, arrived_ns + MOST_CLOCK_STEP_NS)
         present = good & (sent_ns >= clock.epoch_ns)
         earlier = int(np.count_nonzero(good) - np.count_nonzero(present))
-        present[present] = self._consistent(source[present], number[present], sent_ns[present])
+        present[present] = ~self._order.contradicted(source[present], number[present], sent_ns[present])
         here = present & (destination == receivers)
-        right = int(np.count_nonzero(present))
-        self._counts.damaged += count - earlier - right
-        self._counts.misdelivered += right - int(np.count_nonzero(here))
+        misdelivered = int(np.count_nonzero(present & ~here))
+        here[here] = ~self._arrivals.repeated(source[here], number[here])
+        self._counts.misdelivered += misdelivered
+        self._counts.damaged += count - earlier - misdelivered - int(np.count_nonzero(here))
         arrivals = ReceivedPackets(
             source=source[here],
             destination=receivers[here],
@@ -153,14 +154,6 @@ class ProbeCounts:
         self._counts.add(arrivals)
         self._silences.add(arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns)
         return arrivals
-
-    def _consistent(
-        self, source: npt.NDArray[np.int64], number: npt.NDArray[np.int64], sent_ns: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        """Returns which frames go with those before: no more of a source than it has, in order of sending."""
-        self._taken += np.bincount(source, minlength=len(self._taken))
-        wanted = self._taken[source] <= self._most[source]
-        return np.asarray(wanted & ~self._order.contradicted(source, number, sent_ns))
 
     def silences(self, clock: Clock) -> Silence:
         """Returns the silences since the last call; `clock` is the instant of the schedule's start."""

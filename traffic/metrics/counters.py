@@ -58,6 +58,7 @@ class SentCounter:
         """
         self._settings = settings
         self._frames = np.zeros(settings.hosts**2, np.int64)
+        self._run_frames = np.zeros(settings.hosts**2, np.int64)
         self._bytes = _ByteSeries(settings)
         self._lag = LogHistogram()
         self._held: HeldBatches[_SentBatch] = HeldBatches(settings.window)
@@ -82,6 +83,7 @@ class SentCounter:
             frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
         """
         pairs = source * self._settings.hosts + destination
+        np.add.at(self._run_frames, pairs, 1)
         self._bytes.add(sent_ns, source, frame_bytes)
         lag_ns = None if due_ns is None else sent_ns - due_ns
         self._held.add(_SentBatch(pairs, sent_ns, lag_ns), sent_ns)
@@ -105,8 +107,9 @@ class SentCounter:
             The counts; arrays are not copied.
         """
         self._count_measured()
-        frames = self._frames.reshape(self._settings.hosts, -1)
-        return Sent(frames, self._bytes.table, self.refused, self._lag, seconds)
+        shape = (self._settings.hosts, self._settings.hosts)
+        frames, run_frames = self._frames.reshape(shape), self._run_frames.reshape(shape)
+        return Sent(frames, run_frames, self._bytes.table, self.refused, self._lag, seconds)
 
 
 @dataclass(frozen=True)
@@ -144,7 +147,7 @@ class ReceivedCounter:
 
     Attributes:
         misdelivered: number of probes that reached another host than theirs.
-        damaged: number of packets that failed their checks.
+        damaged: number of packets that failed their checks, copies among them.
         reordered: number of packets of the whole run that arrived after a later one of their flow.
     """
 
@@ -158,6 +161,7 @@ class ReceivedCounter:
         hosts = settings.hosts
         self._settings = settings
         self._frames = np.zeros(hosts**2, np.int64)
+        self._run_frames = np.zeros(hosts**2, np.int64)
         self._latency_sum_ns = np.zeros(hosts**2)
         self._out_of_order = np.zeros(hosts**2, np.int64)
         self._hops_min = np.full(hosts**2, 255, np.uint8)
@@ -180,6 +184,7 @@ class ReceivedCounter:
             packets: packets that arrived after all those counted before.
         """
         pairs = packets.source * self._settings.hosts + packets.destination
+        np.add.at(self._run_frames, pairs, 1)
         self._bytes.add(packets.arrived_ns, packets.destination, packets.frame_bytes)
         hops = packets.hops.astype(np.uint8)
         np.minimum.at(self._hops_min, pairs, hops)
@@ -211,6 +216,7 @@ class ReceivedCounter:
         shape = (self._settings.hosts, self._settings.hosts)
         return Received(
             frames=self._frames.reshape(shape),
+            run_frames=self._run_frames.reshape(shape),
             latency_sum_ns=self._latency_sum_ns.reshape(shape),
             out_of_order=self._out_of_order.reshape(shape),
             hops_min=self._hops_min.reshape(shape),

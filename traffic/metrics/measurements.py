@@ -67,6 +67,7 @@ class Sent:
 
     Attributes:
         frames: int64, hosts x hosts: frames per ordered pair (source, destination), sent in the window.
+        run_frames: int64, hosts x hosts: the same, sent in the whole run.
         bytes: int64, intervals x hosts: bytes handed to each host's interface, by time of departure.
         refused: packets that the host's own queue or interface did not take.
         lag: delays of packets behind their scheduled times, of those sent in the window.
@@ -74,6 +75,7 @@ class Sent:
     """
 
     frames: npt.NDArray[np.int64]
+    run_frames: npt.NDArray[np.int64]
     bytes: npt.NDArray[np.int64]
     refused: int
     lag: LogHistogram
@@ -87,6 +89,7 @@ class Received:
     Attributes:
         frames: int64, hosts x hosts: frames per ordered pair (source, destination) that were sent in the
             window and arrived.
+        run_frames: int64, hosts x hosts: the same, sent in the whole run.
         latency_sum_ns: float64, hosts x hosts: sum of the latencies of these frames.
         out_of_order: int64, hosts x hosts: those of these frames that came after a later one of their flow
             (RFC 4737, section 3).
@@ -97,11 +100,12 @@ class Received:
         window_bytes: int64, hosts: bytes received in the window, by time of arrival.
         latency: latencies of the packets sent in the window.
         misdelivered: probes that reached another host than their destination.
-        damaged: probes whose checks failed.
+        damaged: probes whose checks failed, copies among them.
         log: ARRIVAL records of all packets in the order of their arrival; empty unless a log was asked for.
     """
 
     frames: npt.NDArray[np.int64]
+    run_frames: npt.NDArray[np.int64]
     latency_sum_ns: npt.NDArray[np.float64]
     out_of_order: npt.NDArray[np.int64]
     hops_min: npt.NDArray[np.uint8]
@@ -176,7 +180,7 @@ class FlowOutcome:
         """Returns the frames of the whole run as other traffic has them; pairs by the kernel's counts."""
         frames = self._by_pair("sent_segments", "answer_segments")
         refused = max(0, int(frames.sum() - self.tx_frames.sum()))
-        return Sent(frames, self.bytes_sent, refused, self.lag, self.seconds)
+        return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
         """Returns the frames that arrived as other traffic has them; latencies are not known."""
@@ -187,6 +191,7 @@ class FlowOutcome:
         np.add.at(out_of_order, (flows["source"], flows["destination"]), flows["out_of_order"])
         return Received(
             frames=frames,
+            run_frames=frames,
             latency_sum_ns=np.zeros((hosts, hosts)),
             out_of_order=out_of_order,
             hops_min=self.hops_min,
@@ -261,7 +266,7 @@ def no_packets_sent(hosts: int, seconds: float) -> Sent:
         Counts of 0.
     """
     pairs, one_interval = np.zeros((hosts, hosts), np.int64), np.zeros((1, hosts), np.int64)
-    return Sent(pairs, one_interval, 0, LogHistogram(), seconds)
+    return Sent(pairs, pairs, one_interval, 0, LogHistogram(), seconds)
 
 
 def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) -> CollectiveOutcome:
@@ -327,6 +332,7 @@ def no_packets_received(hosts: int) -> Received:
     shape = (hosts, hosts)
     return Received(
         frames=np.zeros(shape, np.int64),
+        run_frames=np.zeros(shape, np.int64),
         latency_sum_ns=np.zeros(shape),
         out_of_order=np.zeros(shape, np.int64),
         hops_min=np.full(shape, 255, np.uint8),

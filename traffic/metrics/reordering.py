@@ -1,4 +1,4 @@
-"""Reordering of packets within flows (RFC 4737, section 3), detected in bounded memory."""
+"""Reordered and repeated packets, detected in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy.typing as npt
 MOST_SLOTS = 1 << 22
 # Packets' numbers are below this; one more than each is remembered in 32 bits.
 MOST_NUMBERS = (1 << 32) - 1
+# 128 MB, of which a run touches 4 bytes for each packet that it sends.
+MOST_REMEMBERED = 1 << 25
 
 
 class FlowOrder:
-    """The highest sequence number that arrived of every flow.
+    """The highest sequence number that arrived of every flow (RFC 4737, section 3).
 
     With more flows than slots, flows share a slot, which remembers the flow that used it last. Few reordered
     packets are missed, as most are overtaken by a packet sent shortly after them.
@@ -101,3 +103,29 @@ class SendingOrder:
         highest = number == self._number[source]
         self._sent_ns[source[highest]] = sent_ns[highest]
         return np.asarray(sent_ns > self._sent_ns[source])
+
+
+class Arrivals:
+    """The numbers that arrived of each source, of its latest ones: 2^25 of all sources together.
+
+    The place of a number keeps one more than the highest that arrived of all those that share it.
+    """
+
+    def __init__(self, hosts: int) -> None:
+        """Begins with sources of which nothing has arrived; `hosts` is their number."""
+        self._hosts, self._numbers = hosts, 1 << ((MOST_REMEMBERED // hosts).bit_length() - 1)
+        self._next = np.zeros(self._numbers * hosts, np.uint32)  # untouched pages cost nothing
+
+    def repeated(self, source: Numbers, number: Numbers) -> npt.NDArray[np.bool_]:
+        """Returns which frames arrived before, or too late for that to be known, and remembers the others.
+
+        Args:
+            source: index of each frame's sending host, in the order of arrival; shape (frames,).
+            number: each frame's number among those of its source, 0 to MOST_NUMBERS - 1; shape (frames,).
+        """
+        place = (number & (self._numbers - 1)) * self._hosts + source
+        before, order = self._next[place], np.arange(len(place), dtype=np.uint32)
+        self._next[place[::-1]] = order[::-1]  # the first of equal frames stays
+        repeated = (number < before) | (self._next[place] != order)
+        self._next[place] = np.maximum(before, (number + 1).astype(np.uint32))
+        return np.asarray(repeated)

@@ -197,9 +197,13 @@ def test_a_throughput_without_rows_is_told(results):
         ("hops.csv", "29", "x"),
         ("hops.csv", "2,29", "-2,29"),
         ("latency.csv", "4,1", "4,x"),
+        ("latency.csv", "4,1", "4,-100"),
+        ("latency.csv", "4,1", "4,inf"),
+        ("latency.csv", "1,30\n2,8\n4,1", "-1,30\n-2,8\n-4,1"),
         ("link_loads.csv", "0.050", "nan"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::UserWarning")  # as users have it: Matplotlib's are no errors
 def test_values_of_a_wrong_kind_are_told(results, name, old, new):
     text = (results / name).read_text()
     assert old in text

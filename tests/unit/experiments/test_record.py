@@ -22,7 +22,7 @@ from experiments.results.tables import PROBES
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
-from experiments.validity.samples import CpuSamples, HeldSamples, HeldSecond, SwitchSample
+from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from routing.registry import make_plan
 from topology.addressing import hosts_of
 from topology.errors import ParameterError
@@ -54,6 +54,7 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
     sent_bytes = frames.sum(axis=1)[None, :] * FRAME_BYTES
     received = Received(
         frames=frames,
+        run_frames=frames,
         latency_sum_ns=frames * distances * 1e6,
         out_of_order=np.zeros_like(frames),
         hops_min=np.where(frames > 0, distances, 255).astype(np.uint8),
@@ -66,7 +67,7 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
         damaged=0,
         log=np.zeros(0, ARRIVAL),
     )
-    sent = Sent(frames=frames, bytes=sent_bytes, refused=0, lag=lag, seconds=1.0)
+    sent = Sent(frames=frames, run_frames=frames, bytes=sent_bytes, refused=0, lag=lag, seconds=1.0)
     return TrafficResult(sent, received, Clock(0, 0), 1_000_000_000, (0, 1_000_000_000))
 
 
@@ -105,13 +106,14 @@ def test_a_summary_follows_from_the_record(record):
     assert summary.adaptation is summary.links is None
 
 
-def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost_some(record):
+@pytest.mark.parametrize("counted", ["frames", "run_frames"])
+def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost_some(record, counted):
     frames = record.result.received.frames.copy()
     frames[0, 1] += 2
     frames[1, 2] -= 5
     lossy = np.array(record.result.received.bytes)
     lossy[0, 2] -= 3 * FRAME_BYTES
-    received = replace(record.result.received, frames=frames, bytes=lossy)
+    received = replace(record.result.received, **{counted: frames}, bytes=lossy)
     reasons = summarise(replace(record, result=replace(record.result, received=received))).fidelity.reasons
     assert "2 more packets arrived than hosts were to send" in reasons
 
@@ -220,6 +222,20 @@ def test_what_the_controller_took_out_of_use_unasked_is_a_reason_also_beside_sch
         summary = summarise(replace(record, faults=faults, unasked=("s1-s6",)))
         assert not summary.fidelity.valid
         assert any("s1-s6" in reason for reason in summary.fidelity.reasons)
+
+
+def test_a_scheduled_fault_of_the_controller_or_a_line_at_the_prompt_excuses_no_other_stop(record):
+    adaptive = replace(record, fabric=replace(record.fabric, occupancy="netem"))
+    faults = FaultRecord((InjectedFault(0.1, "fail link:s2-s5"), InjectedFault(0.9, "fail controller")), ())
+    for one in (adaptive, replace(record, faults=faults), replace(adaptive, lines=())):
+        running = summarise(replace(one, controller=ControllerSamples())).fidelity
+        assert (running.valid, running.observed) == (True, 1.0)
+        stopped = summarise(replace(one, controller=ControllerSamples([(0.2, 0.23)]))).fidelity
+        assert (stopped.valid, stopped.observed) == (False, 0.97)
+
+
+def test_a_controller_that_was_stopped_matters_only_where_paths_may_change(record):
+    assert summarise(replace(record, controller=ControllerSamples([(0.2, 0.9)]))).fidelity.valid
 
 
 def test_what_links_did_is_drawn_where_it_was_observed(record, tmp_path):

@@ -16,6 +16,7 @@ from traffic.metrics import window as window_module
 from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, Sent
+from traffic.metrics.reordering import MOST_REMEMBERED, Arrivals
 from traffic.metrics.window import LateWindowError, Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe
@@ -182,13 +183,14 @@ def test_packets_count_that_arrived_before_their_collector_knew_of_the_window():
     assert late.frames.sum() == in_time.frames.sum() == 3
     assert late.hops.tolist() == in_time.hops.tolist()
     assert late.window_bytes.tolist() == in_time.window_bytes.tolist() == [0, 360, 0]
+    assert late.run_frames[0, 1] == late.run_frames.sum() == 5
     assert late.latency.count == 3
     assert late.bytes.tolist() == in_time.bytes.tolist()
 
 
 def test_packets_from_before_and_after_a_late_window_became_known_add_up():
     counts = counts_with_a_late_window(ACROSS)
-    further = [Packet(sequence=4 + n, sent_ns=(160 + n) * MS) for n in (0, 1, -2)]  # the last is late
+    further = [Packet(sequence=n, sent_ns=(160 + n) * MS) for n in (6, 7, 5)]  # the last is late
     counts.add(MemoryBuffer(further), np.array([1, 1, 1]), CLOCK)
     for result in (counts.result(), counts.result()):  # a checkpoint does not count them again
         assert result.frames.sum() == 6
@@ -203,6 +205,7 @@ def test_packets_count_that_were_sent_before_their_sender_knew_of_the_window():
     window.set(*WINDOW)
     result = counter.result(1.0)
     assert result.frames.sum() == result.lag.count == 3
+    assert result.run_frames[0, 1] == result.run_frames.sum() == 5
     assert result.bytes.sum() == 600
 
 
@@ -212,7 +215,7 @@ def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monke
     assert counts.result().frames.sum() == 3
     window = Window(None)
     counts = ProbeCounts(replace(JOB, window_ns=None), window, schedule_from_dict(JOB.schedule))
-    for packet in [*ACROSS, *ACROSS]:
+    for packet in [*ACROSS, *(replace(packet, sequence=5 + packet.sequence) for packet in ACROSS)]:
         counts.add(MemoryBuffer([packet]), np.array([1]), CLOCK)
     window.set(139 * MS, 200 * MS)  # only the last packets of both rounds are in it
     with pytest.raises(LateWindowError, match="measured window"):
@@ -241,9 +244,9 @@ def test_a_packet_after_a_later_one_of_its_flow_is_out_of_order(sequences, late,
 
 
 def test_order_is_judged_flow_by_flow():
-    mixed = [Packet(0, 1, 9), Packet(0, 2, 3), Packet(1, 2, 0), Packet(0, 1, 4, flow=1), Packet(0, 2, 5)]
+    mixed = [Packet(0, 1, 9), Packet(0, 2, 3), Packet(1, 2, 0), Packet(0, 1, 4, flow=1), Packet(0, 2, 6)]
     assert received(mixed).out_of_order.sum() == 0
-    result = received(mixed, [Packet(0, 1, 8), Packet(0, 1, 5, flow=1), Packet(0, 2, 4)])
+    result = received(mixed, [Packet(0, 1, 8), Packet(0, 1, 5, flow=1), Packet(0, 2, 2)])
     assert result.out_of_order.tolist() == [[0, 1, 1], [0, 0, 0], [0, 0, 0]]
 
 
@@ -309,7 +312,7 @@ def test_a_frame_that_no_sender_can_have_sent_changes_no_other_count(hostile):
 
 @pytest.mark.parametrize("sent_ns", [150 * MS, 120 * MS])
 def test_a_number_ahead_of_its_time_in_the_name_of_another_host_is_noticed(sent_ns):
-    forged = Packet(2, 1, 1 << 31, sent_ns=sent_ns)
+    forged = Packet(2, 1, (1 << 31) + 9, sent_ns=sent_ns)
     right = [Packet(2, 1, n, sent_ns=(151 + n) * MS) for n in range(3)]
     assert received([forged], right).damaged > 0
 
@@ -317,9 +320,32 @@ def test_a_number_ahead_of_its_time_in_the_name_of_another_host_is_noticed(sent_
 def test_a_log_is_no_longer_than_the_schedule():
     job = replace(JOB, keep_log=True)
     frames = sum((events.source == 0).sum() for events in schedule_from_dict(job.schedule).chunks())
-    result = received(*[[Packet()] * 10] * 10, job=job)
-    assert frames - 10 < len(result.log) <= frames
-    assert result.damaged == 100 - len(result.log)
+    result = received([Packet(sequence=number % 50) for number in range(100)], job=job)
+    assert len(result.log) == frames < 50
+    assert result.damaged == 100 - frames
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["at once", "one by one"])
+def test_a_copy_of_a_packet_counts_as_damaged_and_changes_nothing_else(split):
+    first = [Packet(0, 1, 0, sent_ns=90 * MS), Packet(0, 2, 1), Packet(1, 2, 0), Packet(0, 1, 2)]
+    copies = [replace(packet, took_ns=20 * MS) for packet in first]
+    alone, among = received(first), received(first, copies) if split else received([*first, *copies])
+    assert (alone.damaged, among.damaged, among.misdelivered) == (0, 4, 0)
+    for name in ("frames", "run_frames", "latency_sum_ns", "out_of_order", "bytes", "window_bytes"):
+        assert np.array_equal(getattr(alone, name), getattr(among, name)), name
+
+
+def test_a_packet_that_reached_another_host_first_is_no_copy_at_its_own():
+    result = received([Packet(0, 1, at=2), Packet(0, 1)])
+    assert (result.misdelivered, result.damaged, result.frames.sum()) == (1, 0, 1)
+
+
+def test_a_number_too_old_to_be_remembered_is_taken_for_a_copy():
+    arrivals = Arrivals(MOST_REMEMBERED // 4)  # four numbers of each
+    numbers = [5, 9, 3, 5, 8, 4]
+    zero = np.zeros(1, np.int64)
+    repeated = [bool(arrivals.repeated(zero, zero + number)[0]) for number in numbers]
+    assert repeated == [False, False, False, True, False, True]
 
 
 # ---- the job and its results on their way between processes ----
@@ -345,10 +371,12 @@ def test_received_survives_the_disk(tmp_path):
 def test_sent_survives_the_disk(tmp_path):
     lag = LogHistogram()
     lag.add(np.array([1000, 2000]))
-    store(Sent(np.eye(2, dtype=np.int64), np.ones((3, 2), np.int64), 7, lag, 1.25), tmp_path / "sent.npz")
+    pairs = np.eye(2, dtype=np.int64)
+    store(Sent(pairs, 2 * pairs, np.ones((3, 2), np.int64), 7, lag, 1.25), tmp_path / "sent.npz")
     again = load_sent(tmp_path / "sent.npz")
     assert (again.refused, again.seconds, again.lag.mean_ms()) == (7, 1.25, 0.0015)
     assert again.frames.tolist() == [[1, 0], [0, 1]]
+    assert again.run_frames.tolist() == [[2, 0], [0, 2]]
     assert again.bytes.shape == (3, 2)
 
 

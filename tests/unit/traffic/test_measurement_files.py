@@ -32,9 +32,10 @@ def histogram(*durations_ns):
 
 def outcome(iterations):
     pairs = np.arange(9).reshape(3, 3)
-    sent = Sent(pairs, np.ones((4, 3), np.int64), 2, histogram(1000, 2000), 1.5)
+    sent = Sent(pairs, pairs, np.ones((4, 3), np.int64), 2, histogram(1000, 2000), 1.5)
     received = Received(
         frames=pairs,
+        run_frames=pairs,
         latency_sum_ns=pairs * 0.5,
         out_of_order=pairs % 2,
         hops_min=pairs.astype(np.uint8),
