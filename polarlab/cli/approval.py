@@ -8,7 +8,6 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
-from polarlab.cli.error_stream import print_line
 from polarlab.process import print_line, shown, shown_exactly
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
