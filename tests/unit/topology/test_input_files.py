@@ -184,12 +184,12 @@ PLAIN = r"""h1_1 sh -c 'echo "a\b" > $HOME/x' && ls; # a comment"""
     ("text", "exact"),
     [
         (PLAIN, PLAIN),
-        ("echo a\tb", r"'echo a\tb'"),
-        ("echo \\x1b \x1b", r"'echo \\x1b \x1b'"),  # the first are four characters
-        ("\u0435cho", r"'\u0435cho'"),  # Cyrillic
-        ("a\u00a0b\u200b\u3164\u2800", r"'a\xa0b\u200b\u3164\u2800'"),
-        ("true" + " " * 5000 + "; id", "'true[5000 blanks]; id'"),
-        ("a\u202eb\u2028c\U000e0041", r"'a\u202eb\u2028c\U000e0041'"),
+        ("echo a\tb", r"[escaped] 'echo a\tb'"),
+        ("echo \\x1b \x1b", r"[escaped] 'echo \\x1b \x1b'"),  # the first are four characters
+        ("\u0435cho", r"[escaped] '\u0435cho'"),  # Cyrillic
+        ("a\u00a0b\u200b\u3164\u2800", r"[escaped] 'a\xa0b\u200b\u3164\u2800'"),
+        ("true" + " " * 5000 + "; id", "[escaped] 'true[5000 blanks]; id'"),
+        ("a\u202eb\u2028c\U000e0041", r"[escaped] 'a\u202eb\u2028c\U000e0041'"),
     ],
 )
 def test_what_is_shown_exactly_hides_nothing(text, exact):
