@@ -39,3 +39,20 @@ Notify = Callable[[Event], object]
 
 def ignore(_event: Event) -> None:
     """Takes an event and does nothing."""
+
+
+def time_left(seconds: float | None, about: str = "about") -> str:
+    """Returns the end of a line on what goes on: the time that remains.
+
+    Args:
+        seconds: the time; None or 0 for no words.
+        about: how exact it is.
+    """
+    return f"; {about} {duration(seconds)} left" if seconds else ""
+
+
+def duration(seconds: float) -> str:
+    """Returns a time in the unit that people would use, as `40 s`, `12 min` or `3.5 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

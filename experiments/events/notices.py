@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.events.base import Event
-from experiments.events.progress import time_left
+from experiments.events.base import Event, time_left
 
 
 @dataclass(init=False)

@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from emulation.requirements import available_memory_bytes, fabric_memory_bytes
-from experiments.events.base import ignore
-from experiments.events.progress import duration
+from experiments.events.base import duration, ignore
 from experiments.results.sweep_points import measured_points
 from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
 from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes

@@ -42,6 +42,7 @@ from experiments.simulation.points import SimulatedGroup, back_end_for
 from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
 from simulation.settings import Times
 from topology.files.reading import RESULT_BYTES, read_text
+from traffic.workload.patterns import pattern_name
 
 FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
 QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
@@ -228,7 +229,7 @@ def replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulate
         times = replace(times, warmup=curve.warmup)
     failures, graph = curve.routed.failures, curve.routed.network.graph()
     for seed in range(1, (effort.seeds or 1) + 1):
-        traffic = SimulatedTraffic(curve.pattern, load, seed=seed, times=times)
+        traffic = SimulatedTraffic(pattern_name(curve.pattern), load, seed=seed, times=times)
         if failures is not None:
             faults = failures.faults(graph, seed)
             traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)

@@ -14,6 +14,7 @@ from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
 from experiments.simulation.address import Scheduler
 from experiments.spec.simulation.model import SimulatedFabric
+from routing.registry import routing
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
@@ -52,7 +53,7 @@ class RoutedNetwork:
             params,
             self.network.graph(),
             self.hosts,
-            self.routing,
+            routing(self.routing).name,
             self.routers,
             self.decision,
         )
