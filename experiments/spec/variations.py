@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.spec import options as declarations
 from experiments.spec.option import Option
@@ -21,13 +21,16 @@ from experiments.spec.options import (
     option_of,
 )
 from experiments.spec.values import words_of
-from routing.registry import ROUTINGS
 from topology.errors import ParameterError, UsageError
 from topology.files.shown import quoted
 from topology.links import parse_rate_bps
 from topology.parameters import Parameter, Value, hint, split_parameters
 from topology.registry import FAMILIES
-from traffic.workload.patterns import PATTERNS
+
+if TYPE_CHECKING:
+    from routing.registry import Routing
+    from topology.plugins import Registry
+    from traffic.workload.patterns import PatternDefinition
 
 
 def swept_options(kind: str = SWEEP) -> dict[str, Option]:
@@ -90,10 +93,11 @@ def declaration(key: str, kind: str = SWEEP) -> Parameter:
 
 def _owned(key: str, owner: str, name: str) -> Parameter:
     """Returns the declaration of a parameter of a routing or pattern."""
-    if owner not in ROUTINGS and owner not in PATTERNS:
+    routings, patterns = _registries()
+    if owner not in routings and owner not in patterns:
         raise UsageError(
             f"key of --vary must begin with a routing or a pattern before its dot, got {quoted(key)}"
-            f"{hint(key, _owned_keys()) or hint(owner, [*ROUTINGS, *PATTERNS])}"
+            f"{hint(key, _owned_keys()) or hint(owner, [*routings, *patterns])}"
         )
     for parameter in parameters_of(owner):
         if parameter.name == name:
@@ -103,15 +107,25 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
     raise UsageError(f"{owner} has {known}, got {quoted(key)}{hint(name, names)}")
 
 
+def _registries() -> tuple[Registry[Routing], Registry[PatternDefinition]]:
+    """Returns the routings and the patterns, which take longer to load than options take to be read."""
+    from routing.registry import ROUTINGS
+    from traffic.workload.patterns import PATTERNS
+
+    return ROUTINGS, PATTERNS
+
+
 def parameters_of(owner: str) -> tuple[Parameter, ...]:
     """Returns the declared parameters of a routing or pattern; none of an unknown name."""
-    if owner in ROUTINGS:
-        return ROUTINGS[owner].parameters
-    return PATTERNS[owner].parameters if owner in PATTERNS else ()
+    routings, patterns = _registries()
+    if owner in routings:
+        return routings[owner].parameters
+    return patterns[owner].parameters if owner in patterns else ()
 
 
 def _owned_keys() -> list[str]:
-    owners = (*ROUTINGS.loaded(), *PATTERNS.loaded())
+    routings, patterns = _registries()
+    owners = (*routings.loaded(), *patterns.loaded())
     return [f"{owner}.{parameter.name}" for owner in owners for parameter in parameters_of(owner)]
 
 
