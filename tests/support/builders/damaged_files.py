@@ -10,7 +10,7 @@ import os
 import random
 import resource
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,8 @@ def _change(tree: Any, rng: random.Random) -> None:
         elif kind < 0.8:
             tree[key] = rng.choice(ODD_TEXTS)
         elif isinstance(tree[key], int | float):
-            tree[key] *= rng.choice([-1, 0, 1e-9, 1000, 10**9, 1e300])
+            with suppress(OverflowError):  # numbers that are changed again and again grow too long for floats
+                tree[key] *= rng.choice([-1, 0, 1e-9, 1000, 10**9, 1e300])
         else:
             tree[key] = [tree[key]] * rng.choice([1, 2, 1000])
         return
