@@ -42,6 +42,7 @@ def command_parsers() -> Mapping[str, argparse.ArgumentParser]:
     for parser in parsers.values():
         if isinstance(parser, CommandParser):
             parser.complete_options()
+            parser.describe_options()
     return parsers
 
 

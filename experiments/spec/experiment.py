@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from keyword import iskeyword
@@ -95,8 +95,9 @@ class Experiment:
                 raise UsageError(_unknown(name, self.kind, family, declared))
         values = {name: option.accept(given[name]) for name, option in declared.items() if name in given}
         self.values = values
+        applies = _applicable(self.kind, values)
         for option in declared.values():
-            if option.name in values and not self.has(option):
+            if option.name in values and not applies(option):
                 raise UsageError(self._foreign(option))
             if values.get(option.name) in option.words and not self._measures_packets:
                 got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
@@ -187,7 +188,8 @@ class Experiment:
         elif _VARY in merged:
             kept = [text for text in merged[_VARY] if not new.keys() & varied_options([text]).keys()]
             merged[_VARY] = tuple(kept)
-        foreign = {name for name in set(merged) - set(new) if not _applies(known[name], kind, merged)}
+        applies = _applicable(kind, merged)
+        foreign = {name for name in set(merged) - set(new) if not applies(known[name])}
         merged = {name: value for name, value in merged.items() if name not in foreign}
         graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
         return Experiment(kind, merged, self.source and self.source.without(new), graph, self.settled)
@@ -216,7 +218,7 @@ class Experiment:
         """Returns a context in which errors about a value of the experiment's file name its key and line."""
         return self._located(self.values, whole=False)
 
-    @property
+    @cached_property
     def _varied(self) -> Mapping[str, str]:
         """The options that a sweep varies -> their keys."""
         return varied_options(self.values.get(_VARY, ()))
@@ -285,14 +287,11 @@ class Experiment:
 
         return Path(out) if out is not None else self.out or default_folder(resolved)
 
-    @property
+    @cached_property
     def options(self) -> tuple[Option, ...]:
         """The options that apply, in the order of their declarations."""
-        return tuple(option for option in options_of(self.declared_kind, self.family) if self.has(option))
-
-    def has(self, option: Option) -> bool:
-        """Returns whether an option applies to the kind of the traffic, and to the other options."""
-        return _applies(option, self.kind, self.values)
+        applies = _applicable(self.kind, self.values)
+        return tuple(filter(applies, options_of(self.declared_kind, self.family)))
 
     @cached_property
     def complete_values(self) -> Mapping[str, Any]:
@@ -350,13 +349,17 @@ def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
 
 
-def _applies(option: Option, kind: str, values: Mapping[str, Given]) -> bool:
-    """Returns whether an option of a kind of experiments applies beside the values of the others."""
-    if option.when:
-        other, value = option.when
-        kind = declared_kind(kind, values)
-        return values.get(other, option_of(other, kind).default_for(kind)) == value
-    return kind not in (RUN, SIMULATE) or not option.kinds or traffic_kind(kind, values) in option.kinds
+def _applicable(kind: str, values: Mapping[str, Given]) -> Callable[[Option], bool]:
+    """Returns option -> whether it applies to a kind of experiments with the values of the others."""
+    declared, traffic = declared_kind(kind, values), traffic_kind(kind, values)
+
+    def applies(option: Option) -> bool:
+        if option.when:
+            other, value = option.when
+            return values.get(other, option_of(other, declared).default_for(declared)) == value
+        return kind not in (RUN, SIMULATE) or not option.kinds or traffic in option.kinds
+
+    return applies
 
 
 def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:

@@ -125,8 +125,8 @@ def parameters_of(owner: str) -> tuple[Parameter, ...]:
 
 def _owned_keys() -> list[str]:
     routings, patterns = _registries()
-    owners = (*routings.loaded(), *patterns.loaded())
-    return [f"{owner}.{parameter.name}" for owner in owners for parameter in parameters_of(owner)]
+    owners = {**patterns.loaded(), **routings.loaded()}
+    return [f"{name}.{parameter.name}" for name, owner in owners.items() for parameter in owner.parameters]
 
 
 def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,7 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
     optional = {TOPOLOGY} if optional_name else {"item"}
     for option in options:
         place = parser if option.positional else groups.get(option.table, parser)
-        text = _sweep_help(option) if command == SWEEP and option.table else ""
+        text = partial(_sweep_help, option) if command == SWEEP and option.table else None
         _add(place, option, command, text=text, optional=option.name in optional)
     return base
 
@@ -115,16 +116,24 @@ def _add_parameters(group: argparse._ActionsContainer, family: str | None, comma
         for option in family_options(name):
             meanings.setdefault(option.name, {})[name] = option
     for entries in meanings.values():
-        if family is None:
-            texts: dict[str, list[str]] = {}
-            for name, option in entries.items():
-                texts.setdefault(option.described, []).append(name)
-            text = "; ".join(f"{meaning} ({', '.join(names)})" for meaning, names in texts.items())
-        else:
-            text = entries[family].described if family in entries else argparse.SUPPRESS
-        option = entries.get(family or "", next(iter(entries.values())))
-        short = _short_name(option, command)
-        _add(group, replace(option, common=family is not None), command, text=text, short=short)
+        own = entries.get(family or "")
+        option = own or next(iter(entries.values()))
+        _add(
+            group,
+            replace(option, common=family is not None),
+            command,
+            text=partial(getattr, own, "described") if own else partial(_help_of_families, entries),
+            short=_short_name(option, command),
+            hidden=family is not None and own is None,
+        )
+
+
+def _help_of_families(entries: Mapping[str, Option]) -> str:
+    """Returns the help of a parameter that families have, by its meanings."""
+    texts: dict[str, list[str]] = {}
+    for name, option in entries.items():
+        texts.setdefault(option.described, []).append(name)
+    return "; ".join(f"{meaning} ({', '.join(names)})" for meaning, names in texts.items())
 
 
 def _short_name(option: Option, command: str) -> str:
@@ -139,16 +148,16 @@ def _add(
     option: Option,
     command: str,
     *,
-    text: str = "",
+    text: Callable[[], str] | None = None,
     short: str = "",
     optional: bool = False,
+    hidden: bool = False,
 ) -> None:
-    """Adds an option to a parser or a group of it; its text is read later, by its declaration."""
+    """Adds an option to a parser or a group of it; `CommandParser.describe_options` sets its help."""
     flags = [f"--{name}" for name in (short, option.name) if name]
     more: dict[str, Any] = {"dest": option.key, "default": argparse.SUPPRESS}
-    more["help"] = (
-        (text or option.help_in(command)).replace("%", "%%").replace("==%%SUPPRESS%%==", argparse.SUPPRESS)
-    )
+    if hidden:
+        more["help"] = argparse.SUPPRESS
     if option.type is bool:
         more["action"] = argparse.BooleanOptionalAction if option.table else "store_true"
     else:
@@ -163,7 +172,11 @@ def _add(
     if option.positional:
         more.pop("dest")
     action = group.add_argument(*([option.key] if option.positional else flags), **more)
-    vars(action).update(completer=_completer(option), declared=option)  # the one is argcomplete's
+    vars(action).update(
+        completer=_completer(option),  # argcomplete's
+        declared=option,
+        described=text or partial(option.help_in, command),
+    )
 
 
 def _metavar(option: Option) -> str:

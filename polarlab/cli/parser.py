@@ -19,39 +19,31 @@ from polarlab.process import Status
 if TYPE_CHECKING:
     from polarlab.cli.options import Base
 
-_NAMES = (
-    *(
-        "topology",
-        "families",
-        "verify",
-        "predict",
-        "routings",
-        "patterns",
-        "explain",
-        "rules",
-        "up",
-        "run",
-        "sweep",
-    ),
-    *(
-        "simulate",
-        "saturation",
-        "crosscheck",
-        "demo",
-        "watch",
-        "plot",
-        "report",
-        "compare",
-        "paper",
-        "schema",
-        "doctor",
-        "clean",
-    ),
-)
-# Modules of commands that have a folder of their own.
-_FOLDERS = {
-    **dict.fromkeys(("families", "patterns", "routings", "schema"), "lists"),
-    **dict.fromkeys(("simulate", "saturation", "crosscheck"), "simulation"),
+# The modules of the commands, in the order of the help.
+_MODULES = {
+    "topology": "topology",
+    "families": "lists.families",
+    "verify": "verify",
+    "predict": "predict",
+    "routings": "lists.routings",
+    "patterns": "lists.patterns",
+    "explain": "explain",
+    "rules": "rules",
+    "up": "up",
+    "run": "run",
+    "sweep": "sweep",
+    "simulate": "simulation.simulate",
+    "saturation": "simulation.saturation",
+    "crosscheck": "simulation.crosscheck",
+    "demo": "demo",
+    "watch": "watch",
+    "plot": "plot",
+    "report": "report",
+    "compare": "compare",
+    "paper": "paper",
+    "schema": "lists.schema",
+    "doctor": "doctor",
+    "clean": "clean",
 }
 # Names in the declarations of options, where they differ.
 _KINDS = {"demo": "failover"}
@@ -73,7 +65,9 @@ class _Parser(argparse.ArgumentParser):
         if wrong := re.search("COMMAND: invalid choice: '([^']*)'", message):
             from polarlab.api.command_line.declarations import hint
 
-            message = f"COMMAND must be one of {', '.join(_NAMES)}, got {wrong[1]!r}{hint(wrong[1], _NAMES)}"
+            message = (
+                f"COMMAND must be one of {', '.join(_MODULES)}, got {wrong[1]!r}{hint(wrong[1], _MODULES)}"
+            )
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
 
@@ -107,6 +101,17 @@ class CommandParser(_Parser):
     def option_names(self) -> Iterable[str]:
         """The names of the options that it has, with their dashes."""
         return self._option_string_actions.keys() - {_HELP_ALL}
+
+    def describe_options(self) -> None:
+        """Sets the help of the options; most runs do without it."""
+        for action in self._actions:
+            if action.help != argparse.SUPPRESS and "described" in vars(action):
+                action.help = vars(action)["described"]().replace("%", "%%")
+
+    def format_help(self) -> str:
+        """Returns the help of the command."""
+        self.describe_options()
+        return super().format_help()
 
     def shorten(self) -> None:
         """Leaves the less common options out of the help, which says how to see them."""
@@ -208,7 +213,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         words = ["up", *demo_words(words[2:])]
     # `--web` alone takes no value from the words behind it.
     words = [f"{word}=" if word == "--web" else word for word in words]
-    parsed, unknown = make_parser().parse_known_args(words)
+    parsed, unknown = make_parser(words[:1]).parse_known_args(words)
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         from polarlab.cli.options import check_family
 
@@ -224,19 +229,27 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if shows:
         if parsed.exec:
             raise UsageError("--exec is for the prompt of `polarlab up`; leave it out")
-        parsed.command = commands()["demo"].show  # type: ignore[attr-defined]
+        parsed.command = commands(["demo"])["demo"].show  # type: ignore[attr-defined]
     return parsed
 
 
-def commands() -> Mapping[str, Command]:
-    """Returns the modules of all commands by their names."""
-    places = {name: f"{_FOLDERS[name]}.{name}" if name in _FOLDERS else name for name in _NAMES}
-    return {name: importlib.import_module(f"polarlab.cli.commands.{place}") for name, place in places.items()}
+def commands(names: Iterable[str] = _MODULES) -> Mapping[str, Command]:
+    """Returns the modules of commands by their names.
+
+    Args:
+        names: names of commands; by default all.
+    """
+    return {name: importlib.import_module(f"polarlab.cli.commands.{_MODULES[name]}") for name in names}
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Returns the parser of `polarlab`."""
-    modules = commands()
+def make_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Returns the parser of `polarlab`.
+
+    Args:
+        words: words to be parsed; if they begin with a command, the parser has only that one, and no other
+            command's module is loaded.
+    """
+    modules = commands(words[:1] if words and words[0] in _MODULES else _MODULES)
     parser = _Parser(
         prog="polarlab",
         description="Launches low-diameter networks as real emulated fabrics and measures them.",
