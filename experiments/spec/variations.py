@@ -125,11 +125,8 @@ def parameters_of(owner: str) -> tuple[Parameter, ...]:
 
 def _owned_keys() -> list[str]:
     routings, patterns = _registries()
-    owners = {
-        **{name: pattern.parameters for name, pattern in patterns.loaded().items()},
-        **{name: routing.parameters for name, routing in routings.loaded().items()},
-    }
-    return [f"{name}.{parameter.name}" for name, parameters in owners.items() for parameter in parameters]
+    owners: dict[str, Routing | PatternDefinition] = {**routings.loaded(), **patterns.loaded()}
+    return [f"{name}.{parameter.name}" for name, owner in owners.items() for parameter in owner.parameters]
 
 
 def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
