@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import fcntl
 import io
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from experiments.codec import plain
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
-from topology.files.writing import Folder, make_folder, open_folder
+from topology.files.writing import LOCK, make_folder, open_folder
 from topology.networkx_graphs import NetworkxTopology, from_graphml
 from topology.registry import make_topology
 
@@ -51,19 +49,33 @@ class RunDirectory:
         self.path = path
         try:
             self.folder = make_folder(path)
-            occupied = bool(self.folder.names())
         except (FileExistsError, NotADirectoryError):
             raise ParameterError(f"{path} is not a directory; choose another --out") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 raise ParameterError(f"{path} is too long a name; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        self._kept = occupied
         self._unwritten: list[str] | None = None
-        if occupied and not go_on:
-            raise ParameterError(f"{path} is not empty; choose another --out, nothing is overwritten")
+        self._kept = False
+        self.look(go_on=go_on)
         if not self.folder.is_writable():
             raise MachineError(f"{path} cannot be written (it is read-only, or another user's)")
+
+    def look(self, *, go_on: bool) -> None:
+        """Looks at what the directory holds now, which is kept.
+
+        Args:
+            go_on: whether it may hold files already.
+
+        Raises:
+            ParameterError: it holds files already, and must not.
+        """
+        try:
+            self._kept = any(name != LOCK for name in self.folder.names())
+        except OSError as error:
+            raise MachineError(f"{self.path} cannot be written ({error.strerror})") from error
+        if self._kept and not go_on:
+            raise ParameterError(f"{self.path} is not empty; choose another --out, nothing is overwritten")
 
     def require_room(self) -> None:
         """Raises MachineError if the disk has no room for the series of a run."""
@@ -176,36 +188,21 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
         MachineError: it cannot be made or written, or the disk has no room.
     """
     directory = RunDirectory(path, go_on=go_on)
-    with _locked(directory.folder):
+    with contextlib.ExitStack() as lock:
+        try:
+            lock.enter_context(directory.folder.locked())
+        except BlockingIOError:
+            raise ParameterError(
+                f"{path} is being written by another process; wait for its end, or choose another --out"
+            ) from None
+        except OSError as error:
+            raise MachineError(f"{path} cannot be written ({error.strerror})") from error
+        directory.look(go_on=go_on)  # another process may have written until the lock was taken
         try:
             directory.require_room()
             yield directory
         finally:
             directory.discard()
-
-
-@contextlib.contextmanager
-def _locked(folder: Folder) -> Iterator[None]:
-    """Holds the lock of a directory, which ends with the process at the latest and leaves no file.
-
-    Raises:
-        ParameterError: another process holds it.
-    """
-    # A second descriptor, whose end is that of the lock.
-    descriptor = os.open(".", os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder.descriptor)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ParameterError(
-                f"{folder.path} is being written by another process; wait for its end, "
-                "or choose another --out"
-            ) from None
-        except OSError:  # of a file system without locks
-            pass
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def holds_graph(name: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 import weakref
@@ -16,11 +17,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from topology.errors import UsageError
+from topology.errors import MachineError, UsageError
 from topology.files.rights import ROOT, caller, rights_of
 from topology.files.walk import named, walked
 
+LOCK = ".lock.partial"
+_LOCK_TRIES = 100
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Not blocked by a FIFO, which is refused then.
 _LATER = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -70,6 +74,54 @@ class Folder:
         """Returns the room that its disk has."""
         disk = os.fstatvfs(self.descriptor)
         return disk.f_bavail * disk.f_frsize
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other processes from locking the folder during a block.
+
+        The lock is a file that only the folder's owner may open: everybody who may read a folder can lock the
+        folder itself. The file is removed at the end; one that a killed process left is taken over.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            BlockingIOError: another process has the lock.
+            OSError: the file cannot be made.
+        """
+        descriptor = self._lock()
+        try:
+            yield
+        finally:
+            self.remove(LOCK)  # before the lock ends, so that nobody else's is removed
+            os.close(descriptor)
+
+    def _lock(self) -> int:
+        """Returns the descriptor of the lock's file."""
+        for _ in range(_LOCK_TRIES):
+            with self._step(LOCK), self.rights():
+                descriptor = os.open(LOCK, _LOCK_FILE, 0o600, dir_fd=self.descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # The process that had the lock may have removed the file after this one opened it.
+                if self._has(LOCK, os.fstat(descriptor)):
+                    return descriptor
+            except BlockingIOError:
+                os.close(descriptor)
+                raise
+            except OSError:  # a file system without locks
+                return descriptor
+            os.close(descriptor)
+        raise BlockingIOError(errno.EAGAIN, "its lock is replaced again and again")
+
+    def _has(self, name: str, status: os.stat_result) -> bool:
+        """Returns whether a name is still that of an open file."""
+        try:
+            with self.rights():
+                now = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(now, status)
 
     def folder(self, name: str) -> Folder:
         """Returns a folder in it, which is made if it does not exist.
@@ -163,11 +215,11 @@ class Folder:
         Raises:
             OSError: it cannot be written, or is a link or no regular file.
         """
-        try:
-            with self._step(name):
+        with self._step(name):
+            try:
                 file = self._later(name)
-        except FileNotFoundError:
-            file = self.create(name)
+            except FileNotFoundError:
+                file = self.create(name)
         with self._step(name), file:
             file.write(content)
             file.flush()
@@ -233,6 +285,8 @@ class Folder:
         """Makes errors of the block name the path."""
         try:
             yield
+        except FileNotFoundError:
+            raise MachineError(f"{self.path / name} was removed while PolarLab wrote it") from None
         except OSError as error:
             raise named(error, self.path / name) from None
 

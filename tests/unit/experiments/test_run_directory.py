@@ -1,6 +1,9 @@
 """What a run leaves on the disk: never overwritten, written whole, and checked when it is read."""
 
 import errno
+import fcntl
+import os
+import stat
 from types import SimpleNamespace
 
 import pytest
@@ -81,6 +84,56 @@ def test_an_occupied_directory_is_left_as_it_is(tmp_path):
     with pytest.raises(ParameterError, match="is not empty"):
         RunDirectory(tmp_path)
     assert (tmp_path / "theirs").read_text() == "x"
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_who_may_only_read_a_directory_cannot_lock_it(tmp_path, new):
+    folder = tmp_path / "out"
+    if not new:
+        RunDirectory(folder).write_record("summary.json", {})
+    else:
+        folder.mkdir()
+    reader = os.open(folder, os.O_RDONLY)
+    fcntl.flock(reader, fcntl.LOCK_EX)
+    with kept_directory(folder, go_on=True) as directory:
+        directory.write_record("more.json", {})
+        (lock,) = (path for path in folder.iterdir() if path.suffix != ".json")
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    os.close(reader)
+    assert {path.suffix for path in folder.iterdir()} == {".json"}
+
+
+def test_two_processes_do_not_write_into_one_directory(tmp_path):
+    with (
+        kept_directory(tmp_path / "out") as directory,
+        pytest.raises(ParameterError, match="another process"),
+        kept_directory(tmp_path / "out", go_on=True),
+    ):
+        directory.keep()
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path):
+    with kept_directory(tmp_path / "killed"):
+        (lock,) = (tmp_path / "killed").iterdir()
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / lock.name).write_text("")
+    with kept_directory(tmp_path / "out") as directory:
+        directory.write_record("summary.json", {})
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.json"]
+
+
+def test_results_that_came_before_the_lock_was_taken_are_kept(tmp_path, monkeypatch):
+    folder, lock = tmp_path / "out", fcntl.flock
+
+    def late(descriptor, how):
+        (folder / "summary.json").write_text("precious")
+        lock(descriptor, how)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with pytest.raises(ParameterError, match="not empty"), kept_directory(folder):
+        pass
+    assert (folder / "summary.json").read_text() == "precious"
 
 
 @AS_ROOT
@@ -230,3 +283,27 @@ def test_a_list_keeps_the_parameters_of_a_name_together(text, words):
 def test_an_empty_list_is_refused():
     with pytest.raises(ParameterError, match=r"routings .* got ', '"):
         words_of("routings", ", ")
+
+
+def test_a_directory_that_is_removed_meanwhile_is_named(tmp_path):
+    directory = RunDirectory(tmp_path / "out")
+    (tmp_path / "out").rmdir()
+    for write in (
+        lambda: directory.append_row("points.csv", ("a",), {"a": 1}),
+        lambda: directory.write_csv("points.csv", ("a",), []),
+        lambda: directory.write_record("summary.json", {}),
+    ):
+        with pytest.raises(MachineError, match=r"out.* was removed"):
+            write()
+
+
+def test_a_file_that_is_removed_while_it_is_written_is_named(tmp_path):
+    directory = RunDirectory(tmp_path / "out")
+
+    def rows():
+        for path in (tmp_path / "out").iterdir():
+            path.unlink()
+        yield ("1",)
+
+    with pytest.raises(MachineError, match=r"points\.csv was removed"):
+        directory.write_csv("points.csv", ("a",), rows())
