@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from experiments.codec import FORMAT, omitted
 from experiments.results.parts.faults import FaultRecord
-from experiments.results.parts.replications import Interval
+from experiments.results.parts.replications import Interval, check_seeds
 from topology.parameters import Value
 
 # From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
@@ -286,6 +286,9 @@ class FailoverSeries:
     interrupted: bool = False
     negative: str | None = None
     format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
 
     def distributions(self) -> dict[str, Distribution]:
         """Returns the distributions by their keys, without those that have no value."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from experiments.codec import omitted
 from experiments.results.metrics import Engine, In, metrics, with_fields
+from experiments.spec.options import MAX_REPEAT
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,15 @@ class Interval:
     mean: float
     ci95: float | None
     values: tuple[float, ...]
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    """Raises ValueError if a record of results names a seed twice, or more seeds than an experiment may have.
+
+    A reader opens a folder for each of them.
+    """
+    if len(seeds) > MAX_REPEAT or len({*seeds}) < len(seeds):
+        raise ValueError(f"seeds must be different ones, at most {MAX_REPEAT}")
 
 
 def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
@@ -42,6 +53,10 @@ class Replications:
 
     asked: int
     seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
@@ -61,6 +76,10 @@ class SimulatedReplications:
     asked: int
     seeds: tuple[int, ...]
     stable: int
+
+    def __post_init__(self) -> None:
+        check_seeds(self.seeds)
+
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...

@@ -1,11 +1,16 @@
 """Means over seeds and how sure they are."""
 
+import json
+
 import pytest
 from support.builders import records
+from support.builders.result_folders import write_run
 
 from experiments.results.model import Adaptation, Fidelity, Latencies, LinkSummary, PacketCounts, Predicted
+from experiments.results.open import Run
 from experiments.results.parts.replications import Interval
 from experiments.results.replications import combine, interval
+from topology.errors import ParameterError
 
 
 def summary(seed, accepted, valid=True, hops=None, latency=1.0, **changes):
@@ -100,3 +105,14 @@ def test_a_run_without_latencies_is_left_out_of_their_mean():
     combined = combine([summary(1, 0.4, latency=None), summary(2, 0.4, latency=3.0)], 3)
     assert combined.latency_ms.mean == 3.0
     assert combined.repeat.latency_mean_ms.ci95 is None
+
+
+@pytest.mark.parametrize("seeds", [[1] * 2, list(range(2000))])
+def test_results_that_name_seeds_again_and_again_are_damaged(tmp_path, seeds):
+    folder = write_run(tmp_path / "run")
+    path = folder / "summary.json"
+    content = json.loads(path.read_text())
+    content["repeat"] = {"asked": len(seeds), "seeds": seeds}
+    path.write_text(json.dumps(content))
+    with pytest.raises(ParameterError, match="seeds must be different ones, at most 1000"):
+        Run(folder).summary
