@@ -115,4 +115,4 @@ def test_results_that_name_seeds_again_and_again_are_damaged(tmp_path, seeds):
     content["repeat"] = {"asked": len(seeds), "seeds": seeds}
     path.write_text(json.dumps(content))
     with pytest.raises(ParameterError, match="seeds must be different ones, at most 1000"):
-        Run(folder).summary
+        Run(folder).check()
