@@ -1,4 +1,4 @@
-"""Questions at the terminal whether root runs what files of other users hold, and the plug-ins to run."""
+"""Asks at the terminal before root runs programs or plug-ins that other users' files contain."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from polarlab.api.command_line.declarations import Demands, Experiment, approved
 from polarlab.process import print_line, shown, shown_exactly
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
-_MOST = 10_000  # characters, which a user may be expected to read at the terminal
+_MOST = 10_000  # characters that a user can be expected to read at the terminal
 
 
 def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
-    """Returns an experiment once what files of other users would have root do is approved.
+    """Returns an experiment after approval of what other users' files make root do.
 
     Args:
         experiment: the experiment.
-        allowed: whether it was approved by an option.
-        asks: whether the user may be asked, if there is a terminal.
+        allowed: whether an option approved it.
+        asks: whether to ask the user if there is a terminal.
 
     Raises:
         UsageError: it is not approved.
@@ -35,7 +35,7 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
 
 
 def load_plugins(words: Sequence[str]) -> None:
-    """Runs the files that `--plugin` names, before the words are parsed: they may have names of the plug-ins.
+    """Runs the files named by `--plugin` before parsing, which needs the names that they register.
 
     Args:
         words: words of the command line.
@@ -43,7 +43,7 @@ def load_plugins(words: Sequence[str]) -> None:
     Raises:
         UsageError: a file cannot be read, is not approved, fails, or registers something wrong.
     """
-    words = [*takewhile(lambda word: word != "--", words)]  # nothing behind it is an option
+    words = [*takewhile(lambda word: word != "--", words)]  # no options follow it
     files = []
     for word, next_word in pairwise([*words, ""]):
         flag, given, value = word.partition("=")
@@ -64,7 +64,7 @@ def load_plugins(words: Sequence[str]) -> None:
 
 
 def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bool:
-    """Shows what root would do, and returns the answer to the question; what is too long is not approved."""
+    """Shows what root would do and asks; refuses what is too long to read."""
     lines = [shown_exactly(line) for line in lines]
     if not (asks and sys.stdin.isatty() and sys.stderr.isatty()) or sum(map(len, lines)) > _MOST:
         return False

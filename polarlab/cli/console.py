@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from polarlab.process import shown
 
-# Output that is not for a terminal is not wrapped: programs read it line by line.
+# Without a terminal nothing is wrapped: programs read the output line by line.
 _UNLIMITED = 10_000
 _NARROWEST = 20  # columns of a value, however narrow the terminal is
 _GAP = 3  # columns between two columns of a table
@@ -25,7 +25,7 @@ _HEADING_WIDTH = 11  # of a column whose name is split into lines
 
 @contextlib.contextmanager
 def reader_may_end() -> Iterator[None]:
-    """Drops the output of a block if the reader of standard output has ended (`polarlab ... | head`)."""
+    """Drops the output of a block if the reader of standard output is gone (`polarlab ... | head`)."""
     try:
         yield
         sys.stdout.flush()
@@ -34,7 +34,7 @@ def reader_may_end() -> Iterator[None]:
 
 
 def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> None:
-    """Prints a result, a line for each value, under --json as one JSON object."""
+    """Prints a result, one line per value; with --json, one JSON object."""
     if arguments.json:
         print(json.dumps(result))
         return
@@ -53,12 +53,11 @@ def print_text(text: str) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
-    """Prints the chosen columns of some rows as a table, long cells in several lines on a narrow terminal.
+    """Prints columns of rows as a table; on a narrow terminal, long cells wrap.
 
-    Rows of one value of `by`, if that names an entry of theirs, are indented below the value.
+    If `by` names an entry, rows with the same value of it are indented below that value.
 
-    No number is split: where they do not fit beside each other, the columns are printed as several tables
-    that begin with the same first column.
+    Numbers are never split: columns that do not fit are printed as further tables with the same first column.
     """
     rows = [{shown(name): shown(str(value)) for name, value in row.items()} for row in rows]
     columns = [shown(name) for name in columns]
@@ -73,14 +72,14 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
 def _below_headings(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields rows indented below a row for each value of an entry of theirs."""
+    """Yields a heading row for each value of an entry, followed by its rows, indented."""
     for heading, members in itertools.groupby(rows, key=lambda row: row[by]):
         yield {**dict.fromkeys(columns, ""), columns[0]: heading}
         yield from ({**row, columns[0]: f"  {row[columns[0]]}"} for row in members)
 
 
 def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[list[str]]:
-    """Returns columns in tables that fit into the terminal; each has the first column and another one."""
+    """Returns the columns of tables that fit the terminal; each has the first column and one more."""
     width, (first, *others) = _width(), columns
     longest = max((len(str(row[first])) for row in rows), default=0)
     begin = max(_least_width(rows, first), longest if longest <= width // 2 else 0)
@@ -114,13 +113,13 @@ def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
     widths = [max([len(name), *(len(str(row[name])) for row in rows)]) for name in columns]
     fits = sum(widths) + _GAP * (len(widths) - 1) <= width
     style = None if width == _UNLIMITED else box.SIMPLE_HEAD
-    # Text that is wrapped needs space beside it; numbers with their headings in lines need less.
+    # Wrapped text needs space around it; numbers with wrapped headings need less.
     spacious = fits or any(" " in str(row[name]) for row in rows for name in columns)
     table = Table(box=style, padding=(0, 1 if spacious else 0), pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
         cells = [str(row[name]) for row in rows]
         heading = name if fits else _in_lines(name, max(map(len, cells), default=0))
-        # Names are the first column, to be read and copied as they are.
+        # The first column has names, which users copy: they are not wrapped.
         whole = index == 0 and max(map(len, cells), default=0) <= width // 2
         whole |= all(cell == "-" or _is_number(cell) for cell in cells)
         justify: Literal["left", "right"] = "right" if all(map(_is_number, cells)) else "left"
@@ -130,7 +129,7 @@ def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
         console.print(table)
-    # Lines of the captured text are padded to the table's width.
+    # rich pads the lines to the width of the table.
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
@@ -141,7 +140,7 @@ def print_rows(
     columns: Sequence[str],
     by: str = "",
 ) -> None:
-    """Prints rows as a table (`print_table`), under --json as one JSON object that has them under a name."""
+    """Prints rows as a table (`print_table`); with --json, one JSON object with the rows under `name`."""
     if arguments.json:
         print_result(arguments, {name: rows})
     else:
@@ -149,14 +148,14 @@ def print_rows(
 
 
 def _width() -> int:
-    """Returns the columns of the terminal, or those that COLUMNS asks for."""
+    """Returns the width of the terminal in columns; COLUMNS overrides it."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return _UNLIMITED
 
 
 def _value_lines(value: Any, width: int) -> list[str]:
-    """Returns a value as lines: one if it fits into the width, else one for each of its entries."""
+    """Returns a value as one line if that fits, else as one line per entry."""
     from polarlab.api.command_line.records import readable
 
     text = readable(value)
@@ -180,7 +179,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
 
 
 def _in_lines(name: str, width: int) -> str:
-    """Returns the name of a column in lines that end with an underscore, each about as wide as its cells."""
+    """Returns a column's name split at underscores into lines about as wide as its cells."""
     lines = [""]
     for part in re.findall("[^_]*_|[^_]+", name):
         if lines[-1] and len(lines[-1]) + len(part) > max(width, _HEADING_WIDTH):

@@ -1,4 +1,4 @@
-"""Figures drawn by processes beside the command, which load matplotlib while it computes."""
+"""Draws figures in processes that load matplotlib while the command computes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _STDERR = 2
 
 
 class Draughtsman:
-    """A process that is ready to draw results of a kind; it ends with its block at the latest.
+    """A process that draws results of one kind; it ends with its block at the latest.
 
-    On a machine with one core, and where matplotlib is loaded already, this process draws.
+    With one core, or if matplotlib is already loaded, the command's own process draws.
     """
 
     def __init__(self, kind: type[Results]) -> None:
-        """Takes the class of the results."""
+        """Creates the process's handle for one class of results."""
         self._kind = kind
 
     def __enter__(self) -> Self:
@@ -69,15 +69,15 @@ class Draughtsman:
                 files: list[Path] = self._pipe.recv()
                 return files
             except (EOFError, OSError):
-                pass  # the other process could not; this one says why
+                pass  # draw here instead, so that the error is reported
         return results.plot().save()
 
 
 def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
-    """Draws the results of the folder that comes through a pipe, and answers with the files."""
+    """Draws the results whose folder arrives on a pipe, and replies with the files."""
     other.close()  # so that the pipe ends with the command
     os.setsid()  # Ctrl-C is the command's
-    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # this one's errors are told by the command
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # the command draws again and reports the error
     kind.kind.load()
     figures = kind(pipe.recv()).plot()
     assert figures.folder is not None
@@ -86,7 +86,7 @@ def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
 
 
 def _save(figures: polarlab.Figures, folder: Path) -> None:
-    """Writes figures by two processes, of which each has about half of what is drawn."""
+    """Saves figures with two processes, each of which draws about half of the artists."""
     halves: list[dict[str, Figure]] = [{}, {}]
     sizes = [0, 0]
     for size, name in sorted(((len(figures[name].findobj()), name) for name in figures), reverse=True):

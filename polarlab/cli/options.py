@@ -68,7 +68,7 @@ def meant_kind(command: str, words: Sequence[str]) -> str:
     if command != "crosscheck":
         return command
     measures = any(word in FAMILIES or word.endswith(_FILE) for word in words)
-    # A mistyped family is told as `polarlab run` tells it.
+    # A mistyped family gets the same error as in `polarlab run`.
     measures = measures or any(hint(word, FAMILIES) and not Path(word).exists() for word in words[:1])
     return RUN if measures else command
 

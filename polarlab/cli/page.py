@@ -1,4 +1,4 @@
-"""The live page on the command line: the address that its options name."""
+"""The live page on the command line: its options and its address."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from polarlab.process import Terminated
 from polarlab.web.address import WebAddress, parse_address, web_address
 
 WEB = "web"  # the demonstration of this name
-# Its fabric, where nothing else is asked for, and gentle traffic.
+# The default fabric, with light traffic.
 _DEMO_FABRIC = ("polarfly", "--q", "5")
 _DEMO_OPTIONS = {"--routing": "ugal-pf", "--web": ""}
-DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # less where links are faster than the machine
+DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # lower if the machine cannot keep up with the links
 
 
 DEMO_HELP = f"""usage: polarlab demo web [NAME PARAMETERS] [OPTIONS]
 
-a fabric on the live page in the browser, with gentle traffic ({DEMO_PATTERN} at up to {DEMO_LOAD:g}), until
+a fabric on the live page in the browser, with light traffic ({DEMO_PATTERN} at up to {DEMO_LOAD:g}), until
 Ctrl-C takes it down (root)
 
-Without NAME it is ER_5 (polarfly --q 5). It has all options of `polarlab up` but --exec, these
-with other defaults:
-  --link-rate RATE      rate of every port (default 2Mbit, or less where the traffic is too much for
-                        the machine)
+The default fabric is ER_5 (polarfly --q 5). All options of `polarlab up` but --exec apply; these
+have other defaults:
+  --link-rate RATE      rate of every port (default 2Mbit, or less if the machine cannot keep up)
   --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
-  --web-open            no token, for all users of this machine
+  --web-open            no token: every user of this machine has access
   -h, --help            show this help message and exit
 
 examples:
@@ -40,10 +39,10 @@ examples:
 
 
 def demo_words(words: Sequence[str]) -> list[str]:
-    """Returns the words of `polarlab up` that a demonstration of the page is.
+    """Returns the words of the `polarlab up` command that `demo web` stands for.
 
     Args:
-        words: those behind `demo web`: a family with its parameters, and options of `up`.
+        words: the words after `demo web`: a family with its parameters, and options of `up`.
     """
     named = words and not words[0].startswith("-")
     given = {word.partition("=")[0] for word in words}
@@ -52,21 +51,21 @@ def demo_words(words: Sequence[str]) -> list[str]:
 
 
 def page_address(arguments: argparse.Namespace) -> WebAddress | None:
-    """Returns the address of the live page that a command line asks for; None for no page.
+    """Returns the requested address of the live page; None for no page.
 
     Raises:
-        UsageError: it is not an address, a file is missing, or an option needs another one.
+        UsageError: the address is malformed, a file is missing, or an option needs another one.
     """
     certificate, key = (getattr(arguments, name, None) for name in ("web_certificate", "web_key"))
     web, open_to_all = getattr(arguments, "web", None), bool(getattr(arguments, "web_open", False))
     if web is None:
         if certificate or key:
-            raise UsageError("--web-certificate and --web-key are for the live page; give --web as well")
+            raise UsageError("--web-certificate and --web-key need --web")
         return web_address(None, open_to_all=open_to_all)
     return parse_address(web, certificate, key, open_to_all=open_to_all)
 
 
 def wait_for_the_end() -> None:
-    """Returns when the user ends a page that nothing else ends, by Ctrl-C or another signal."""
+    """Waits for Ctrl-C or another signal that ends the page."""
     with contextlib.suppress(KeyboardInterrupt, Terminated):
         threading.Event().wait()

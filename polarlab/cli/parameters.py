@@ -1,4 +1,4 @@
-"""Parameters of routings and patterns in lists: records for JSON and rows of a table."""
+"""Parameters of routings and patterns, as JSON records and as table rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from polarlab.api.command_line.declarations import Parameter
 from polarlab.cli.console import print_table
 
-# Columns of a table of parameters, after that of the name that they follow.
+# Columns of a table of parameters, after the column of names.
 COLUMNS = ("parameter", "domain", "default", "meaning")
 
 
 def parameter_records(parameters: Iterable[Parameter]) -> list[dict[str, Any]]:
-    """Returns the declarations of parameters by the keys of the JSON output."""
+    """Returns the declarations of parameters as records of the JSON output."""
     return [
         {
             "name": parameter.name,
@@ -30,7 +30,7 @@ def parameter_records(parameters: Iterable[Parameter]) -> list[dict[str, Any]]:
 def print_parameters(
     owner: str, owned: Mapping[str, Sequence[Parameter]], more: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Prints a table of parameters below another table, and nothing where there are none.
+    """Prints a table of parameters below another table; prints nothing if there are none.
 
     Args:
         owner: heading of the column of names.

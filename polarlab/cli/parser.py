@@ -92,7 +92,7 @@ class CommandParser(_Parser):
     base: Base = None
 
     def __init__(self, **settings: Any) -> None:
-        """Takes the settings of argparse."""
+        """Creates the parser with settings of argparse."""
         super().__init__(**settings, add_help=False)
         self.add_argument("-h", "--help", action=_ShortHelp, help="show this help message and exit")
         self.add_argument(_HELP_ALL, action="help", help="show the help of all options and exit")

@@ -1,4 +1,4 @@
-"""Progress on standard error: a console that takes the events of experiments."""
+"""Progress of experiments on standard error."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ DRAWING = "drawing figures"
 
 @contextmanager
 def shown_if_long(activity: str) -> Iterator[None]:
-    """Shows a block of computation as an activity if it takes long; results are printed after it."""
+    """Shows the activity of a block if it takes long."""
     with ConsoleProgress() as progress:
         progress.begin(activity)
         yield
 
 
 def look_of(arguments: argparse.Namespace) -> LookOptions:
-    """Returns how a command is to draw its figures, as arguments of `polarlab.plot`."""
+    """Returns the style options of a command as arguments of `polarlab.plot`."""
     return {
         "width": arguments.width,
         "title": not arguments.no_title,
@@ -50,7 +50,7 @@ def look_of(arguments: argparse.Namespace) -> LookOptions:
 def draw_figures(
     results: Results, progress: ConsoleProgress, draughtsman: Draughtsman | None = None
 ) -> list[Path]:
-    """Draws the figures of results into their folder, tells of them, and returns the files."""
+    """Draws the figures of results into their folder, reports them, and returns the files."""
     from polarlab.api.command_line.events import Notice
 
     progress.begin(DRAWING)
@@ -60,10 +60,10 @@ def draw_figures(
 
 
 class ConsoleProgress:
-    """Prints each event as one line with the seconds since the start; an activity that takes long, as a bar.
+    """Prints each event as a line with the seconds since the start, and shows long activities as a bar.
 
-    The bar has the text of the latest `Ongoing` event, or of the latest line. Where standard error is not a
-    terminal, `Ongoing` events are printed as lines now and then. The end of its block ends the bar.
+    The bar shows the text of the latest `Ongoing` event, or of the latest line. If standard error is not a
+    terminal, some `Ongoing` events are printed as lines instead. The bar ends with the block.
     """
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class ConsoleProgress:
         self.rest()
 
     def __call__(self, event: Event) -> None:
-        """Takes an event."""
+        """Shows an event."""
         if not isinstance(event, Ongoing):
             self._pace.due(event)
             self._line(str(event))
@@ -94,12 +94,12 @@ class ConsoleProgress:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
-        """Begins an activity that has no events; without a terminal, it is at most one line."""
+        """Starts an activity without events of its own."""
         self.rest()
         self._expect(activity, None)
 
     def rest(self) -> None:
-        """Ends the bar until the next event, so that others can write on the terminal."""
+        """Removes the bar until the next event, so that other output stays readable."""
         with self._lock:
             timer, self._timer = self._timer, None
             bar, self._bar = self._bar, None
@@ -113,7 +113,7 @@ class ConsoleProgress:
         print_line(f"[{time.monotonic() - self._started_s:6.1f} s] {text}")
 
     def _expect(self, text: str, fraction: float | None) -> None:
-        """Has an activity shown once it has taken long, or at once where there is a bar already."""
+        """Updates the bar, or starts a timer that shows it after a delay."""
         with self._lock:
             self._text, self._fraction = text, fraction
             if self._bar:
@@ -146,5 +146,5 @@ class _Extent(TypedDict):
 
 
 def _extent(fraction: float | None) -> _Extent:
-    """Returns the extent of a bar; without a fraction, one that only moves."""
+    """Returns the extent of a bar; without a fraction, the bar only pulses."""
     return {"total": None if fraction is None else 1.0, "completed": fraction or 0.0}

@@ -1,4 +1,4 @@
-"""`polarlab verify`: the proof that a routing's rules deliver every packet, under failures as well."""
+"""`polarlab verify`: proof that a routing's rules deliver every packet, also under failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a plan's proofs, their first faults on standard error; returns NEGATIVE if one fails."""
+    """Prints the proofs of a plan, and their first faults on standard error; NEGATIVE if a proof fails."""
     _check_deadlock_options(arguments)
     experiment = arguments.experiment
     values = experiment.complete_values
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Status:
     print_result(arguments, result)
     _print_faults(rules, proof)
     if channels:
-        _print_circle(channels)
+        _print_cycle(channels)
         _write_files(arguments, rules, channels)
     return Status.DONE if proof.ok and (channels is None or channels.acyclic) else Status.NEGATIVE
 
@@ -71,7 +71,7 @@ def _check_deadlock_options(arguments: argparse.Namespace) -> None:
 
     for name in ("virtual-channels", "count-layers", "certificate", "figure"):
         if getattr(arguments, name.replace("-", "_")) not in (None, False) and not arguments.deadlock:
-            raise UsageError(f"--{name} must come with --deadlock, which it is about")
+            raise UsageError(f"--{name} needs --deadlock")
     if arguments.virtual_channels is not None:
         virtual_channels_of(arguments.virtual_channels)
     if arguments.certificate is not None:
@@ -87,7 +87,7 @@ def _prove_deadlock_freedom(arguments: argparse.Namespace, plan: RoutePlan) -> D
 
 
 def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dict[str, Any]:
-    """Returns the record of a proof; for people without lists, and without values not asked for."""
+    """Returns the record of a proof; without --json, lists become counts and unrequested values go."""
     from polarlab.api.analysis.deadlocks import deadlock_record
 
     record = deadlock_record(proof)
@@ -100,12 +100,12 @@ def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dic
     return {key: value for key, value in record.items() if key not in unasked}
 
 
-def _print_circle(proof: DeadlockProof) -> None:
-    """Prints a proof's circle on standard error, a line for each channel."""
+def _print_cycle(proof: DeadlockProof) -> None:
+    """Prints the cycle that a proof found on standard error, one line per channel."""
     if not proof.cycle:
         return
     failed = "" if proof.failure == "none" else f" while {proof.failure} is down"
-    lines = [f"packets may wait for one another in a circle of {len(proof.cycle)} channels{failed}:"]
+    lines = [f"packets may wait for one another in a cycle of {len(proof.cycle)} channels{failed}:"]
     for one, after in zip(proof.cycle, [*proof.cycle[1:], proof.cycle[0]], strict=True):
         lines.append(
             f"{one.channel} is held by packets {one.source.name} to {one.destination.name}, "
@@ -116,17 +116,17 @@ def _print_circle(proof: DeadlockProof) -> None:
 
 
 def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: DeadlockProof) -> None:
-    """Writes the certificate or the figure that was asked for; says so if there is none of it."""
+    """Writes the certificate or the figure that was requested, or says why there is none."""
     from polarlab.api.analysis.deadlocks import draw_circle, write_certificate
 
     if arguments.figure and proof.cycle:
         draw_circle(plan.topology, proof, arguments.figure)
     elif arguments.figure:
-        print_line(f"polarlab: {arguments.figure} is not written, as there is no circle to draw")
+        print_line(f"polarlab: {arguments.figure} not written: there is no cycle to draw")
     if arguments.certificate and proof.acyclic:
         write_certificate(proof, arguments.certificate)
     elif arguments.certificate:
-        print_line(f"polarlab: {arguments.certificate} is not written, as there is a circle")
+        print_line(f"polarlab: {arguments.certificate} not written: there is a cycle")
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Events at the prompt: printed at once, between lines, without harm to the line that is being typed."""
+"""Events at the prompt: printed at once, without disturbing the line that is being typed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polarlab.cli.progress import ConsoleProgress
 
 
 class Announcer:
-    """Takes events from any thread and prints each as a line."""
+    """Prints events from any thread, one line each."""
 
     def __init__(self, progress: ConsoleProgress) -> None:
         """Prepares the announcer; `progress` prints the lines."""
@@ -22,7 +22,7 @@ class Announcer:
         self._typing = False
 
     def __call__(self, event: Event) -> None:
-        """Prints an event; a line that is being typed is shown again below."""
+        """Prints an event, and redraws the line that is being typed below it."""
         with self._lock:
             if self._typing:
                 print("\r\033[K", end="", flush=True)
@@ -44,10 +44,10 @@ class Announcer:
 
 
 def _show_line_again() -> None:
-    """Shows readline's prompt and the typed text again, by functions that Python's module does not offer."""
+    """Redraws readline's prompt and the typed text with functions that Python's module does not expose."""
     import readline
 
-    with contextlib.suppress(OSError, AttributeError):  # another library than GNU readline
+    with contextlib.suppress(OSError, AttributeError):  # not GNU readline
         library = ctypes.CDLL(readline.__file__)
         library.rl_on_new_line()
         library.rl_forced_update_display()

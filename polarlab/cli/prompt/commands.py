@@ -1,4 +1,4 @@
-"""The prompt: its commands, which are Mininet's and the verbs of a session, and its lines."""
+"""The prompt: Mininet's commands and the verbs of a session."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from polarlab.cli.console import print_table
 from polarlab.cli.prompt.announcer import Announcer
 from polarlab.web.address import Web
 
-_OTHERS = ("web", "iperf", "switch", "link", "exit")  # the most used ones that are not verbs of a session
+_OTHERS = ("web", "iperf", "switch", "link", "exit")  # common commands that are not session verbs
 _SWITCH_ACTIONS = ("start", "stop")
 _HELP = """
-A line that begins with the name of a node runs there, with addresses for the names of hosts:
+A line that begins with the name of a node runs there; names of hosts become addresses:
   h1_1 ping -c 3 h5_1
   s5 tcpdump -ni s5-eth3
-`help COMMAND` describes a command. Commands of PolarLab, and most used ones of Mininet:
+`help COMMAND` describes a command. Commands of PolarLab, and the common ones of Mininet:
 """
 
 
@@ -51,10 +51,10 @@ class SessionPrompt(FabricCLI):
 
         Args:
             session: the session.
-            announcer: what prints its events.
-            terminal: the terminal on which lines are typed; None if they come from elsewhere.
-            recorder: what keeps the lines that ran; None if nothing does.
-            web: starts the live page at an address, and returns that; None if there cannot be one.
+            announcer: prints its events.
+            terminal: the terminal on which lines are typed; None for lines from elsewhere.
+            recorder: records the lines that ran; None for no record.
+            web: starts the live page and returns its address; None if there cannot be one.
         """
         super().__init__(session.fabric.network, terminal)
         self._session, self._announcer, self._recorder = session, announcer, recorder
@@ -99,7 +99,7 @@ class SessionPrompt(FabricCLI):
         super().default(line)
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
-        """Has the end of a program in the background told."""
+        """Announces the end of a background program."""
         self._session.watch_program(node.name, command, pid)
 
     def getLocals(self) -> dict[str, Any]:  # noqa: N802  # Mininet's name
@@ -117,11 +117,11 @@ class SessionPrompt(FabricCLI):
         return functools.partial(self._do, command)
 
     def get_names(self) -> list[str]:
-        """Returns the names of commands, which completion looks at."""
+        """Returns the names of all commands, for completion."""
         return [*super().get_names(), *(f"do_{name}" for name in self._commands)]
 
     def _do(self, command: str, line: str) -> None:
-        """Does the verb that a line asks for, and prints its result."""
+        """Runs a verb and prints its result."""
         for shown in self._commands[command].run(self._verbs, line):
             if isinstance(shown, str):
                 print(shown)
@@ -133,18 +133,18 @@ class SessionPrompt(FabricCLI):
     def do_switch(self, line: str) -> None:
         """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start.
 
-        A switch that was stopped is listed by `fail` as hang:SWITCH, and `restore all` starts it.
+        `fail` lists a stopped switch as hang:SWITCH, and `restore all` starts it.
         """
         name, _, action = line.strip().partition(" ")
         if name not in {switch.name for switch in self.mn.switches} or action.strip() not in _SWITCH_ACTIONS:
             raise UsageError(f"switch needs the name of a switch and stop or start, got {line.strip()!r}")
         if action.strip() == "stop":
             self._session.stop_switch(name)
-            print(f"{name} is stopped; `switch {name} start` starts it")
+            print(f"{name} stopped; `switch {name} start` starts it again")
         elif self._session.start_switch(name):
-            print(f"{name} runs, without rules until the controller has installed them")
+            print(f"{name} started; it has no rules until the controller installs them")
         else:
-            print(f"{name} runs already")
+            print(f"{name} is already running")
 
     def do_link(self, line: str) -> None:
         """Pulls a link's cable or plugs it in: link NODE NODE down|up.
@@ -160,17 +160,17 @@ class SessionPrompt(FabricCLI):
             raise UsageError(f"link needs two nodes, got {unknown[0]!r}; `nodes` lists them")
         switches = {switch.name for switch in self.mn.switches}
         if not {*ends} <= switches and not self.mn.linksBetween(*map(self.mn.get, ends)):
-            raise UsageError(f"no link is between {' and '.join(ends)}; `links` lists them")
+            raise UsageError(f"{' and '.join(ends)} are not linked; `links` lists all links")
         element = f"link:{'-'.join(ends)}"
         self._do("fail" if state == "down" else "restore", element)
 
     def do_web(self, line: str) -> None:
-        """Starts the live page, or its process again if that has ended: web [[HOST:]PORT].
+        """Starts the live page, or restarts its process if that has ended: web [[HOST:]PORT].
 
-        Prints the page's address, by default 127.0.0.1:8642; a page that there is keeps its own.
+        Prints the page's address, by default 127.0.0.1:8642; an existing page keeps its address.
         """
         if self._web is None:
-            raise UsageError("a live page is for `polarlab up`; none can be started here")
+            raise UsageError("only `polarlab up` has a live page")
         print(self._web(line.strip() or True))
 
     # ---- help ----
@@ -211,17 +211,17 @@ def serve(
     recorder: SessionRecorder | None = None,
     web: Callable[[Web], str] | None = None,
 ) -> bool:
-    """Runs lines until one fails; without any, those of standard input, or those that a user types.
+    """Runs the given lines until one fails, or else the lines of standard input or of the terminal.
 
     Args:
         session: the session.
-        announcer: what prints events.
+        announcer: prints events.
         lines: lines to run; None for standard input.
-        recorder: what keeps the lines that ran; None if nothing does.
-        web: starts the live page at an address, and returns that; None if there cannot be one.
+        recorder: records the lines that ran; None for no record.
+        web: starts the live page and returns its address; None if there cannot be one.
 
     Returns:
-        Whether a line failed that no user has typed.
+        Whether a line failed that was not typed at a terminal.
     """
     failed = False
     if lines:
