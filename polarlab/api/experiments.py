@@ -1,4 +1,4 @@
-"""Experiments: runs, sweeps and failovers, each with a fabric of its own; real packets need root."""
+"""Runs, sweeps and failovers, each on its own fabric; real packets need root."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def run(
     web_open: bool = False,
     **options: Unpack[RunKeywords],
 ) -> Run:
-    """Runs one experiment, and returns its results.
+    """Runs one experiment and returns its results.
 
     Args:
         experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
-            Experiment; or results, or their folder, which are measured again.
-        again: results that are measured again, or their folder, in the place of `experiment`; other options
-            change the experiment.
+            Experiment; or results, or their folder, to measure again.
+        again: results to measure again, or their folder, instead of `experiment`; other options change the
+            experiment.
         out: folder of the results; by default a new one in results/.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
-        web_open: whether all users of this machine may open the page, without a token.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab run` by their names with underscores, as
-            `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they win over those of a file.
-            `run_programs=True` runs programs that a file or results of another user name.
+            `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they override those of a file.
+            `run_programs=True` runs programs named in another user's file or results.
 
     Raises:
         UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.
-        MachineError: this process does not run as root, or the machine lacks something else.
-        NegativeResult: a proof failed, or packets took other paths than planned; the folder has the results.
+        MachineError: this process does not run as root, or the machine lacks a requirement.
+        NegativeResult: a proof failed, or packets did not take the planned paths; the folder has the results.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
     with keywords_in_errors(experiment):
@@ -88,34 +88,33 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     insecure_cluster: bool = False,
     **options: Unpack[SweepKeywords],
 ) -> Sweep | SimulatedSweep:
-    """Runs the experiments of a sweep that its folder does not hold yet, and returns the results of all.
+    """Runs the points of a sweep that are not in its folder yet, and returns the results of all points.
 
     Args:
         experiment: family of the topology; a graph; the file of an experiment (.toml); an Experiment; or
             results, or their folder, which are measured again.
-        again: results that are measured again, or their folder, in the place of `experiment`; other options
-            change the experiment.
-        out: folder of the results, in which a sweep goes on; by default one in results/, by the fabric; of
-            one that is measured again, a new one.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
-        workers: processes of this machine that simulate points, with `engine="simulation"`; None for one on
-            each of its cores.
-        scheduler: address of the scheduler of a dask.distributed cluster that simulates points in their
-            place, as `tcp://HOST:PORT`.
+        again: results to measure again, or their folder, instead of `experiment`; other options change the
+            experiment.
+        out: folder of the results, in which an interrupted sweep resumes; by default a folder in results/
+            named after the fabric, or a new one to measure again.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
+        workers: local processes that simulate points, with `engine="simulation"`; None for one per core.
+        scheduler: address of the scheduler of a dask.distributed cluster that simulates the points instead,
+            as `tcp://HOST:PORT`.
         cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
-        insecure_cluster: whether to trust a scheduler on another machine without TLS, and any as root: a
-            cluster can run code in this process.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
-        web_open: whether all users of this machine may open the page, without a token.
+        insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
+            can run code in this process.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
             `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
 
     Raises:
-        UsageError: as of `run`, or the folder holds another sweep.
-        MachineError: this process does not run as root, which simulations need not; or the machine lacks
-            something else, as a scheduler that answers.
-        NegativeResult: a proof failed, or packets took other paths than planned.
+        UsageError: as for `run`, or the folder has another sweep.
+        MachineError: an emulated sweep does not run as root, the scheduler does not answer, or the machine
+            lacks another requirement.
+        NegativeResult: a proof failed, or packets did not take the planned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
     """
     with keywords_in_errors(experiment):
@@ -159,24 +158,24 @@ def failover(
     web_open: bool = False,
     **options: Unpack[FailoverKeywords],
 ) -> Failover | Failovers:
-    """Measures failures under probe traffic, and returns the results: of several failovers, Failovers.
+    """Measures failovers under probe traffic and returns the results, Failovers if there are several.
 
     Args:
         experiment: family of the topology, by default PolarFly with q = 5; a graph; the file of an experiment
-            (.toml); an Experiment; or results, or their folder, which are measured again.
-        again: results that are measured again, or their folder, in the place of `experiment`; other options
-            change the experiment.
+            (.toml); an Experiment; or results, or their folder, to measure again.
+        again: results to measure again, or their folder, instead of `experiment`; other options change the
+            experiment.
         out: folder of the results; by default a new one in results/.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
-        web_open: whether all users of this machine may open the page, without a token.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
+        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab demo failover` by their names with
             underscores, as `q=3, fail="link:s1-s10", repeat=20`.
 
     Raises:
-        UsageError: as of `run`.
-        MachineError: this process does not run as root, or the machine lacks something else.
-        NegativeResult: a proof failed, or not all pairs reached each other at the start.
+        UsageError: as for `run`.
+        MachineError: this process does not run as root, or the machine lacks a requirement.
+        NegativeResult: a proof failed, or some pairs could not reach each other at the start.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
     with keywords_in_errors(experiment):
@@ -210,6 +209,6 @@ def schema() -> dict[str, Any]:
 
 
 def _require_machine() -> None:
-    """Raises MachineError unless fabrics can be launched; modules that need Mininet are imported after it."""
+    """Raises MachineError unless fabrics can be launched; modules that need Mininet are imported later."""
     add_administration_folders()
     requirements.require_emulation()

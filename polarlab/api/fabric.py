@@ -1,4 +1,4 @@
-"""A fabric that is up, in Python: programs on hosts, traffic, faults, loads, paths and tables."""
+"""A running fabric in Python: programs on hosts, traffic, faults, loads, paths and tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, Terminated, UsageError
 from topology.parameters import hint
 
-if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+if TYPE_CHECKING:  # at run time only after the check for Mininet
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from experiments.session.turns import Measuring
@@ -44,18 +44,18 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from polarlab.web.page_server import PageServer
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
-# Signals that end a program without a word; Ctrl-C is Python's own KeyboardInterrupt.
+# Signals that end a program at once; Python turns Ctrl-C into KeyboardInterrupt.
 _END_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Fabric(SessionVerbs):
     """A fabric of real switches and hosts, up within a `with` block, or from `open` to `close`; needs root.
 
-    Nothing of it stays behind, whatever ends the block. Processes that the program itself starts within the
-    block end with it. A machine carries one fabric at a time.
+    Nothing of the fabric remains, however the block ends. Processes that the program itself starts within the
+    block end with it. A machine can have one fabric at a time.
 
     Attributes:
-        progress: takes the events of the fabric.
+        progress: callback for progress events.
     """
 
     @takes_options(UP)
@@ -73,17 +73,17 @@ class Fabric(SessionVerbs):
 
         Args:
             topology: family, as `polarfly`; a graph; or the file of an experiment (.toml), an Experiment,
-                results or their folder, of which the options of the fabric hold.
-            progress: takes the events of the fabric, those of what goes on at most every 5 s; `print`
-                prints them.
-            web: address of the live page, as `8642` or `127.0.0.1:8642`; True for that one, None for no page.
-            web_open: whether all users of this machine may open the page, without a token.
+                results or their folder, whose fabric options apply.
+            progress: callback for progress events, at most one every 5 s during a long activity; `print`
+                works.
+            web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+            web_open: whether every user of this machine may open the page, without a token.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
         Raises:
             UsageError: an option does not exist, or is outside its domain.
-            MachineError: this process does not run as root, or the machine lacks something else.
+            MachineError: this process does not run as root, or the machine lacks a requirement.
         """
         self._subject = topology
         with keywords_in_errors(topology):
@@ -106,9 +106,9 @@ class Fabric(SessionVerbs):
         """Launches the fabric, proves and installs its rules, and returns it; it is up until `close`.
 
         Raises:
-            UsageError: it is up.
-            MachineError: another fabric runs on this machine, or the machine lacks something.
-            NegativeResult: the plan fails its proof; nothing was installed.
+            UsageError: it is already up.
+            MachineError: another fabric runs on this machine, or the machine lacks a requirement.
+            NegativeResult: the proof of the plan failed; nothing was installed.
         """
         if self._opened is not None:
             raise UsageError("fabric must be closed before it is opened again")
@@ -156,16 +156,16 @@ class Fabric(SessionVerbs):
         return session
 
     def _watched(self, page: PageServer, session: FabricSession, opened: contextlib.ExitStack) -> None:
-        """Has a page show the fabric until a stack of contexts ends."""
+        """Connects a page to the fabric until a stack of contexts ends."""
         opened.enter_context(page.watch(session.fabric, session, self.recorder, self._measured_by_page))
 
     def web_start(self, web: Web = True, *, web_open: bool = False) -> str:
-        """Starts the live page, or its process again if that has ended, and returns the page's address.
+        """Starts the live page, or restarts its process if that has ended, and returns its address.
 
         Args:
-            web: address of the page, as `8642` or `127.0.0.1:8642`; True for that one. A page that there is
-                keeps its own.
-            web_open: whether all users of this machine may open the page, without a token.
+            web: address of the page, as `8642` or `127.0.0.1:8642`; True for the latter. An existing page
+                keeps its address.
+            web_open: whether every user of this machine may open the page, without a token.
 
         Raises:
             UsageError: the fabric is not up.
@@ -184,11 +184,11 @@ class Fabric(SessionVerbs):
         return page.url
 
     def _measured_by_page(self, options: Mapping[str, Any], checked: Callable[[], None]) -> Path:
-        """Measures traffic that the page asks for, and returns the folder of its results.
+        """Measures traffic that the page requested, and returns the folder of its results.
 
         Args:
             options: options of the traffic.
-            checked: called once they are checked, and the measurement begins.
+            checked: called when they have been checked and the measurement begins.
         """
         from experiments.session.turns import PAGE
 
@@ -207,7 +207,7 @@ class Fabric(SessionVerbs):
         return folders[0]
 
     def close(self) -> None:
-        """Takes the fabric down, if it is up; first stops any measurement, which keeps its results so far."""
+        """Stops any measurement, which keeps its results so far, and takes the fabric down if it is up."""
         self.__exit__(None, None, None)
 
     def __enter__(self) -> Fabric:
@@ -234,7 +234,7 @@ class Fabric(SessionVerbs):
 
     @property
     def results(self) -> Run | None:
-        """The results of the session, once it is over; None without the option `out`."""
+        """The results of the session after its end; None without the option `out`."""
         out = self._request.out
         return None if out is None else Run(out)
 
@@ -246,7 +246,7 @@ class Fabric(SessionVerbs):
             UsageError: the fabric is not up.
         """
         if self._opened is None:
-            raise UsageError("fabric must be up; use it in a `with` block, or open it")
+            raise UsageError("fabric is not up; use it in a `with` block, or call open()")
         return self._session
 
     @property
@@ -271,7 +271,7 @@ class Fabric(SessionVerbs):
             name: its name, as `h1_1` or `s1`.
 
         Raises:
-            ParameterError: the fabric does not have it.
+            ParameterError: the fabric has no such host or switch.
         """
         network = self.session.fabric.network
         if name not in (*self.hosts, *self.switches):
@@ -286,16 +286,16 @@ class Fabric(SessionVerbs):
 
     @takes_options(RUN, of_traffic=True)
     def traffic(self, **options: Unpack[TrafficKeywords]) -> Run:
-        """Runs traffic, measures it, and returns the results; failures that stand stay.
+        """Runs traffic, measures it, and returns the results; present failures remain.
 
         Args:
             options: options of `polarlab run` for traffic, programs, captures and the folder, by their names
                 with underscores, as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
 
         Raises:
-            UsageError: an option does not exist, is the fabric's, or is outside its domain; something else is
-                measured; or a link is out of use that has not failed.
-            NegativeResult: packets took other paths than planned; the folder has the results.
+            UsageError: an option does not exist, belongs to the fabric, or is outside its domain; another
+                measurement is running; or a link that has not failed is not in use.
+            NegativeResult: packets did not take the planned paths; the folder has the results.
             KeyboardInterrupt: Ctrl-C, or `stop_measurement`; the folder has the measurements until then.
         """
         from experiments.session.turns import PROGRAM
@@ -342,7 +342,7 @@ class Fabric(SessionVerbs):
 
         session = self.session
         if session.traffic_status() is not None:
-            raise UsageError("background traffic flows; stop it first")
+            raise UsageError("background traffic is running; stop it first")
         standing = session.standing_failures()
         wait_until_planned(session, standing, measuring, self._notify)
         experiment = _kept(run, failed=bool(standing))
@@ -359,7 +359,7 @@ class Fabric(SessionVerbs):
 
     @property
     def timeline(self) -> Timeline | None:
-        """All that has happened since the live page was opened; None without a page."""
+        """All events since the live page was opened; None without a page."""
         return self._page.timeline if self._page else None
 
     def _notify(self, event: Event) -> None:
@@ -373,11 +373,11 @@ class Fabric(SessionVerbs):
 
 
 def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
-    """Returns the experiment of a run as its manifest keeps it.
+    """Returns the experiment of a run as recorded in its manifest.
 
     Args:
         run: the run.
-        failed: whether failures stand from the start, which are then a schedule in the folder.
+        failed: whether there are failures from the start, which the folder then has as a schedule.
     """
     experiment = run.fabric.experiment
     if experiment is None or not failed:
@@ -387,7 +387,7 @@ def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Has signals that would end the program at once raise SystemExit during the block, so that it ends."""
+    """Turns signals that would kill the program into SystemExit, so that the block cleans up."""
     chosen = []
     if threading.current_thread() is threading.main_thread():
         chosen = [number for number in _END_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]

@@ -1,4 +1,4 @@
-"""Simulations and their saturation; none of these needs root."""
+"""Simulations, saturation and crosschecks; none of these needs root."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topology.registry import FAMILIES
 if TYPE_CHECKING:
     from polarlab.api.keyword_types import CrosscheckKeywords, SaturationKeywords, SimulateKeywords
 
-__all__ = ["SaturationInterrupted"]  # for those who print what was found
+__all__ = ["SaturationInterrupted"]  # for callers that print the loads tried so far
 
 
 @takes_options(SIMULATE)
@@ -36,22 +36,22 @@ def simulate(
     progress: Notify = ignore,
     **options: Unpack[SimulateKeywords],
 ) -> Simulation:
-    """Simulates the packets of one experiment under the plan of its routing, and returns the results.
+    """Simulates the packets of one experiment with the plan of its routing, and returns the results.
 
     Args:
         experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
-            Experiment; or results, or their folder, which are simulated again.
-        again: results that are simulated again, or their folder, in the place of `experiment`; other options
-            change the experiment.
+            Experiment; or results, or their folder, to simulate again.
+        again: results to simulate again, or their folder, instead of `experiment`; other options change the
+            experiment.
         out: folder of the results; by default a new one in results/.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         options: parameters of the family and options of `polarlab simulate` by their names with underscores,
-            as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they win
-            over those of a file.
+            as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they
+            override those of a file.
 
     Raises:
         UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.
-        NegativeResult: the packets came to be in a deadlock; the folder has the results until then.
+        NegativeResult: the packets deadlocked; the folder has the results until then.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
     """
     with keywords_in_errors(experiment):
@@ -68,19 +68,19 @@ def simulate(
 def saturation(
     experiment: Subject, /, *, progress: Notify = ignore, **options: Unpack[SaturationKeywords]
 ) -> Saturation:
-    """Returns the greatest load that a simulated network carries, found by bisection.
+    """Returns the highest stable load of a simulated network, found by bisection.
 
-    A load is carried if at least 0.99 of it is accepted and the mean latency is under 500 cycles.
+    A load is stable if at least 0.99 of it is accepted and the mean latency is under 500 cycles.
 
     Args:
         experiment: family of the topology; a graph; the file of a simulation (.toml); an Experiment; or
             results of a simulation, or their folder.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
-        options: options as of `simulate`, without a load; and `precision`, the distance of the loads that are
-            tried, 0.01 by default.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
+        options: those of `simulate` without a load, and `precision`, the resolution of the bisection, 0.01
+            by default.
 
     Raises:
-        UsageError: as of `simulate`.
+        UsageError: as for `simulate`.
         KeyboardInterrupt: Ctrl-C; its `result` has the loads that were tried until then.
     """
     with keywords_in_errors(experiment):
@@ -95,18 +95,18 @@ def saturation(
 def crosscheck(
     results: Subject, /, *, progress: Notify = ignore, **options: Unpack[CrosscheckKeywords]
 ) -> Crosscheck:
-    """Returns measured points beside the same packets on simulated switches, and beside theory.
+    """Compares measured points with a simulation of the same packets, and with theory.
 
     Args:
-        results: a run or a sweep of packets of a pattern, or its folder; or what `polarlab.run` takes, which
-            is measured first: family of the topology, a graph, or an Experiment or its file.
-        progress: takes the events; `print` prints them.
-        options: parameters of the family and options of `polarlab run`, where something is measured.
+        results: a run or a sweep of a traffic pattern, or its folder; or, to measure it first, an argument of
+            `polarlab.run`: family of the topology, a graph, an Experiment or its file.
+        progress: callback for progress events; `print` works.
+        options: parameters of the family and options of `polarlab run`, to measure first.
 
     Raises:
         ParameterError: the results are of another kind, or cannot be simulated.
         UsageError: an option is given for results, or cannot be run.
-        MachineError: something is to be measured, and this process does not run as root.
+        MachineError: packets are to be measured, and this process does not run as root.
     """
     if isinstance(results, Results) or (isinstance(results, str | os.PathLike) and not _is_measured(results)):
         folder = results if isinstance(results, Results) else Path(results)

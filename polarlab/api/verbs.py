@@ -1,7 +1,7 @@
 """Verbs of a session, each declared once: background traffic, loads, drops, paths, failures, the controller.
 
-The declarations are read by the prompt, by the live page and by its process without rights: what a verb does
-is imported when it does it.
+The prompt, the live page and the page's unprivileged process read these declarations, so that the
+implementation of a verb is imported only when it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from polarlab.api import lines
 from polarlab.api.verb import Button, Field, Http, Line, Page, verb
 
-if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+if TYPE_CHECKING:  # at run time only after the check for Mininet
     from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
     from experiments.results.frames import Rows
@@ -37,12 +37,12 @@ _DOWN = ("off", "hangs")  # states of a switch
 
 @dataclass(frozen=True)
 class SwitchTables:
-    """Tables and groups of a switch as it holds them now, with counters; print it.
+    """Present rules and groups of a switch, with counters; print it.
 
     Attributes:
         switch: name of the switch.
-        flows: a line for each rule, in Open vSwitch's words.
-        groups: a line for each group.
+        flows: one line per rule, in Open vSwitch's notation.
+        groups: one line per group.
     """
 
     switch: str
@@ -57,20 +57,20 @@ class SwitchTables:
 
 
 class SessionVerbs:
-    """Verbs of a fabric that is up: typed results, and nothing is printed.
+    """Verbs of a running fabric: they return typed results and print nothing.
 
     The prompt of `polarlab up`, `polarlab.Fabric`, the live page and its API are made from the declarations
-    here (`polarlab.api.verb`). While something is measured, those that change the fabric or send probes raise
+    here (`polarlab.api.verb`). During a measurement, verbs that change the fabric or send probes raise
     UsageError.
 
     Attributes:
-        recorder: what keeps the session's lines for a folder; None without one.
+        recorder: records the session's lines in a folder; None without one.
     """
 
     recorder: SessionRecorder | None = None
 
     def __init__(self, session: FabricSession, recorder: SessionRecorder | None = None) -> None:
-        """Takes the session, and what keeps its lines."""
+        """Offers the verbs of a session; see the attributes."""
         self._session, self.recorder = session, recorder
 
     @property
@@ -92,7 +92,7 @@ class SessionVerbs:
             Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch
             loses power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the
             link of a host is link:s3-h3_1.
-            `fail` alone lists what has failed or is drained, and interfaces that a command of a node has set
+            `fail` alone lists what has failed or is drained, and interfaces that a program on a node has set
             down.
             """,
             alone=lines.failures,
@@ -110,7 +110,7 @@ class SessionVerbs:
         ),
     )
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes elements fail, and returns their names; one that has failed already stays so.
+        """Makes elements fail and returns their names; one that has failed already is left as it is.
 
         Args:
             elements: elements with commas, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
@@ -143,10 +143,10 @@ class SessionVerbs:
         needs="an element, as link:s3-s8, or all",
     )
     def restore(self, elements: str = "all") -> tuple[str, ...]:
-        """Restores elements, and returns their names; one that works stays so.
+        """Restores elements and returns their names; one that works is left as it is.
 
         Args:
-            elements: elements as for `fail`, or `all`: everything that failed or ended, the controller too.
+            elements: elements as for `fail`, or `all`: all that have failed or ended, also the controller.
 
         Raises:
             UsageError: the fabric does not have an element.
@@ -156,7 +156,7 @@ class SessionVerbs:
 
     @verb(Line("hang SWITCH", "`restore hang:SWITCH` ends it.", shown=lines.changes("failed")))
     def hang(self, switch: str) -> str:
-        """Kills a switch's program while its links stay up, and returns the element's name.
+        """Kills a switch's program, with its links up, and returns the element's name.
 
         Args:
             switch: the switch, as `s4`.
@@ -176,9 +176,9 @@ class SessionVerbs:
         Line(
             "drain ELEMENT[,ELEMENT...] [--force]",
             """
-            Elements are s3 or link:s3-s8. A drained switch carries traffic of its own hosts only, and can be
-            switched off and on again; `undrain` has all traffic use it again. A drain that would cut others
-            off needs --force. `drain` alone lists what is drained.
+            Elements are s3 or link:s3-s8. A drained switch carries only the traffic of its own hosts, and can
+            be switched off and on again; `undrain` returns it to service. A drain that would cut others off
+            needs --force. `drain` alone lists what is drained.
             """,
             alone=lines.drained,
             shown=lines.drain,
@@ -190,21 +190,21 @@ class SessionVerbs:
                 Button("drain", "switch", {"elements": "{}"}, unless=["drained", *_DOWN]),
             )
         ),
-        summary="Leads traffic around switches or links, without loss",
+        summary="Diverts traffic from switches or links, without loss",
     )
     def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
-        """Leads traffic around elements, and returns when the last of it has left them; print the result.
+        """Diverts traffic from elements and returns when the last packet has left them; print the result.
 
-        They carry no transit traffic then, and can fail and be restored without loss, but for the packets of
-        a drained switch's own hosts.
+        They then carry no transit traffic, and can fail and be restored without loss, except for packets of a
+        drained switch's own hosts.
 
         Args:
             elements: switches and links with commas, as `s3` or `link:s1-s2`.
-            force: whether they are drained even if that cuts others off.
+            force: whether to drain them even if that cuts others off.
 
         Raises:
             UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
-                or the controller does not run.
+                or the controller is not running.
         """
         with self._noted(f"drain {elements}" + (" --force" if force else "")):
             return self.session.drain(elements, force=force)
@@ -218,17 +218,17 @@ class SessionVerbs:
                 Button("undrain", "switch", {"elements": "{}"}, when=["drained"], unless=_DOWN),
             )
         ),
-        summary="Has traffic use drained switches or links again",
+        summary="Returns drained switches or links to service",
         needs="an element, as s3, or all",
     )
     def undrain(self, elements: str = "all") -> DrainOutcome:
-        """Has traffic use drained elements again, and returns when it may; print the result.
+        """Returns drained elements to service, and waits until traffic may use them; print the result.
 
         Args:
             elements: elements as for `drain`, or `all`.
 
         Raises:
-            UsageError: an element does not exist or is not drained, or the controller does not run.
+            UsageError: an element does not exist or is not drained, or the controller is not running.
         """
         with self._noted(f"undrain {elements}"):
             return self.session.undrain(elements)
@@ -248,13 +248,13 @@ class SessionVerbs:
 
     @verb(Line("controller start", shown=lines.controller_changed))
     def start_controller(self) -> float:
-        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
+        """Starts the controller unless it is running; returns the seconds until it had control again."""
         with self._noted("controller start"):
             return self.session.start_controller()
 
     @verb(Line("controller restart", shown=lines.controller_changed))
     def restart_controller(self) -> float:
-        """Kills the controller and starts it again, and returns the seconds until it was in charge again."""
+        """Kills and restarts the controller; returns the seconds until it had control again."""
         with self._noted("controller restart"):
             self.session.kill_controller()
             return self.session.start_controller()
@@ -270,16 +270,16 @@ class SessionVerbs:
         Line(
             "drops",
             """
-            `queue` are packets that found a port's queue full, `lost` those that --link-loss took. Packets
-            that hosts may not send (with an address of another host, for example) are dropped at their
+            `queue` counts packets that found a port's queue full, `lost` those that --link-loss dropped.
+            Packets that hosts may not send (with another host's address, for example) are dropped at their
             switch's port.
             """,
             shown=lines.drops,
         ),
-        summary="Prints the packets that were dropped since the fabric came up, by port and by host",
+        summary="Prints the packets dropped since the fabric came up, by port and by host",
     )
     def drops(self) -> Drops:
-        """Returns the packets that queues and ingress checks dropped since the fabric was built."""
+        """Returns the packets dropped by queues and ingress checks since the fabric came up."""
         return self.session.drops()
 
     @verb(
@@ -288,10 +288,10 @@ class SessionVerbs:
             "Prints the 16 highest loads of the next second (or SECONDS), as fractions of the links' rate.",
             shown=lines.loads,
         ),
-        summary="Measures the loads of links, each direction by itself",
+        summary="Measures the loads of links, by direction",
     )
     def loads(self, seconds: float = 1.0) -> Rows[LinkLoad]:
-        """Returns the loads of all links in the next seconds, each direction by itself, the highest first.
+        """Returns the loads of all links over the next seconds, by direction, highest first.
 
         Args:
             seconds: 0.1 to 3600 s.
@@ -309,21 +309,21 @@ class SessionVerbs:
             """
             Places are switches or hosts, as in `path s3 s17` or `path h3_1 h17_1`; a switch stands for its
             first host. The paths are those of the plan's rules under the failures of `fail`; 16 probes of
-            different flows, sent now, tell how many hops real packets take.
+            different flows, sent now, show how many hops real packets take.
             """,
         ),
         summary="Prints the paths between two places",
         needs="two switches or hosts",
     )
     def path(self, source: str, destination: str) -> PathReport:
-        """Returns the paths between two places, by the rules and by probes that are sent now; print it.
+        """Returns the paths between two places, by the rules and by probes sent now; print it.
 
         Args:
             source: name of a host, or of a switch, which stands for its first host.
-            destination: the same of another router.
+            destination: name of a host or switch at another router.
 
         Raises:
-            UsageError: the fabric does not have a place, both are at one switch, or something is measured.
+            UsageError: a place does not exist, both are at one switch, or a measurement is running.
         """
         return self.session.path(source, destination)
 
@@ -342,7 +342,7 @@ class SessionVerbs:
         return switch_rules(self.plan, switch_router(switch, self.plan.topology.routers))
 
     def tables(self, switch: str) -> SwitchTables:
-        """Returns the rules and groups that a switch holds now, with their counters.
+        """Returns the present rules and groups of a switch, with counters.
 
         Args:
             switch: the switch, as `s3`.
@@ -362,18 +362,18 @@ class SessionVerbs:
     @verb(
         Line("routing"),
         Http("GET", "/api/routing"),
-        summary="Shows the routing with the parameters that hold now",
+        summary="Shows the routing with its present parameters",
     )
     def routing(self) -> RoutingStatus:
-        """Returns the routing with the parameters that hold now; print it."""
+        """Returns the routing with its present parameters; print it."""
         return self.session.routing_status()
 
     @verb(
         Line(
             "routing PARAMETER=VALUE ...",
             """
-            They are those of its law and of its control, as `routing threshold=0.5 rest-returned=40`; no rule
-            changes.
+            Parameters of its decision law and of its control, as `routing threshold=0.5 rest-returned=40`; no
+            rule changes.
             """,
         ),
         Http("POST", "/api/routing"),
@@ -384,17 +384,17 @@ class SessionVerbs:
         summary="Changes parameters of an adaptive routing while it runs",
     )
     def set_routing(self, **values: Value) -> RoutingStatus:
-        """Has an adaptive routing go on with other parameters; no rule changes. Print the result.
+        """Changes parameters of an adaptive routing while it runs; no rule changes. Print the result.
 
-        Results of `traffic` name the parameters that held.
+        Results of `traffic` record the parameters in use.
 
         Args:
-            values: parameters of the routing's law and of its control, as `threshold=0.5`; those that are
-                absent stay.
+            values: parameters of the routing's decision law and of its control, as `threshold=0.5`; others
+                keep their values.
 
         Raises:
-            UsageError: the routing has no such parameter, it cannot change while the fabric is up, traffic
-                is measured, or the controller does not run.
+            UsageError: the routing has no such parameter, it cannot change while the fabric is up, a
+                measurement is running, or the controller is not.
             ParameterError: a value is outside its domain.
         """
         words = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
@@ -408,8 +408,8 @@ class SessionVerbs:
             "traffic start [PATTERN] [LOAD]",
             """
             All hosts send by a pattern (`polarlab patterns`; default uniform) at a load, as a fraction of
-            their links' rate (default 0.3), until `traffic stop`, which prints what it came to. `traffic
-            stop` also stops a measurement of the page, whose folder keeps what was measured until then.
+            their links' rate (default 0.3), until `traffic stop`, which prints the outcome. `traffic stop`
+            also stops a measurement of the page, whose folder keeps the measurements so far.
             """,
             shown=lines.traffic_started,
         ),
@@ -421,7 +421,7 @@ class SessionVerbs:
         summary="Starts traffic of a pattern between all hosts",
     )
     def start_traffic(self, pattern: str = "uniform", load: float = 0.3, seed: int = 1) -> None:
-        """Starts background traffic, which flows until `stop_traffic`.
+        """Starts background traffic, which runs until `stop_traffic`.
 
         Args:
             pattern: traffic pattern, one of `patterns()` that is not a collective.
@@ -429,7 +429,7 @@ class SessionVerbs:
             seed: seed of the random generator.
 
         Raises:
-            UsageError: traffic flows already, or a value is outside its domain.
+            UsageError: traffic is already running, or a value is outside its domain.
         """
         self.session.start_traffic(pattern, load, seed)
 
@@ -442,7 +442,7 @@ class SessionVerbs:
         """Stops the background traffic, and returns its outcome.
 
         Raises:
-            UsageError: none flows.
+            UsageError: none is running.
         """
         return self.session.stop_traffic()
 
@@ -451,22 +451,22 @@ class SessionVerbs:
         summary="Shows the present rates of the background traffic",
     )
     def traffic_status(self) -> TrafficStatus | None:
-        """Returns the present rates of the background traffic; None if none flows."""
+        """Returns the present rates of the background traffic; None if none is running."""
         return self.session.traffic_status()
 
     def stop_measurement(self) -> None:
-        """Stops the measurement of the program or of the page; its folder keeps what was measured until then.
+        """Stops the measurement of the program or of the page; its folder keeps the measurements so far.
 
         In the thread that measures, `traffic` then raises KeyboardInterrupt.
 
         Raises:
-            UsageError: nothing is measured.
+            UsageError: no measurement is running.
         """
         self.session.turns.stop()
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Has the recorder keep a verb as the line of the prompt that does the same."""
+        """Records a verb as the equivalent line of the prompt."""
         if self.recorder is None:
             yield
             return
