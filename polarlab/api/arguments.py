@@ -84,11 +84,11 @@ def checked_scheduler(
 
 @contextlib.contextmanager
 def keywords_in_errors(subject: object) -> Iterator[None]:
-    """Has errors of the block name options as arguments of Python, as `link_rate` for `--link-rate`.
+    """Spells options in errors of the block as Python arguments: `--link-rate` as `link_rate`.
 
     Args:
-        subject: subject of an experiment, as of `request_of`. An Experiment may be that of a command line,
-            whose errors stay as they are.
+        subject: subject of an experiment, see `request_of`. An Experiment may come from a command line, whose
+            errors stay as they are.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Hosts of a fabric that is up: programs in their namespaces, run to their ends or left running."""
+"""Hosts of a running fabric: run programs in their namespaces to the end, or in the background."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class CommandResult:
         host: name of the host.
         command: the command line.
         status: exit status, or minus the number of the signal that ended it.
-        output: its standard output, of which the first 4 MiB are kept.
-        errors: its standard error, likewise.
+        output: its standard output, truncated to 4 MiB.
+        errors: its standard error, truncated to 4 MiB.
         seconds: its duration in s.
-        timed_out: whether it was ended because it took too long.
+        timed_out: whether it was killed because it took too long.
     """
 
     host: str
@@ -172,7 +172,7 @@ class Host:
         return Program(self, command).wait(timeout)
 
     def start(self, command: str) -> Program:
-        """Starts a command line of bash, as of a server, and returns the running program.
+        """Starts a bash command line, such as a server, and returns the running program.
 
         Args:
             command: the command line, as `iperf3 -s`.

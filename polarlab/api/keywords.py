@@ -26,11 +26,11 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Function], _Function]:
-    """Has the signature and the help of a function show the options that it takes as `**options`.
+    """Adds the options that a function takes as `**options` to its signature and help.
 
     Args:
         command: name of the command that has the options.
-        of_traffic: whether it takes those of traffic on a fabric that is up.
+        of_traffic: whether it takes the options of traffic on a running fabric.
     """
 
     def shown(function: _Function) -> _Function:

@@ -1,4 +1,4 @@
-"""Listings: named entries, as of families or routings, to look up and to look at."""
+"""Listings of named entries, such as families or routings."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def request_of(
     again: Folder | Results | None = None,
     out: Folder | None = None,
 ) -> Experiment:
-    """Returns the experiment that is asked for.
+    """Returns the requested experiment.
 
     Args:
         kind: kind of the experiment, or another command with a topology, as `up`.
@@ -45,7 +45,7 @@ def request_of(
             folder. None where the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens. `run_programs` says whether root may run
             programs, read files and write folders that files of other users name.
-        again: results that are measured again, or their folder, in the place of `subject`.
+        again: results to measure again, or their folder, instead of `subject`.
         out: folder of the results; None for a new one.
 
     Raises:
@@ -66,7 +66,7 @@ def _request(
     again: Folder | Results | None,
     out: Folder | None,
 ) -> Experiment:
-    """Returns the experiment that is asked for, approved or not."""
+    """Returns the requested experiment without asking for approval."""
     if again is not None:
         if subject is not None:
             raise UsageError(f"again has a topology, that of its results; leave {subject!r} out")
@@ -82,7 +82,7 @@ def _request(
 
 
 def results_again(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to be measured again: a sweep, which would go on, in a new folder.
+    """Returns the experiment of results, to measure it again: a sweep in a new folder, so that it restarts.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.

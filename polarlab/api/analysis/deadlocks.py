@@ -49,19 +49,19 @@ def virtual_channels_of(text: str) -> int:
 def prove_deadlock_freedom(
     plan: RoutePlan, virtual_channels: str = ONE, failures: str = "none", *, layers: bool = False
 ) -> DeadlockProof:
-    """Returns the proof that packets never wait for one another in a circle, or a shortest circle.
+    """Proves that the channel dependencies are acyclic, or returns a shortest cycle.
 
     Args:
         plan: plan of all switches.
-        virtual_channels: `one`, or `hop:N`: the packet's hop h, from 1, uses virtual channel min(h, N) - 1.
-        failures: failures that are judged one at a time, beside none: `none`, `links` or `switches`.
-        layers: whether to count the layers without circles into which the paths of all pairs can be divided;
-            for routings with one path for every pair.
+        virtual_channels: `one`, or `hop:N`: hop h of a packet, from 1, uses virtual channel min(h, N) - 1.
+        failures: the single failures to check, besides none: `none`, `links` or `switches`.
+        layers: whether to count the acyclic layers into which the paths of all pairs can be divided; for
+            routings with one path per pair.
 
     Raises:
-        UsageError: layers are asked for where a pair has several paths, or together with failures.
-        ParameterError: `virtual_channels`, `failures` or `layers` is something else.
-        MachineError: the proof would not fit into memory.
+        UsageError: layers are requested together with failures, or where a pair has several paths.
+        ParameterError: `virtual_channels`, `failures` or `layers` is outside its domain.
+        MachineError: the proof needs more memory than is free.
 
     Examples:
         >>> graph = topology("polarfly", q=3)
@@ -78,7 +78,7 @@ def prove_deadlock_freedom(
     if not isinstance(layers, bool):
         raise ParameterError(f"layers must be True or False, got {layers!r}")
     if layers and failures != "none":
-        raise UsageError(f"failures must be none for layers, which are of one set of paths, got {failures}")
+        raise UsageError(f"failures must be none for layers, which need one set of paths, got {failures}")
     number = virtual_channels_of(virtual_channels)
     needed, available = proof_bytes(plan), available_memory_bytes()
     if needed > available:
@@ -91,7 +91,7 @@ def prove_deadlock_freedom(
 
 
 def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
-    """Returns a proof by the keys of the outside contract.
+    """Returns a proof as the JSON record of `polarlab verify --deadlock`.
 
     Args:
         proof: the proof.
@@ -119,10 +119,10 @@ def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
 
 
 def check_certificate(path: Path, failures: str) -> None:
-    """Raises UsageError unless `write_certificate` can write a file, of a proof under some failures."""
+    """Raises UsageError unless a certificate can be written to a file, for a proof under some failures."""
     if failures != "none":
         raise UsageError(
-            f"failures must be none for a certificate, which is of one set of paths, got {failures}"
+            f"failures must be none for a certificate, which needs one set of paths, got {failures}"
         )
     if path.suffix != _CERTIFICATE:
         raise UsageError(f"certificate must end in {_CERTIFICATE}, got {path}")
@@ -132,10 +132,10 @@ def check_certificate(path: Path, failures: str) -> None:
 def write_certificate(proof: DeadlockProof, path: Path) -> None:
     """Writes the order of the channels as a new CSV file: link, port, virtual_channel, rank.
 
-    The port is that of the switch that sends, the first of the link; it tells parallel links apart.
+    The port belongs to the sending switch, the link's first; it distinguishes parallel links.
 
     Args:
-        proof: a proof without a circle, and without failures.
+        proof: an acyclic proof without failures.
         path: the file.
 
     Raises:
@@ -143,7 +143,7 @@ def write_certificate(proof: DeadlockProof, path: Path) -> None:
         OSError: the file cannot be written.
     """
     if proof.ranks is None:
-        raise UsageError("the certificate must be of a proof without circles and without failures")
+        raise UsageError("a certificate needs an acyclic proof without failures")
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("link", "port", "virtual_channel", "rank"))
@@ -153,23 +153,23 @@ def write_certificate(proof: DeadlockProof, path: Path) -> None:
     write_new(path, text.getvalue().encode())
 
 
-def draw_circle(topology: Topology, proof: DeadlockProof, path: Path | None = None) -> Figure:
-    """Returns the drawing of a proof's circle on its fabric, and writes it to a new file if one is given.
+def draw_cycle(topology: Topology, proof: DeadlockProof, path: Path | None = None) -> Figure:
+    """Draws the cycle of a proof on its fabric, and saves the drawing if a file is given.
 
     Args:
         topology: the graph.
-        proof: a proof with a circle.
+        proof: a proof with a cycle.
         path: the file, .png, .svg or .pdf; None for none.
 
     Raises:
         UsageError: the file has another ending, or exists.
         OSError: the file cannot be written.
     """
-    from experiments.figures.circle import circle_figure
+    from experiments.figures.cycle import cycle_figure
     from experiments.figures.style import check_figure, save_new_figure
 
     format_ = check_figure(path) if path is not None else ""
-    figure = circle_figure(topology, [one.channel for one in proof.cycle])
+    figure = cycle_figure(topology, [one.channel for one in proof.cycle])
     if path is not None:
         save_new_figure(figure, path, format_)
     return figure

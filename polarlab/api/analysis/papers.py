@@ -109,7 +109,7 @@ class Reproduction(Table):
 
     @property
     def agrees(self) -> bool:
-        """Whether every computed number is within the tolerance, or has a note that tells why it is not."""
+        """Whether every computed number is within the tolerance, or has a note that says why it is not."""
         return not any(claim.unexplained for claim in self.claims)
 
     def rows(self) -> list[Mapping[str, Any]]:
@@ -146,7 +146,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
             1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
         prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
-        progress: takes the events, those of what goes on at most every 5 s; `print` prints them.
+        progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         workers: processes of this machine that simulate; None for one on each of its cores.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates in their place, as
             `tcp://HOST:PORT`.
@@ -241,7 +241,7 @@ def estimate_paper(
         workers: processes of this machine; None for one on each of its cores.
 
     Raises:
-        UsageError: as of `reproduce`.
+        UsageError: as for `reproduce`.
     """
     check_paper(paper)
     single = None if item == ALL else item_of(paper, item)

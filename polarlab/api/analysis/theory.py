@@ -149,7 +149,7 @@ def plan(
         hosts: hosts attached to each router, 1 to 254; of a graph of networkx, the factor of its nodes' own
             numbers.
         local_repair: whether switches hold fast-reroute rules around failed links.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle; pairs
+        ordered_repair: whether these keep to an order of channels, so that failures cause no cycle; pairs
             that no such rule protects are listed in the plan's `unprotected`.
 
     Raises:

@@ -117,10 +117,10 @@ def _print_cycle(proof: DeadlockProof) -> None:
 
 def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: DeadlockProof) -> None:
     """Writes the certificate or the figure that was requested, or says why there is none."""
-    from polarlab.api.analysis.deadlocks import draw_circle, write_certificate
+    from polarlab.api.analysis.deadlocks import draw_cycle, write_certificate
 
     if arguments.figure and proof.cycle:
-        draw_circle(plan.topology, proof, arguments.figure)
+        draw_cycle(plan.topology, proof, arguments.figure)
     elif arguments.figure:
         print_line(f"polarlab: {arguments.figure} not written: there is no cycle to draw")
     if arguments.certificate and proof.acyclic:

@@ -1,4 +1,4 @@
-"""Drawings of circles of channels that wait for one another, on their fabric."""
+"""Drawing of a cyclic dependency of channels on its fabric."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from topology.base import Topology
 Line = npt.NDArray[np.float64]
 
 
-def circle_figure(topology: Topology, circle: Sequence[Channel]) -> Figure:
-    """Returns the drawing of a fabric with an arrow for each channel of a circle.
+def cycle_figure(topology: Topology, cycle: Sequence[Channel]) -> Figure:
+    """Draws a fabric with a numbered arrow for each channel of a cycle.
 
     Args:
         topology: graph of the routers.
-        circle: channels, each of which waits for the one that follows, and the last one for the first.
+        cycle: channels, each of which depends on the next, and the last on the first.
     """
-    title = f"{topology.name}: {len(circle)} channels that wait for one another in a circle"
+    title = f"{topology.name}: cyclic dependency of {len(cycle)} channels"
     figure = topology_figure(topology, title)
     [axes] = figure.axes
     ends = [(link.a, link.b) for link in topology.link_list]
     lines = dict(zip(ends, link_lines(topology, topology.layout()), strict=True))
-    for number, channel in enumerate(circle, start=1):
+    for number, channel in enumerate(cycle, start=1):
         line = _line(lines, channel)
         axes.plot(line[:, 0], line[:, 1], color=RED, linewidth=2.4, zorder=2.5)
         place = len(line) // 2
