@@ -21,25 +21,22 @@ from experiments.controller_process import ControllerProcess
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import SwitchesConnected
-from experiments.results.model import RuleCounts
-from experiments.results.record import FabricRecord
+from experiments.planned_fabric import PlannedFabric
 from experiments.spec.fabric import FabricOptions
 from routing.plan.digest import plan_digest
-from routing.plan.model import RoutePlan
-from routing.registry import make_plan, routing
-from topology.addressing import hosts_of
+from routing.registry import routing
 from topology.errors import MachineError, UsageError
 from topology.faults import Element
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
 
-@dataclass(frozen=True)
-class LiveFabric(FabricRecord):
+@dataclass(frozen=True, kw_only=True)
+class LiveFabric(PlannedFabric):
     """Fabric that is up.
 
     Attributes:
-        options, datapath, occupancy, framework, plan, hosts, rules, bringup_s: as in FabricRecord.
+        options, bringup_s, datapath, occupancy, framework: as in PlannedFabric.
         network: its Mininet network.
         controller: its controller.
         standing: elements that have failed, and stay so while a measurement runs.
@@ -153,54 +150,34 @@ def controlled(
         NegativeResult: the plan fails its proof; nothing was installed.
         CommandError, ControllerError: a process could not be started.
     """
-    hosts = hosts_of(options.topology, options.hosts)
     started = time.monotonic()
     if network.started:
         network.clear_rules()
     with _controller(options, network) as controller:  # plans and proves while the network is built
-        plan = _plan(options)
-        digest = plan_digest(plan)
+        fabric = LiveFabric(
+            options,
+            datapath=network.settings.datapath,
+            framework=controller.framework,
+            network=network,
+            controller=controller,
+        )
+        digest = plan_digest(fabric.plan)
         if not network.built:
             network.build()
-        occupancy = None
         if not routing(options.routing).oblivious:
             with _queues(options, network, notify) as queues:
                 controller.hand_over(queues)
-                occupancy = NETLINK if queues.switches else PORT_STATISTICS
+                fabric = fabric.changed(occupancy=NETLINK if queues.switches else PORT_STATISTICS)
         controller.wait_until_listening()
         controller.check_plan(digest)
         _tell_plan(controller, notify)
         if not network.started:
             network.start()
         built = time.monotonic()
-        bringup_s = {"build": built - started, **_installed(controller, options, built, notify)}
-        notify(Notice("plan-installed", seconds=sum(bringup_s.values())))
-        planned = controller.latest(Planned)
-        fabric = LiveFabric(
-            options=options,
-            datapath=network.settings.datapath,
-            occupancy=occupancy,
-            framework=controller.framework,
-            plan=plan,
-            hosts=hosts,
-            rules=RuleCounts(planned.flows, planned.groups),
-            bringup_s=bringup_s,
-            network=network,
-            controller=controller,
-        )
+        fabric.bringup_s.update(build=built - started, **_installed(controller, options, built, notify))
+        notify(Notice("plan-installed", seconds=sum(fabric.bringup_s.values())))
         with watching(fabric):
             yield fabric
-
-
-def _plan(options: FabricOptions) -> RoutePlan:
-    """Returns the plan of a fabric."""
-    return make_plan(
-        options.topology,
-        options.hosts,
-        options.routing,
-        local_repair=options.local_repair,
-        ordered_repair=options.ordered_repair,
-    )
 
 
 def _installed(

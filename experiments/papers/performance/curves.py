@@ -29,6 +29,7 @@ from experiments.papers.performance.model import (
     RoutedNetwork,
 )
 from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.estimate import Estimate, Work, estimate_simulations
 from experiments.points.loads import most_loads_left, next_loads, tried_in_order
@@ -36,10 +37,11 @@ from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means
-from experiments.results.simulation.record import PlannedFabric, SimulationRecord
+from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.summary import is_stable, latency_quantiles, offered_and_accepted
 from experiments.simulation.points import SimulatedGroup, back_end_for
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
 from topology.files.reading import RESULT_BYTES, read_text
 from traffic.workload.patterns import pattern_name
@@ -199,7 +201,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         """Plans the network; what such a plan lacks is known."""
         return super().prepare(ignore)
 
-    def simulation(self, point: _PointOfCurve) -> tuple[SimulatedFabric, SimulatedTraffic]:
+    def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns the network and the traffic of a point."""
         of_load = self.searches[point.number].of_load(point.load)
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)

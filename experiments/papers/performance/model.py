@@ -13,7 +13,7 @@ from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
 from experiments.simulation.address import Scheduler
-from experiments.spec.simulation.model import SimulatedFabric
+from experiments.spec.fabric import FabricOptions
 from routing.registry import routing
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
@@ -45,17 +45,17 @@ class RoutedNetwork:
     decision: str | None = None
     failures: LinkFailures | None = None
 
-    def fabric(self) -> SimulatedFabric:
+    def fabric(self) -> FabricOptions:
         """Returns the specification of the simulated fabric."""
         params = dict(self.network.params)
-        return SimulatedFabric(
+        return FabricOptions(
             self.network.family,
             params,
             self.network.graph(),
             self.hosts,
             routing(self.routing).name,
-            self.routers,
-            self.decision,
+            routers=self.routers,
+            decision=self.decision,
         )
 
 

@@ -17,7 +17,7 @@ from experiments.papers.performance.digests import digest_of_application
 from experiments.papers.performance.model import Place, RoutedNetwork
 from experiments.papers.performance.store import RowStore
 from experiments.papers.polarstar.performance import routed_networks
-from experiments.results.simulation.record import PlannedFabric
+from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.fabric import prepare_fabric
 from experiments.spec.simulation.applications import SimulatedApplication
 
