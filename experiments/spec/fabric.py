@@ -65,7 +65,7 @@ class FabricOptions:
     """
 
     name: str
-    params: Params
+    params: Params = field(hash=False)
     topology: Topology
     hosts: int
     routing: str

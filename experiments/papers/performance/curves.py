@@ -26,7 +26,6 @@ from experiments.papers.performance.model import (
     MeasuredCurve,
     MeasuredCurves,
     Place,
-    RoutedNetwork,
 )
 from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
 from experiments.planned_fabric import PlannedFabric
@@ -106,11 +105,11 @@ def estimate_curves(
 
 def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
     """Returns the curves that a place simulates by their networks and routings."""
-    groups: dict[RoutedNetwork, list[_Search]] = {}
+    groups: dict[FabricOptions, list[_Search]] = {}
     for curve in filter(place.simulates, searches):
         # Failures come with the traffic: they share the plan of the whole network.
-        groups.setdefault(replace(curve.routed, label="", failures=None), []).append(searches[curve])
-    return [_CurvesOfNetwork(routed, own, store, place.notify) for routed, own in groups.items()]
+        groups.setdefault(curve.fabric, []).append(searches[curve])
+    return [_CurvesOfNetwork(fabric, own, store, place.notify) for fabric, own in groups.items()]
 
 
 class _Search:
@@ -169,9 +168,9 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     """The curves of one network and routing: their patterns and loads are simulated side by side."""
 
     def __init__(
-        self, routed: RoutedNetwork, searches: Sequence[_Search], store: PointStore, notify: Notify
+        self, fabric: FabricOptions, searches: Sequence[_Search], store: PointStore, notify: Notify
     ) -> None:
-        self.fabric = routed.fabric()
+        self.fabric = fabric
         self.searches, self._store, self._notify = searches, store, notify
 
     @cached_property
@@ -229,11 +228,11 @@ def replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulate
     times = QUICK if effort.quick else FULL
     if curve.warmup is not None:
         times = replace(times, warmup=curve.warmup)
-    failures, graph = curve.routed.failures, curve.routed.network.graph()
+    failures = curve.failures
     for seed in range(1, (effort.seeds or 1) + 1):
         traffic = SimulatedTraffic(pattern_name(curve.pattern), load, seed=seed, times=times)
         if failures is not None:
-            faults = failures.faults(graph, seed)
+            faults = failures.faults(curve.fabric.topology, seed)
             traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)
         yield traffic
 
@@ -269,7 +268,7 @@ def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
     latency = latency_quantiles(record.result).mean
     return StoredPoint(
         digest=digest_of(curve, traffic),
-        curve=curve.routed.label,
+        curve=curve.label,
         pattern=traffic.pattern,
         seed=traffic.seed,
         seconds=round(record.result.seconds, 3),
