@@ -15,7 +15,7 @@ from controller.occupancy.queues import QueueReader, SwitchQueues
 from controller.occupancy.source import NETLINK, PORT_STATISTICS
 from controller.openflow.frameworks import choose
 from controller.reports import Planned, Proven
-from emulation.network import FabricNetwork, FabricSettings, launched
+from emulation.network import FabricNetwork, NetworkSettings, launched
 from emulation.requirements import choose_datapath
 from experiments.controller_process import ControllerProcess
 from experiments.events.base import Notify
@@ -126,7 +126,7 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
     """
     choose(options.framework)  # before anything is built for a controller that cannot run
     datapath = choose_datapath(options.datapath)
-    settings = FabricSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
+    settings = NetworkSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
     with launched(settings, lambda step: notify(Notice("emulation-step", description=step))) as network:
         yield network
 
