@@ -37,7 +37,7 @@ _ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "bu
 class FabricOptions:
     """The fabric that was asked for: of switches, or of simulated routers.
 
-    The emulation reads the attributes from `links` to `host_root`, the simulator `routers` and `decision`.
+    The emulation alone reads `links` to `host_root`, the simulator alone `routers` and `decision`.
 
     Attributes:
         name, params: the topology's family and parameters, as on the command line.
@@ -50,12 +50,12 @@ class FabricOptions:
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
         link_rate_from: origin of the links' rate, one of GIVEN_RATE, RULE_RATE and AUTO_RATE.
-        local_repair: whether switches hold fast-reroute rules around failed links.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
         host_root: root of hosts, `own` or the machine's `real` one.
         routers: settings of simulated routers and links.
         decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
+        local_repair: whether switches hold fast-reroute rules around failed links.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
 
     Raises:
@@ -74,12 +74,12 @@ class FabricOptions:
     occupancy: str = NETLINK
     calibrate: bool = False
     link_rate_from: str = field(default=GIVEN_RATE, compare=False)
-    local_repair: bool = True
-    ordered_repair: bool = False
     framework: str = AUTO
     host_root: str = OWN_ROOT
     routers: RouterSettings = field(default_factory=RouterSettings)
     decision: str | None = None
+    local_repair: bool = True
+    ordered_repair: bool = False
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
