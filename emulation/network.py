@@ -50,7 +50,7 @@ Progress = Callable[[str], object]
 
 
 @dataclass(frozen=True)
-class FabricSettings:
+class NetworkSettings:
     """The description from which a fabric is built.
 
     Attributes:
@@ -90,7 +90,7 @@ def initialize_mininet() -> None:
 class FabricNetwork(Mininet):  # type: ignore[misc]
     """The Mininet network of a fabric; `launched` yields one that is taken down in any case."""
 
-    def __init__(self, settings: FabricSettings, run_dir: Path, progress: Progress) -> None:
+    def __init__(self, settings: NetworkSettings, run_dir: Path, progress: Progress) -> None:
         self.switches: list[FabricSwitch]
         self.hosts: list[FabricHost]
         self.links: list[FabricLink]
@@ -306,7 +306,7 @@ def _lines(dump: str) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def launched(settings: FabricSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
+def launched(settings: NetworkSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
     """Yields a fabric that the caller builds and starts, and takes it down at the end in any case.
 
     All processes that the fabric's nodes and its users started are ended with it.

@@ -32,11 +32,12 @@ from experiments.papers.performance.digests import (
     kept_code,
 )
 from experiments.papers.performance.failures import LinkFailures
-from experiments.papers.performance.model import RoutedNetwork, SimulatedItem
+from experiments.papers.performance.model import SimulatedItem
 from experiments.papers.registry import ITEMS
 from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.task import task_of
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
@@ -48,14 +49,14 @@ _MOTIFS = ("allreduce:tree", "sweep3d")
 
 
 @cache
-def routed_networks() -> Mapping[str, RoutedNetwork]:
+def smallest_fabrics() -> Mapping[str, FabricOptions]:
     """Returns the smallest network of papers' quick items for each routing, by the routing's name."""
     items = [item for of_paper in ITEMS.values() for item in of_paper.values()]
     simulated = [item for item in items if isinstance(item, SimulatedItem)]
-    routed = {curve.routed for item in simulated for curve in item.curves(Effort(quick=True))}
-    found: dict[str, RoutedNetwork] = {}
-    for one in sorted(routed, key=lambda one: (one.network.graph().routers, one.routing, repr(one))):
-        found.setdefault(one.routing.partition(":")[0], one)
+    curves = [curve for item in simulated for curve in item.curves(Effort(quick=True))]
+    found: dict[str, FabricOptions] = {}
+    for one in sorted(curves, key=lambda one: (one.fabric.topology.routers, one.fabric.routing, one.label)):
+        found.setdefault(one.fabric.routing.partition(":")[0], one.fabric)
     return dict(sorted(found.items()))
 
 
@@ -63,33 +64,33 @@ def numbers() -> dict[str, str]:
     """Returns digests of the numbers of small simulations by the parts of the code that they depend on."""
     cases = kernel_cases.digests()
     of_faults = [one for name, one in cases.items() if name.startswith("faults")]
-    networks = routed_networks()
+    fabrics = smallest_fabrics()
     return {
         SIMULATOR: _digest(cases.values()),
         FAILURES: _digest(
-            [*of_faults, *(_packets(networks["min"], replanned) for replanned in (False, True))]
+            [*of_faults, *(_packets(fabrics["min"], replanned) for replanned in (False, True))]
         ),
-        APPLICATIONS: _digest(_messages(networks["min"], motif) for motif in _MOTIFS),
-        **{name: _packets(routed) for name, routed in networks.items()},
+        APPLICATIONS: _digest(_messages(fabrics["min"], motif) for motif in _MOTIFS),
+        **{name: _packets(fabric) for name, fabric in fabrics.items()},
     }
 
 
-def _packets(routed: RoutedNetwork, replanned: bool | None = None) -> str:
+def _packets(options: FabricOptions, replanned: bool | None = None) -> str:
     """Returns the digest of simulated packets; with failed links, unless `replanned` is None."""
     traffic = SimulatedTraffic(_PATTERN, _LOAD, times=_TIMES)
     if replanned is not None:
         failures = LinkFailures(0.1, replanned)
-        faults = failures.faults(routed.network.graph(), seed=1)
+        faults = failures.faults(options.topology, seed=1)
         traffic = SimulatedTraffic(
             _PATTERN, _LOAD, times=_TIMES, faults=faults, replan_cycles=failures.replan_cycles
         )
-    fabric = prepare_fabric(routed.fabric(), ignore)
+    fabric = prepare_fabric(options, ignore)
     return digest(task_of(fabric.options, traffic).run(fabric).result)
 
 
-def _messages(routed: RoutedNetwork, motif: str) -> str:
+def _messages(options: FabricOptions, motif: str) -> str:
     """Returns the digest of a simulated motif."""
-    fabric = prepare_fabric(routed.fabric(), ignore)
+    fabric = prepare_fabric(options, ignore)
     traffic = SimulatedApplication(motif, 16, "linear", (256,), 1, 1, 0, 8, 1)
     record = simulate_messages(fabric, traffic, ignore)
     assert record.application is not None

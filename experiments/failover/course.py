@@ -5,9 +5,9 @@ from __future__ import annotations
 from controller.reports import Replanned
 from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.failover import ControllerRestart, FailoverSummary, Phases
 from experiments.results.parts.faults import replan_text
-from experiments.results.record import FabricRecord
 from experiments.spec.failover import FailoverOptions
 from topology.faults import CONTROLLER
 from traffic.metrics.measurements import Clock
@@ -32,7 +32,7 @@ class Course:
         heard_s = probes.all_heard_again_s(self._fail_s, self._restore_s)
         self._heard_s = heard_s if self._fails else None
 
-    def summary(self, fabric: FabricRecord, affected: int) -> FailoverSummary:
+    def summary(self, fabric: PlannedFabric, affected: int) -> FailoverSummary:
         """Returns the result, without the circumstances of the measurement.
 
         Args:

@@ -18,7 +18,7 @@ from experiments.results.parts.crosscheck import Compared, kept_crosscheck
 from experiments.results.sweep_points import PointRow, SweptRow
 from experiments.results.tables import read_csv_text
 from experiments.results.text import fabric_text
-from experiments.spec.simulation.model import CREDIT
+from experiments.spec.fabric import CREDIT
 from experiments.spec.sweep import Point
 
 # The simulator's links pass a flit per cycle.

@@ -225,7 +225,7 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: I
     simulated = [one for _, one in listed if isinstance(one, SimulatedItem)]
     known: dict[str, list[str]] = {}
     for curve in (curve for one in simulated for curve in one.curves(effort)):
-        known.setdefault(curve.routed.label, []).append(curve.pattern)
+        known.setdefault(curve.label, []).append(curve.pattern)
     names = ", ".join(name for name, _ in listed)
     if not known:
         raise UsageError(f"--curves must be given with an item that is simulated, got {names}")

@@ -14,7 +14,8 @@ from experiments.results.sweep_points import measured_points
 from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
 from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes
 from experiments.simulation.task import task_of
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.sweep import PointOptions, SweepOptions
 from routing.registry import routing
 from simulation.settings import Times
@@ -85,13 +86,13 @@ class Work:
         seconds: time of one, where others like it are kept.
     """
 
-    fabric: SimulatedFabric
+    fabric: FabricOptions
     traffic: SimulatedTraffic | None
     count: int
     seconds: float | None = None
 
 
-def work_of(fabric: SimulatedFabric, traffic: Sequence[SimulatedTraffic]) -> Work:
+def work_of(fabric: FabricOptions, traffic: Sequence[SimulatedTraffic]) -> Work:
     """Returns simulations on one plan.
 
     Args:
@@ -138,7 +139,7 @@ def _seconds(work: Work) -> float:
     return _hops(work.fabric, work.traffic) / _reference().hops_per_s
 
 
-def _hops(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> float:
+def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
     """Returns the hops of all packets of a simulation, from host to host, about."""
     pairs = host_pairs_by_distance(fabric.topology)
     hops = sum(distance * count for distance, count in pairs.items()) / max(1, sum(pairs.values()))
@@ -148,7 +149,7 @@ def _hops(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> float:
     return cycles * hosts * traffic.load / fabric.routers.packet_flits * (1 + hops * detoured)
 
 
-def _plan_seconds(fabric: SimulatedFabric) -> float:
+def _plan_seconds(fabric: FabricOptions) -> float:
     """Returns the time of a plan, its proof and its tables, about: it goes by their memory."""
     usual, reference = (
         _LEAST_PLAN_S
@@ -158,7 +159,7 @@ def _plan_seconds(fabric: SimulatedFabric) -> float:
     return usual * _reference().plan_s / reference
 
 
-def _is_proven(fabric: SimulatedFabric) -> bool:
+def _is_proven(fabric: FabricOptions) -> bool:
     return fabric.topology.routers <= MOST_PROVEN
 
 
@@ -168,8 +169,8 @@ class _Speed:
     hops_per_s: float
 
 
-def _reference_fabric() -> SimulatedFabric:
-    return SimulatedFabric("polarfly", {"q": 7}, PolarFly(7), 4, "min")
+def _reference_fabric() -> FabricOptions:
+    return FabricOptions("polarfly", {"q": 7}, PolarFly(7), 4, "min")
 
 
 @cache

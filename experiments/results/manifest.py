@@ -16,8 +16,8 @@ from typing import Any
 
 from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.parts.swept_values import SweptSettings
-from experiments.results.record import FabricRecord
 from experiments.results.run_directory import MANIFEST, RunDirectory
 from experiments.spec.options import SWEEP
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
@@ -166,7 +166,7 @@ class SweepManifest(_Manifest):
 
 
 def run_manifest(
-    fabric: FabricRecord, traffic: TrafficSettings, seed: int, *, one_of_many: bool = False
+    fabric: PlannedFabric, traffic: TrafficSettings, seed: int, *, one_of_many: bool = False
 ) -> RunManifest:
     """Returns the manifest of a run or a failover demonstration that starts now on this machine.
 
@@ -188,7 +188,7 @@ def run_manifest(
 
 
 def sweep_manifest(
-    fabric: FabricRecord, settings: SweepSettings, before: SweepManifest | None
+    fabric: PlannedFabric, settings: SweepSettings, before: SweepManifest | None
 ) -> SweepManifest:
     """Returns the manifest of a sweep that turns to the routing of a fabric.
 
@@ -202,7 +202,7 @@ def sweep_manifest(
 
 
 def write_manifest(
-    directory: RunDirectory, manifest: RunManifest | SweepManifest, fabric: FabricRecord
+    directory: RunDirectory, manifest: RunManifest | SweepManifest, fabric: PlannedFabric
 ) -> None:
     """Writes a manifest, and the file of the fabric's graph if it is one of networkx, into a folder.
 
@@ -232,7 +232,7 @@ def write_graph(directory: RunDirectory, topology: Topology) -> None:
         directory.write_text(topology.file_name, topology.graphml)
 
 
-def _shared(fabric: FabricRecord, seed: int) -> dict[str, Any]:
+def _shared(fabric: PlannedFabric, seed: int) -> dict[str, Any]:
     """Returns the part that the manifests of all experiments share."""
     return {
         **vars(fabric.options.settings()),
@@ -283,7 +283,7 @@ def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, An
     }
 
 
-def _sources(fabric: FabricRecord) -> RoutingOccupancy:
+def _sources(fabric: PlannedFabric) -> RoutingOccupancy:
     """Returns the source of a fabric's occupancies; none where its routing does not adapt."""
     asked = None if fabric.occupancy is None else fabric.options.occupancy
     return RoutingOccupancy(fabric.occupancy, asked)

@@ -9,51 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.link_loads import LinkLoads, LinkLog, directed_links, link_loads
-from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.model import Adaptation, PairCheck
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
-from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples
-from routing.plan.model import RoutePlan
-from topology.addressing import Host
 from traffic.metrics.measurements import TrafficResult
-
-
-@dataclass(frozen=True)
-class FabricRecord:
-    """Fabric that carried the traffic.
-
-    Attributes:
-        options: its specification.
-        datapath: datapath of its switches.
-        occupancy: source of the occupancies that an adaptive routing goes by; None for other routings.
-        framework: framework of its controller, `ryu` or `os-ken`.
-        plan: plan that its switches hold.
-        hosts: all hosts, router by router.
-        rules: rules and groups of the plan.
-        bringup_s: seconds of each step of the bring-up.
-    """
-
-    options: FabricOptions
-    datapath: str
-    occupancy: str | None
-    framework: str
-    plan: RoutePlan
-    hosts: tuple[Host, ...]
-    rules: RuleCounts
-    bringup_s: Mapping[str, float]
-
-    def host_distances(self) -> npt.NDArray[np.int16]:
-        """Returns the hops of the plan's minimal paths of all pairs of hosts: int16 array, hosts x hosts."""
-        routers = np.array([host.router for host in self.hosts])
-        return self.plan.topology.distances(routers[:, None], routers[None, :])
 
 
 @dataclass(frozen=True)
@@ -80,7 +45,7 @@ class RunRecord:
             failed at the start nor were scheduled to.
     """
 
-    fabric: FabricRecord
+    fabric: PlannedFabric
     traffic: RunTraffic
     check: PairCheck
     result: TrafficResult

@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass
 
 from controller.occupancy.queues import QueueState
-from experiments.host_queues import read_host_queues
-from experiments.live_fabric import LiveFabric, open_queue_readers
+from experiments.live_fabric import LiveFabric, open_queue_readers, read_host_queues
 from experiments.results.link_loads import directed_links
 from topology.addressing import switch_name
 from topology.errors import MachineError

@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from experiments.events.base import Event, Notify
 from experiments.events.marks import Interrupted
 from experiments.events.notices import Notice
-from experiments.results.simulation.record import (
-    ApplicationRecord,
-    PlannedFabric,
-    SimulationRecord,
-)
+from experiments.planned_fabric import PlannedFabric
+from experiments.results.simulation.record import ApplicationRecord, SimulationRecord
 from experiments.simulation.pace import Pace
 from experiments.simulation.task import bucket_loop
 from experiments.spec.simulation.applications import SimulatedApplication, SimulatedTrace

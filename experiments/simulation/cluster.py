@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import Ended, Group
-from experiments.results.simulation.record import PlannedFabric
 from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Outcome, Task, task_of

@@ -22,8 +22,8 @@ from experiments.results.parts.crosscheck import CROSSCHECK, Compared, Crosschec
 from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import most_hops
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
-from experiments.spec.simulation.model import SimulatedFabric
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from simulation.bucket_loop import BucketLoop
@@ -217,13 +217,13 @@ def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: Forwarding
 
 def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: ForwardingTables) -> float:
     """Returns the load of a run's pattern that lossless routers accept, of the injection capacity."""
-    fabric = SimulatedFabric(
+    fabric = FabricOptions(
         summary.name,
         dict(summary.params),
         plan.topology,
         summary.hosts,
         summary.routing,
-        RouterSettings(channels=max(RouterSettings().channels, most_hops(plan))),
+        routers=RouterSettings(channels=max(RouterSettings().channels, most_hops(plan))),
     )
     pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
     result = simulate(

@@ -8,17 +8,15 @@ import numpy as np
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
-from experiments.results.simulation.record import PlannedFabric
+from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.memory import require_memory
+from experiments.spec.fabric import BY_HOP, CREDIT, FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
-from experiments.spec.simulation.model import BY_HOP, CREDIT, SimulatedFabric
 from routing.plan.model import RoutePlan
-from routing.registry import make_plan, routing
-from routing.verification.verifier import Prover
+from routing.registry import routing
 from simulation.kernels.compiled import is_compiled
 from simulation.settings import RouterSettings
 from simulation.tables.check import check_against_walk
-from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.parameters import join_parameters
@@ -28,11 +26,11 @@ from topology.shortest_paths import host_pairs_by_distance
 MOST_PROVEN = 256
 
 
-def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> PlannedFabric:
+def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
     """Returns a fabric that is ready for packets.
 
     Args:
-        fabric: its specification.
+        options: its specification.
         notify: takes the events.
 
     Raises:
@@ -44,46 +42,45 @@ def prepare_fabric(fabric: SimulatedFabric, notify: Notify) -> PlannedFabric:
             walk of the plan.
     """
     began = time.perf_counter()
-    require_memory(fabric)
-    plan = make_plan(fabric.topology, fabric.hosts, fabric.routing, ordered_repair=fabric.ordered_repair)
-    check_channels(plan, fabric.routers)
-    planned = time.perf_counter()
-    prover = Prover()
-    _prove(plan, prover, notify)
+    require_memory(options)
+    planned = PlannedFabric(options)
+    plan = planned.plan
+    check_channels(plan, options.routers)
+    made = time.perf_counter()
+    _prove(planned, notify)
     proven = time.perf_counter()
-    tables = compile_tables(plan, candidates=fabric.packet_decision().law == BUCKETS)
+    tables = planned.tables
     check_against_walk(plan, tables)
     compiled = time.perf_counter()
-    rules = plan.size().flows
     notify(
         Notice(
             "tables-compiled",
             routers=tables.routers,
             hosts=tables.hosts,
-            rules=rules,
-            seconds=planned - began + compiled - proven,
+            rules=planned.rules.flows,
+            seconds=made - began + compiled - proven,
         )
     )
-    check_fabric(fabric, plan, tables, notify)
-    if not is_compiled(fabric.routers.flow_control):
+    check_fabric(options, plan, tables, notify)
+    if not is_compiled(options.routers.flow_control):
         notify(Notice("kernels-compiled"))
-    bringup_s = {"plan": planned - began, "verify": proven - planned, "tables": compiled - proven}
-    return PlannedFabric(fabric, tables, bringup_s, (plan, prover))
+    planned.bringup_s.update(plan=made - began, verify=proven - made, tables=compiled - proven)
+    return planned
 
 
-def _prove(plan: RoutePlan, prover: Prover, notify: Notify) -> None:
+def _prove(planned: PlannedFabric, notify: Notify) -> None:
     """Raises NegativeResult if a plan fails its proof; those of large fabrics are not proven."""
-    routers = plan.topology.routers
+    routers = planned.options.topology.routers
     if routers > MOST_PROVEN:
         notify(Notice("plan-not-proven", routers=routers, most=MOST_PROVEN))
         return
-    proof = prover.prove(plan, every_host=False)
+    proof = planned.prover.prove(planned.plan, every_host=False)
     if not proof.ok:
         raise NegativeResult(f"the plan fails its proof and is not simulated: {proof.faults[0]}")
     notify(Notice("routes-proven", pairs=proof.pairs, max_hops=proof.max_hops))
 
 
-def check_fabric(fabric: SimulatedFabric, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
+def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
     """Checks a fabric against a plan, as which it need not be made.
 
     Args:
@@ -133,7 +130,7 @@ def most_hops(plan: RoutePlan) -> int:
     return int(plan.hop_bound(distances).max())
 
 
-def warn_of_repairs(fabric: SimulatedFabric, plan: RoutePlan, notify: Notify) -> None:
+def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, notify: Notify) -> None:
     """Notifies of too few virtual channels for the hops of packets that switches reroute."""
     routers, hops = fabric.routers, most_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
@@ -153,7 +150,7 @@ def credit_flits(routers: RouterSettings) -> int:
     return routers.packet_flits + round_trip
 
 
-def check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
+def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
     """Raises UsageError if a decision needs hops that the plan, or global links that the topology lacks.
 
     Args:
@@ -175,7 +172,7 @@ def check_decision(fabric: SimulatedFabric, tables: ForwardingTables) -> None:
         )
 
 
-def _warn(fabric: SimulatedFabric, notify: Notify) -> None:
+def _warn(fabric: FabricOptions, notify: Notify) -> None:
     """Notifies of settings without effect, and of buffers too small for full links."""
     routers = fabric.routers
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):

@@ -9,7 +9,8 @@ from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import AnyTraffic, SimulationCounts
 from experiments.results.simulation.series import write_series
 from experiments.results.simulation.summary import manifest_of
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 
 
 def write_simulation(directory: RunDirectory, counts: SimulationCounts, summary: SimulationSummary) -> None:
@@ -27,7 +28,7 @@ def write_simulation(directory: RunDirectory, counts: SimulationCounts, summary:
     write_result(directory, counts, summary)
 
 
-def write_origin(directory: RunDirectory, fabric: SimulatedFabric, traffic: AnyTraffic) -> None:
+def write_origin(directory: RunDirectory, fabric: FabricOptions, traffic: AnyTraffic) -> None:
     """Writes everything that a simulation depends on: manifest, graph if one of networkx, schedule of faults.
 
     Args:

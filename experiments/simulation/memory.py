@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from emulation.requirements import available_memory_bytes
-from experiments.spec.simulation.model import CREDIT, SimulatedFabric
+from experiments.spec.fabric import CREDIT, FabricOptions
 from routing.algorithms import ugal
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.port_sets import port_sets
@@ -24,7 +24,7 @@ _LEAST_COUNTED = 256  # routers from which on detours are counted: of fewer they
 _QUEUE_BYTES, _PLACE_BYTES, _PACKET_BYTES = 32, 4, 52
 
 
-def simulation_memory_bytes(fabric: SimulatedFabric) -> int:
+def simulation_memory_bytes(fabric: FabricOptions) -> int:
     """Returns the memory that a simulation takes at its peak, in bytes, about.
 
     Args:
@@ -41,7 +41,7 @@ def simulation_memory_bytes(fabric: SimulatedFabric) -> int:
     return plan_memory_bytes(fabric) + in_queues
 
 
-def plan_memory_bytes(fabric: SimulatedFabric) -> int:
+def plan_memory_bytes(fabric: FabricOptions) -> int:
     """Returns the memory of a plan with its tables, in bytes, about.
 
     Args:
@@ -68,7 +68,7 @@ def _ugal_groups(paths: Topology) -> int:
     return count
 
 
-def require_memory(fabric: SimulatedFabric) -> None:
+def require_memory(fabric: FabricOptions) -> None:
     """Raises MachineError, with the memory that it would need, if a simulation does not fit.
 
     Args:

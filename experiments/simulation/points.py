@@ -5,22 +5,23 @@ from __future__ import annotations
 import contextlib
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import BackEnd, PointGroup
 from experiments.points.in_turn import InTurn
 from experiments.points.processes import Processes, usable_cores
-from experiments.results.simulation.record import PlannedFabric, SimulationRecord
+from experiments.results.simulation.record import SimulationRecord
 from experiments.simulation.address import Scheduler
 from experiments.simulation.cluster import reached_cluster
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.memory import simulation_memory_bytes
 from experiments.simulation.task import Outcome, Task, task_of
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 from routing.registry import make_plan
 from simulation.kernels.compiled import is_compiled
 from simulation.settings import Decision, RouterSettings, Times, Workload
@@ -40,10 +41,10 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         fabric: specification of the fabric that is planned.
     """
 
-    fabric: SimulatedFabric
+    fabric: FabricOptions
 
     @abstractmethod
-    def simulation(self, point: PointT) -> tuple[SimulatedFabric, SimulatedTraffic]:
+    def simulation(self, point: PointT) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns the specification of a point; its fabric has the plan of all.
 
         Args:
@@ -90,7 +91,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
             raise KeyboardInterrupt
         options, traffic = self.simulation(point)
         record = SimulationRecord(
-            replace(fabric, options=options), traffic, task.workload.pattern, outcome.result, outcome.faults
+            fabric.changed(options=options), traffic, task.workload.pattern, outcome.result, outcome.faults
         )
         return self.condense(point, record)
 

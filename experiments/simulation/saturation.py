@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.in_turn import InTurn
 from experiments.points.loads import LoadSteps, most_loads_left, next_loads
 from experiments.results.manifest import simulation_versions
-from experiments.results.simulation.record import PlannedFabric, SimulationRecord
+from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.summary import (
     is_stable,
     latency_quantiles,
@@ -20,7 +21,8 @@ from experiments.results.simulation.summary import (
 from experiments.simulation.model import LoadPoint, Saturation, SaturationInterrupted
 from experiments.simulation.points import SimulatedGroup
 from experiments.simulation.simulate import simulate_traffic
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
 from topology.errors import Terminated
 
@@ -75,7 +77,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         """Number of loads that are still to be tried."""
         return most_loads_left(self._loads, self._tried)
 
-    def simulation(self, point: float) -> tuple[SimulatedFabric, SimulatedTraffic]:
+    def simulation(self, point: float) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns the fabric, and the traffic at a load."""
         return self.fabric, replace(self._traffic, load=point)
 

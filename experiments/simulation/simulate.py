@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import AnyTraffic, PlannedFabric, SimulationRecord
+from experiments.results.simulation.record import AnyTraffic, SimulationRecord
 from experiments.results.simulation.summary import replan_record, summarise
 from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric, warn_of_repairs
@@ -83,7 +83,7 @@ def _replicated(
                     replications=simulation.repeat,
                 )
             )
-        record = _simulated(replace(fabric, options=one.fabric), one.traffic, notify)
+        record = _simulated(fabric.changed(options=one.fabric), one.traffic, notify)
         summary = summarise(record)
         records.append(record)
         summaries.append(summary)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
@@ -22,11 +23,7 @@ from experiments.results.manifest import write_graph
 from experiments.results.parts.swept_values import widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import (
-    PlannedFabric,
-    SimulationCounts,
-    SimulationRecord,
-)
+from experiments.results.simulation.record import SimulationCounts, SimulationRecord
 from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
@@ -57,14 +54,14 @@ from experiments.simulation.replications import (
     seed_directory,
     write_means_of_kept,
 )
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import together
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
-from routing.registry import make_plan, routing
+from routing.registry import routing
 from simulation.result import SimulationResult
-from simulation.tables.compiler import compile_tables
 from topology.errors import ParameterError
 
 Points = Sequence[tuple[Point, Simulation]]
@@ -237,7 +234,7 @@ class _PointsOfPlan(
         _warn(fabric, self._points, notify)
         return fabric
 
-    def simulation(self, point: _Replication) -> tuple[SimulatedFabric, SimulatedTraffic]:
+    def simulation(self, point: _Replication) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns fabric and traffic of a simulation."""
         part = self._parts[point]
         return part.fabric, part.packets
@@ -299,18 +296,17 @@ def _check_points(groups: Sequence[Points]) -> None:
         fabrics = _fabrics(group)
         first = fabrics[0]
         require_memory(first)
-        plan = make_plan(first.topology, first.hosts, first.routing, ordered_repair=first.ordered_repair)
-        compares = [fabric for fabric in fabrics if fabric.packet_decision().law in COMPARING]
-        tables = compile_tables(plan) if compares else None
+        planned = PlannedFabric(first)
+        compare = any(fabric.packet_decision().law in COMPARING for fabric in fabrics)
         for fabric in fabrics:
-            check_channels(plan, fabric.routers)
-            if tables is not None:
-                check_decision(fabric, tables)
+            check_channels(planned.plan, fabric.routers)
+            if compare:
+                check_decision(fabric, planned.tables)
 
 
-def _fabrics(group: Points) -> list[SimulatedFabric]:
+def _fabrics(group: Points) -> list[FabricOptions]:
     """Returns the fabrics of points, each once."""
-    fabrics: list[SimulatedFabric] = []
+    fabrics: list[FabricOptions] = []
     for _, one in group:
         if one.fabric not in fabrics:
             fabrics.append(one.fabric)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.results.simulation.record import PlannedFabric
+from experiments.planned_fabric import PlannedFabric
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.simulation.model import SimulatedTraffic
 from routing.replan.replan import Provers
 from simulation.bucket_loop import BucketLoop
 from simulation.course import Progress
@@ -77,13 +78,13 @@ class Task:
             self.faults,
             self.replan_cycles,
             self.routers,
-            provers=Provers(planned.prover) if planned.prover else None,
+            provers=Provers(planned.prover),
             tell=tell,
             loop=loop,
         )
 
 
-def task_of(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> Task:
+def task_of(fabric: FabricOptions, traffic: SimulatedTraffic) -> Task:
     """Returns a simulation as a task.
 
     Args:

@@ -1,60 +1,127 @@
-"""Specification of a fabric: topology, hosts, links, routing and datapath, checked."""
+"""Specification of a fabric: topology, hosts, routing, and what one of the engines needs besides, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from controller.occupancy.source import NETLINK
 from controller.openflow.frameworks import AUTO
 from emulation.hosts.identity import OWN_ROOT
-from experiments.spec.options import AUTO_RATE, GIVEN_RATE
+from experiments.spec.experiment import Experiment
+from experiments.spec.files.experiment_file import kept_content
+from experiments.spec.options import AUTO_RATE, GIVEN_RATE, KINDS, RULE_RATE
 from experiments.spec.settings import FabricSettings
+from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
+from experiments.spec.values import made
 from routing.registry import routing
+from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings
 from topology.base import Params, Topology
+from topology.errors import ParameterError, UsageError
 from topology.links import LinkSpec, parse_rate_bps
+from topology.parameters import join_parameters, split_parameters
 
+FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
+CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
+ARBITRATIONS: Sequence[str] = get_args(Arbitration)
+CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
 _UNCALIBRATED_BPS = 300_000  # while a fabric starts whose rate is yet to be found
+_UNREAD_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # of simulated fabrics
+# Options with the names of fields of RouterSettings, but for these.
+_ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
 
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """The fabric to launch.
+    """The fabric that was asked for: of switches, or of simulated routers.
+
+    The emulation alone reads `links` to `host_root`, the simulator alone `routers` and `decision`.
 
     Attributes:
         name, params: the topology's family and parameters, as on the command line.
         topology: the graph that they name.
         hosts: hosts attached to each router, 1 to 254.
-        links: rate, queue, MTU, delay and loss of the links.
         routing: canonical name of a routing, with its parameters.
+        links: rate, queue, MTU, delay and loss of the links.
         datapath: `auto`, `kernel` or `user`, as asked for.
         occupancy: source of port occupancies for adaptive routings: `netlink` or `port-statistics`.
         calibrate: whether the links' rate is only the start of a search for the highest that the machine
             carries.
         link_rate_from: origin of the links' rate, one of GIVEN_RATE, RULE_RATE and AUTO_RATE.
-        local_repair: whether switches hold fast-reroute rules around failed links.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
         host_root: root of hosts, `own` or the machine's `real` one.
+        routers: settings of simulated routers and links.
+        decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
+        local_repair: whether switches hold fast-reroute rules around failed links.
+        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
         experiment: the experiment that it is part of, as manifests keep it; None outside of one.
+
+    Raises:
+        UsageError: the routing has no detours to decide on, or global links have a delay of their own in a
+            topology without clusters.
+        ParameterError: a packet does not fit into a buffer.
     """
 
     name: str
-    params: Params
+    params: Params = field(hash=False)
     topology: Topology
     hosts: int
-    links: LinkSpec
     routing: str
-    datapath: str
+    links: LinkSpec = _UNREAD_LINKS
+    datapath: str = AUTO
     occupancy: str = NETLINK
     calibrate: bool = False
     link_rate_from: str = field(default=GIVEN_RATE, compare=False)
-    local_repair: bool = True
-    ordered_repair: bool = False
     framework: str = AUTO
     host_root: str = OWN_ROOT
+    routers: RouterSettings = field(default_factory=RouterSettings)
+    decision: str | None = None
+    local_repair: bool = True
+    ordered_repair: bool = False
     experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        routers = self.routers
+        if self.decision is not None:
+            chosen = routing(self.routing)
+            if chosen.packet_law is None:
+                raise UsageError(
+                    "--decision needs a routing that chooses between paths, got --routing "
+                    f"{chosen.name}; leave --decision out"
+                )
+            check_given_once(self.decision, chosen.name, chosen.given)
+        if routers.global_link_cycles is not None and not self.topology.clusters().members:
+            raise UsageError(
+                f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
+                "leave it out"
+            )
+        if routers.channel_policy == BY_CLASS and routers.channels < 2:
+            raise ParameterError(
+                "virtual-channels must be 2 or more for --channel-policy class, some for packets before "
+                f"their intermediate router and some for the others, got {routers.channels}"
+            )
+        if routers.flow_control == CREDIT and routers.buffer_flits < routers.packet_flits:
+            raise ParameterError(
+                f"buffer-flits must be {routers.packet_flits} flits or more, the length of a packet, "
+                f"got {routers.buffer_flits}"
+            )
+
+    @property
+    def decision_text(self) -> str:
+        """Name of the law of decisions for every packet, with its parameters; `minimal` without detours."""
+        chosen = routing(self.routing)
+        if self.decision is not None or chosen.packet_law is None:
+            return self.decision or MINIMAL
+        name = chosen.packet_law.rule.value
+        return join_parameters(name, chosen.packet_values(), DECISIONS[name])
+
+    def packet_decision(self) -> Decision:
+        """Returns the law of decisions for every packet, as the simulator has it."""
+        name = self.decision_text.partition(":")[0]
+        values: dict[str, Any] = split_parameters(self.decision_text, DECISIONS[name])[1]
+        return Decision(**{"law": name, **values})
 
     def settings(self) -> FabricSettings:
         """Returns the settings, except the routing, that results depend on."""
@@ -69,6 +136,55 @@ class FabricOptions:
             link_loss=self.links.loss,
             link_rate_from=self.link_rate_from,
         )
+
+
+def fabric_options(experiment: Experiment, values: Mapping[str, Any]) -> FabricOptions:
+    """Returns the specification of an experiment's fabric.
+
+    Args:
+        experiment: the experiment.
+        values: option -> value, complete.
+    """
+    own = _of_switches(experiment, values) if "link-rate" in values else {"routers": router_settings(values)}
+    return made(
+        FabricOptions,
+        values,
+        name=experiment.family,
+        params=experiment.params,
+        topology=experiment.topology,
+        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
+        **{"routers": RouterSettings(), **own},  # some topologies have an option of this name
+    )
+
+
+def _of_switches(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the links of switches that options give, and where their rate is from."""
+    rate, origin = values["link-rate"], GIVEN_RATE  # as is one that varies
+    if rate == AUTO_RATE:
+        origin = AUTO_RATE
+    elif "link-rate" not in experiment.values and "link-rate" in experiment.complete_values:
+        origin = RULE_RATE
+    links = LinkSpec(
+        link_rate_bps(rate),
+        values["queue"],
+        values["mtu"],
+        values.get("link-delay", 0.0),
+        values.get("link-loss", 0.0),
+    )
+    return {"links": links, "calibrate": rate == AUTO_RATE, "link_rate_from": origin}
+
+
+def router_settings(values: Mapping[str, Any]) -> RouterSettings:
+    """Returns the settings of simulated routers and links that options give.
+
+    Args:
+        values: option -> value, complete: those that do not apply are absent.
+    """
+    options = {
+        entry.name: _ROUTER_OPTIONS.get(entry.name, entry.name.replace("_", "-"))
+        for entry in dataclasses.fields(RouterSettings)
+    }
+    return RouterSettings(**{name: values[option] for name, option in options.items() if option in values})
 
 
 def routing_name(text: str) -> str:

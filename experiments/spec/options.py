@@ -296,7 +296,7 @@ OPTIONS: tuple[Option, ...] = (
     *_table("simulation", SIMULATED, (), *_of_routers(
         _text("flow-control", "flow control; credit: input queues with virtual channels, which lose nothing, "
               "as the papers' routers; drop: output queues that drop what does not fit, as switches",
-              "credit", choices=at("experiments.spec.simulation.model:FLOW_CONTROLS"), metavar="KIND",
+              "credit", choices=at("experiments.spec.fabric:FLOW_CONTROLS"), metavar="KIND",
               varies=False, common=True),
         _whole("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
         _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT, common=True),
@@ -307,9 +307,9 @@ OPTIONS: tuple[Option, ...] = (
         _text("channel-policy", "virtual channel of a packet's next hop; hop: the number of its hops so far; "
               "class: one half of the channels to its intermediate router, the other from there on; any: the "
               "one with most room; random: a random one", "hop", metavar="POLICY", when=_CREDIT,
-              choices=at("experiments.spec.simulation.model:CHANNEL_POLICIES")),
+              choices=at("experiments.spec.fabric:CHANNEL_POLICIES")),
         _text("arbitration", "order in which inputs and channels are served", "round-robin", metavar="ORDER",
-              choices=at("experiments.spec.simulation.model:ARBITRATIONS"), when=_CREDIT),
+              choices=at("experiments.spec.fabric:ARBITRATIONS"), when=_CREDIT),
         _cycles("router-cycles", "time of a packet's head in a router where nothing is in its way", 2),
         _cycles("link-cycles", "time of a flit on a link between routers", 1),
         _cycles("global-link-cycles", "time of a flit on a link between clusters of routers (supernodes, "

@@ -12,9 +12,8 @@ from emulation.capture import CapturePoint
 from experiments.spec.captures import parse_captures
 from experiments.spec.collective import CollectiveOptions, check_collective, parse_sizes
 from experiments.spec.experiment import Experiment
-from experiments.spec.fabric import FabricOptions, link_rate_bps
+from experiments.spec.fabric import FabricOptions, fabric_options
 from experiments.spec.failover import FailoverOptions, FailoverSeriesOptions, with_time_for_repair
-from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.flows import REPLAY as REPLAYED
 from experiments.spec.flows import FlowOptions, check_flows, flow_frame_bytes
 from experiments.spec.options import (
@@ -22,8 +21,6 @@ from experiments.spec.options import (
     COLLECTIVE,
     FAILOVER,
     FLOWS,
-    GIVEN_RATE,
-    KINDS,
     PROGRAMS,
     REPLAY,
     RULE_RATE,
@@ -40,10 +37,7 @@ from experiments.spec.programs import (
     check_programs,
     user_programs,
 )
-from experiments.spec.simulation.model import (
-    SimulatedFabric,
-    SimulatedTraffic,
-)
+from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation, simulated_sweep_of, simulation_of
 from experiments.spec.sweep import PointOptions, SweepOptions, sweep_options, values_at
 from experiments.spec.traffic import (
@@ -56,7 +50,6 @@ from experiments.spec.values import DEFAULT_RESULTS, check_seeds, dated_folder, 
 from experiments.spec.warmup import most_warmup_s
 from topology.errors import UsageError
 from topology.faults import CONTROLLER, parse_elements
-from topology.links import LinkSpec
 from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
@@ -140,17 +133,9 @@ def specification(experiment: Experiment) -> Specification:
     return Session(fabric, parse_captures(values.get("pcap", ()), fabric.topology, fabric.hosts))
 
 
-def _origin_of_rate(experiment: Experiment, rate: str) -> str:
-    """Returns the origin of a link rate, as results name it; one that varies was given."""
-    if rate == AUTO_RATE:
-        return AUTO_RATE
-    left_out = experiment.complete_values.keys() - experiment.values.keys()
-    return RULE_RATE if "link-rate" in left_out else GIVEN_RATE
-
-
 def default_folder(chosen: Specification) -> Path:
     """Returns the output directory of an experiment that names none; that of a sweep goes on."""
-    fabric: FabricOptions | SimulatedFabric = chosen.fabric
+    fabric = chosen.fabric
     family: tuple[object, ...] = (fabric.name, *fabric.params.values())
     if isinstance(fabric.topology, NetworkxTopology):
         family = (Path(fabric.topology.file_name).stem,)
@@ -182,33 +167,6 @@ def _volume(chosen: Run) -> str:
             return f"{len(chosen.programs.programs)}"
         case traffic:
             return f"{traffic.load:g}" if traffic.load else "flows"
-
-
-def fabric_options(experiment: Experiment, values: Values) -> FabricOptions:
-    """Returns the specification of an experiment's fabric.
-
-    Args:
-        experiment: the experiment.
-        values: option -> value, complete.
-    """
-    links = LinkSpec(
-        link_rate_bps(values["link-rate"]),
-        values["queue"],
-        values["mtu"],
-        values.get("link-delay", 0.0),
-        values.get("link-loss", 0.0),
-    )
-    return made(
-        FabricOptions,
-        values,
-        name=experiment.family,
-        params=experiment.params,
-        topology=experiment.topology,
-        links=links,
-        calibrate=values["link-rate"] == AUTO_RATE,
-        link_rate_from=_origin_of_rate(experiment, values["link-rate"]),
-        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
-    )
 
 
 def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from controller.occupancy.queues import QueueReader, QueueState
-from experiments.host_queues import read_host_queues
-from experiments.live_fabric import LiveFabric, open_queue_readers
+from experiments.live_fabric import LiveFabric, open_queue_readers, read_host_queues
 from experiments.live_series import LiveLinkSeries
 from experiments.results.link_loads import LinkLog, directed_links
 from topology.errors import MachineError

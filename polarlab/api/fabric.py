@@ -347,7 +347,7 @@ class Fabric(SessionVerbs):
         wait_until_planned(session, standing, measuring, self._notify)
         experiment = _kept(run, failed=bool(standing))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
-        live = replace(session.fabric, options=fabric, standing=standing)
+        live = session.fabric.changed(options=fabric, standing=standing)
         if self._check is None and not standing:
             self._check = check_all_pairs(session.fabric, notify)
         run_on_fabric(live, run, folder, notify, check=self._check or _NOT_CHECKED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -222,15 +222,8 @@ class Columns(Protocol):
         """Returns the numbers of rules, of groups and of their buckets."""
 
 
-class _InColumns:
-    """A slot for the columns of a switch."""
-
-    __slots__ = ("columns",)
-    columns: Columns | None
-
-
-@dataclass(frozen=True, slots=True)
-class SwitchPlan(_InColumns):
+@dataclass(frozen=True)
+class SwitchPlan:
     """The rules and groups of one router's switch.
 
     A switch that was made of columns has its rules and its groups as soon as they are read. Copies with other
@@ -251,6 +244,7 @@ class SwitchPlan(_InColumns):
     groups: tuple[Group, ...]
     untagged_groups: tuple[int, ...] = ()
     tagged_groups: tuple[int, ...] = ()
+    columns: ClassVar[Columns | None] = None  # of a switch, where it was made of them
 
     @classmethod
     def of_columns(
@@ -265,27 +259,19 @@ class SwitchPlan(_InColumns):
             tagged_groups: as of the class.
         """
         switch = cls.__new__(cls)
-        values = {
-            "router": router,
-            "columns": columns,
-            "untagged_groups": untagged_groups,
-            "tagged_groups": tagged_groups,
-        }
-        for name, value in values.items():
-            object.__setattr__(switch, name, value)
+        vars(switch).update(
+            router=router, columns=columns, untagged_groups=untagged_groups, tagged_groups=tagged_groups
+        )
         return switch
 
     if not TYPE_CHECKING:  # other names stay errors for the type checker
 
         def __getattr__(self, name: str) -> Any:
-            """Returns a value that was not given: rules or groups of columns, or that there are none."""
-            if name == "columns":
-                return None
+            """Returns rules or groups of columns, which are made when they are first read."""
             if name not in {"rules", "groups"} or self.columns is None:
                 raise AttributeError(f"{type(self).__name__} has no attribute {name}")
-            made = self.columns.made_rules() if name == "rules" else self.columns.made_groups()
-            object.__setattr__(self, name, made)
-            return made
+            vars(self)[name] = self.columns.made_rules() if name == "rules" else self.columns.made_groups()
+            return vars(self)[name]
 
     def counts(self) -> tuple[int, int, int]:
         """Returns the numbers of rules, of groups and of their buckets."""

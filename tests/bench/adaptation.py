@@ -44,7 +44,7 @@ _QUIET = ignore
 
 
 def _options(q: int, hosts: int, routing: str) -> FabricOptions:
-    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, LINKS, routing, "auto")
+    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, routing, LINKS)
 
 
 @contextmanager
@@ -87,7 +87,7 @@ def er5() -> list[Row]:
 def polarstar() -> list[Row]:
     """What PolarStar of 56 routers accepts of a permutation, minimally and with general Valiant detours."""
     params: dict[str, int | str] = {"q": 2, "supernode": "iq", "degree": 3}
-    minimal = FabricOptions("polarstar", params, make_topology("polarstar", params), 2, LINKS, "min", "auto")
+    minimal = FabricOptions("polarstar", params, make_topology("polarstar", params), 2, "min", LINKS)
     rows = []
     with prepared_network(minimal, _QUIET) as network:
         for routing, simulated, least in (("min", 0.417, None), ("ugal", 0.498, 0.47)):

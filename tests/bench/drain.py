@@ -43,7 +43,7 @@ def every_switch() -> list[Row]:
 
 
 def _row(routing: str) -> Row:
-    options = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, LinkSpec(_RATE_BPS, 32), routing, "auto")
+    options = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, routing, LinkSpec(_RATE_BPS, 32))
     with live_fabric(options, ignore) as fabric:
         check_all_pairs(fabric, ignore)
         cycles = list(_cycles(fabric))

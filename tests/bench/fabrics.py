@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from rows import Row
@@ -125,7 +124,7 @@ def _stock_mininet() -> dict[str, float]:
 def fabric_options(q: int, hosts: int, rate_bps: int) -> FabricOptions:
     """Returns the options of ER_q under `min`, with a number of hosts at each router."""
     topology = make_topology("polarfly", {"q": q})
-    return FabricOptions("polarfly", {"q": q}, topology, hosts, LinkSpec(rate_bps, 32), "min", "auto")
+    return FabricOptions("polarfly", {"q": q}, topology, hosts, "min", LinkSpec(rate_bps, 32))
 
 
 def link_rates() -> list[Row]:
@@ -156,7 +155,7 @@ def _rate_error(fabric: LiveFabric, rate_bps: int) -> float:
     begin_ns, end_ns = 1_000_000_000, 6_000_000_000
     packets_per_s = 1.2 * rate_bps / 8000
     schedule = PatternSchedule(Pattern("uniform", 2), packets_per_s, end_ns, 4, 1)
-    narrowed = replace(fabric, hosts=pair)
+    narrowed = fabric.changed(hosts=pair)
     job = make_job(narrowed, schedule, 1000, 1, 4, (begin_ns, end_ns))
     received = run_traffic(job, {}, fabric.network.run_dir).received
     rates = received.window_bytes * 8 / ((end_ns - begin_ns) / 1e9)

@@ -49,7 +49,7 @@ CUT = FailoverOptions(fail_s=0.7, restore_s=1.7, end_s=2.5)
 @contextmanager
 def fabric_to_cut(q: int, *, local_repair: bool = True) -> Iterator[LiveFabric]:
     topology = PolarFly(q)
-    options = FabricOptions("polarfly", {"q": q}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
+    options = FabricOptions("polarfly", {"q": q}, topology, 1, "min", LinkSpec(20_000_000, 32))
     with live_fabric(replace(options, local_repair=local_repair), _QUIET) as fabric:
         check_all_pairs(fabric, _QUIET)
         yield fabric
@@ -120,7 +120,7 @@ def _silence_row(
 def repeated() -> list[Row]:
     """The distribution that `polarlab demo failover --repeat 20 --fail random-link` gives on ER_5."""
     topology = PolarFly(5)
-    fabric = FabricOptions("polarfly", {"q": 5}, topology, 1, LinkSpec(20_000_000, 32), "min", "auto")
+    fabric = FabricOptions("polarfly", {"q": 5}, topology, 1, "min", LinkSpec(20_000_000, 32))
     cuts = [
         FailoverOptions(parse_elements(RANDOM_LINK, topology, seed), seed=seed)
         for seed in range(1, TRIALS + 1)

@@ -40,7 +40,7 @@ def web_search_er5() -> list[Row]:
 
 def _measured(routing: str) -> Summary:
     spec = LinkSpec(_RATE_BPS, 32, _MTU)
-    options = FabricOptions("polarfly", {"q": 5}, PolarFly(5), 1, spec, routing, "auto")
+    options = FabricOptions("polarfly", {"q": 5}, PolarFly(5), 1, routing, spec)
     flows = FlowOptions(
         "uniform",
         0.4,

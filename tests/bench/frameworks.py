@@ -20,7 +20,7 @@ from topology.links import LinkSpec
 
 _ROUNDS, _FAILURES = 3, 7
 _MOST = 1.25  # os-ken may take so many times what Ryu takes
-_OPTIONS = FabricOptions("polarfly", {"q": 5}, PolarFly(5), 1, LinkSpec(20_000_000, 32), "min", "auto")
+_OPTIONS = FabricOptions("polarfly", {"q": 5}, PolarFly(5), 1, "min", LinkSpec(20_000_000, 32))
 _CONGESTED = replace(_OPTIONS, hosts=3, links=LinkSpec(300_000, 32), routing="ugal-pf")
 
 Measured = dict[str, list[float]]  # by framework

@@ -30,7 +30,7 @@ def iperf3_er3() -> list[Row]:
     """A saturating TCP stream over every link of ER_3, between hosts that have one stream at a time."""
     topology = PolarFly(3)
     links = topology.link_list
-    options = FabricOptions("polarfly", {"q": 3}, topology, 1, LinkSpec(_RATE_BPS, 32), "min", "auto")
+    options = FabricOptions("polarfly", {"q": 3}, topology, 1, "min", LinkSpec(_RATE_BPS, 32))
     programs = ProgramOptions(_programs(links), timeout_s=300)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "run")

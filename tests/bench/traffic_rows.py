@@ -38,7 +38,7 @@ _NS = 1_000_000_000
 
 def _fabric(q: int, rate_bps: int, *, hosts: int = 1, mtu: int = 1500) -> FabricOptions:
     spec = LinkSpec(rate_bps, 32, mtu)
-    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, spec, "min", "auto")
+    return FabricOptions("polarfly", {"q": q}, PolarFly(q), hosts, "min", spec)
 
 
 # ---- where every frame goes ----
@@ -52,7 +52,7 @@ def patterns_er7() -> list[Row]:
         rows.append(_captured_row("ER_7", fabric, names))
     options: dict[str, int | str] = {"q": 2, "supernode": "iq", "degree": 3}
     topology = make_topology("polarstar", options)
-    polarstar = FabricOptions("polarstar", options, topology, 1, LinkSpec(2_000_000, 32), "min", "auto")
+    polarstar = FabricOptions("polarstar", options, topology, 1, "min", LinkSpec(2_000_000, 32))
     with live_fabric(polarstar, _QUIET) as fabric:
         rows.append(_captured_row("PolarStar of 56", fabric, ["adversarial"]))
     return rows

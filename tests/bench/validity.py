@@ -76,7 +76,7 @@ TRAFFICS = (
 
 def _fabric(traffic: Traffic, rate_bps: int, q: int = 5) -> FabricOptions:
     links = LinkSpec(rate_bps, _QUEUE)
-    return FabricOptions("polarfly", {"q": q}, PolarFly(q), 3, links, traffic.routing, "auto")
+    return FabricOptions("polarfly", {"q": q}, PolarFly(q), 3, traffic.routing, links)
 
 
 @contextmanager

@@ -156,7 +156,7 @@ def fabric_options(
 ) -> FabricOptions:
     """Returns the options of a fabric with links of 10 Mbit/s."""
     topology = make_topology(name, params)
-    return FabricOptions(name, params, topology, hosts, LinkSpec(10_000_000, 64), routing, "auto")
+    return FabricOptions(name, params, topology, hosts, routing, LinkSpec(10_000_000, 64))
 
 
 def eventually_missing(fabric: LiveFabric, expected: Collection[tuple[str, str]] = ()) -> int:

@@ -11,7 +11,7 @@ import pytest
 from conftest import QUIET, er_options, eventually, eventually_missing, polarlab
 
 from emulation import requirements
-from emulation.network import FabricSettings, launched
+from emulation.network import NetworkSettings, launched
 from emulation.switches.page_merging import KSM, SEARCH, merging_available
 from experiments.live_fabric import live_fabric
 
@@ -46,7 +46,7 @@ def merged_kib(pid):
 def test_ports_of_switches_are_promiscuous_before_the_switches_start():
     """A switch that makes them so has all its neighbours' programs read of it, port by port."""
     options = er_options(2)
-    with launched(FabricSettings(options.topology, 1, options.links, "user")) as network:
+    with launched(NetworkSettings(options.topology, 1, options.links, "user")) as network:
         network.build()
         assert "PROMISC" in network["s1"].cmd("ip -o link show s1-eth1")
         assert "PROMISC" not in network["h1_1"].cmd("ip -o link show h1_1-eth0")

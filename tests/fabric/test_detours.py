@@ -23,7 +23,7 @@ TOPOLOGY = make_topology("polarfly", {"q": 3})
 # An emulated machine passes fewer packets a second: there links are slower, and queues take longer to fill.
 SLOWER = PATIENCE**0.5
 LINKS = LinkSpec(round(500_000 / SLOWER), 32)
-ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, LINKS, "ugal-pf", "auto")
+ADAPTIVE = FabricOptions("polarfly", {"q": 3}, TOPOLOGY, 3, "ugal-pf", LINKS)
 PERMUTATION = TrafficOptions("random-permutation", 0.5, 1000, 64, 3.0 * SLOWER, 3.0 * SLOWER, seed=1)
 LEAST_ACCEPTED = 0.34  # minimal routing accepts 0.308 of this permutation, fixed splits up to 0.41
 

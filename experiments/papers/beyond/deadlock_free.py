@@ -6,17 +6,18 @@ under all routings a port has as much buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
 from experiments.papers.beyond.members import Attached
 from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.networks import Network, network
-from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
-from experiments.papers.performance.series import RANDOM, UNIFORM
+from experiments.papers.performance.model import Curve, MeasuredCurves, divided_port, simulated
+from experiments.papers.performance.series import RANDOM, UNIFORM, curves_of
 from experiments.papers.polarfly.performance import TORNADO
 from experiments.papers.polarstar.performance import ADVERSARIAL
+from experiments.spec.fabric import FabricOptions
 from simulation.settings import RouterSettings
 from topology.parameters import Value as Parameter
 
@@ -56,16 +57,16 @@ class Contest:
         """The network with its endpoints."""
         return Attached(self.network, self.hosts)
 
-    def routed(self) -> Iterator[RoutedNetwork]:
-        """Yields the network under its routings, with equal buffers of a port."""
-        for routing in self.free:
-            yield self._routed(routing, divided_port(1, policy="any"))
-        for routing, hops in self.by_hop:
-            yield self._routed(routing, divided_port(hops))
-
-    def _routed(self, routing: str, routers: RouterSettings) -> RoutedNetwork:
-        label = f"{self.network.label}-{routing} ({channels_of(routers)})"
-        return RoutedNetwork(self.network, self.hosts, routing, label, routers)
+    def fabrics(self) -> dict[str, FabricOptions]:
+        """Returns label -> the network under one of its routings, with equal buffers of a port."""
+        routings = [(routing, divided_port(1, policy="any")) for routing in self.free]
+        routings += [(routing, divided_port(hops)) for routing, hops in self.by_hop]
+        return {
+            f"{self.network.label}-{routing} ({channels_of(routers)})": simulated(
+                self.network, self.hosts, routing, routers
+            )
+            for routing, routers in routings
+        }
 
 
 def channels_of(routers: RouterSettings) -> str:
@@ -158,10 +159,9 @@ def deadlock_curves(effort: Effort) -> list[Curve]:
     """
     loads = saturating_loads(effort)
     return [
-        Curve(routed, pattern, loads)
+        curve
         for contest in contests(effort)
-        for routed in contest.routed()
-        for pattern in (UNIFORM, contest.adversarial)
+        for curve in curves_of(contest.fabrics(), (UNIFORM, contest.adversarial), loads)
     ]
 
 
@@ -176,8 +176,8 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
     loads = saturating_loads(effort)
     for contest in contests(effort):
         graph = contest.network.graph()
-        for routed in contest.routed():
-            both = [curves[Curve(routed, one, loads)] for one in (UNIFORM, contest.adversarial)]
+        for label, fabric in contest.fabrics().items():
+            both = [curves[Curve(label, fabric, one, loads)] for one in (UNIFORM, contest.adversarial)]
             if not all_complete(*both):
                 continue
             rows.append(
@@ -189,9 +189,9 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "ports": contest.attached.ports,
                     "cost": contest.attached.cost,
                     "price": round(contest.attached.price, 2),
-                    "routing": routed.routing,
-                    "channels": channels_of(routed.routers),
-                    "buffer_flits": routed.routers.buffer_flits,
+                    "routing": fabric.routing,
+                    "channels": channels_of(fabric.routers),
+                    "buffer_flits": fabric.routers.buffer_flits,
                     "pattern": contest.adversarial,
                     **measure_columns("uniform", both[0].saturation),
                     **measure_columns("adversarial", both[1].saturation),

@@ -18,7 +18,6 @@ from experiments.papers.performance.failures import LinkFailures
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
-    RoutedNetwork,
 )
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import polarfly
@@ -46,14 +45,14 @@ PLOT = Plot(
 )
 
 
-def _routed(effort: Effort, routing: str, share: float, replanned: bool) -> RoutedNetwork:
-    """Returns a PolarFly of which a share of the links has failed; without failures repairs have no part."""
-    label = f"PF-{_ROUTINGS[routing]}"
-    whole = polarfly(_QUICK_Q if effort.quick else _Q, routing, label, routers=_ROUTERS)
+def _curve(effort: Effort, routing: str, share: float, replanned: bool, loads: LoadSteps) -> Curve:
+    """Returns a curve of a PolarFly of which a share of the links has failed; a whole one has no repairs."""
+    whole = polarfly(_QUICK_Q if effort.quick else _Q, routing, routers=_ROUTERS)
+    curve = Curve(f"PF-{_ROUTINGS[routing]}", whole, UNIFORM, loads)
     if not share:
-        return whole
-    label = f"{label} {share:.0%} failed ({REPAIRS[replanned]})"
-    return replace(whole, label=label, failures=LinkFailures(share, replanned))
+        return curve
+    label = f"{curve.label} {share:.0%} failed ({REPAIRS[replanned]})"
+    return replace(curve, label=label, failures=LinkFailures(share, replanned))
 
 
 def failure_curves(effort: Effort) -> list[Curve]:
@@ -63,8 +62,8 @@ def failure_curves(effort: Effort) -> list[Curve]:
         effort: the effort.
     """
     loads = saturating_loads(effort), AT_FULL, _AT_LOW
-    routed = (_routed(effort, *one) for one in product(_ROUTINGS, SHARES, REPAIRS))
-    return [Curve(one, UNIFORM, steps) for one in dict.fromkeys(routed) for steps in loads]
+    members = product(_ROUTINGS, SHARES, REPAIRS)
+    return list(dict.fromkeys(_curve(effort, *one, steps) for one in members for steps in loads))
 
 
 def failures(curves: MeasuredCurves, effort: Effort) -> Found:
@@ -79,16 +78,16 @@ def failures(curves: MeasuredCurves, effort: Effort) -> Found:
     """
     rows: list[Row] = []
     for routing, replanned, share in product(_ROUTINGS, REPAIRS, SHARES):
-        routed = _routed(effort, routing, share, replanned)
-        searched = curves[Curve(routed, UNIFORM, saturating_loads(effort))]
-        full = curves[Curve(routed, UNIFORM, AT_FULL)]
-        low = curves[Curve(routed, UNIFORM, _AT_LOW)]
+        searched, full, low = (
+            curves[_curve(effort, routing, share, replanned, steps)]
+            for steps in (saturating_loads(effort), AT_FULL, _AT_LOW)
+        )
         if not all_complete(searched, full, low):
             continue
         names = {
             "curve": f"{_ROUTINGS[routing]}, {REPAIRS[replanned]}",
-            "routers": routed.network.graph().routers,
-            "channels": routed.routers.channels,
+            "routers": searched.curve.fabric.topology.routers,
+            "channels": _ROUTERS.channels,
             "failed": share,
             "deadlock": any(point.deadlock for point in (*searched.points, *full.points)),
         }

@@ -12,9 +12,9 @@ from experiments.papers.model import Effort, Found, Row, Sheet
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
-    RoutedNetwork,
     divided_port,
     shared_port,
+    simulated,
 )
 from experiments.papers.performance.series import (
     RANDOM,
@@ -114,10 +114,11 @@ def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
     # Adaptive routings have a detour of two paths, with a channel for each hop.
     adaptive = of_family.routing != "nca"
     routers = divided_port(2 * member.network.graph().diameter) if adaptive else shared_port()
-    routed = RoutedNetwork(member.network, member.hosts, of_family.routing, member.network.label, routers)
+    fabric = simulated(member.network, member.hosts, of_family.routing, routers)
     patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
     loads = saturating_loads(effort)
-    return {name: Curve(routed, pattern, loads) for name, pattern in patterns.items()}
+    label = member.network.label
+    return {name: Curve(label, fabric, pattern, loads) for name, pattern in patterns.items()}
 
 
 def fair_curves(effort: Effort) -> list[Curve]:
@@ -148,7 +149,7 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             "family": member.network.family,
             "network": member.network.label,
             "hosts": f"{member.hosts} hosts",
-            "routing": own["uniform"].routed.routing,
+            "routing": own["uniform"].fabric.routing,
             "pattern": own["adversarial"].pattern,
             "routers": graph.routers,
             "ports": member.ports,

@@ -16,12 +16,12 @@ from experiments.papers.model import Effort, Found, Plot, Row
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
-    RoutedNetwork,
     divided_port,
 )
 from experiments.papers.performance.series import RANDOM
 from experiments.papers.polarfly.performance import polarfly
 from experiments.points.loads import LoadSteps
+from experiments.spec.fabric import FabricOptions
 
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
@@ -42,9 +42,9 @@ PLOT = Plot(
 )
 
 
-def _routed(q: int, period: int) -> RoutedNetwork:
+def _fabric(q: int, period: int) -> FabricOptions:
     """Returns a PolarFly under UGAL_PF with a loop of a period; with none, sources decide for each packet."""
-    whole = polarfly(q, "ugal-pf", f"q={q} {_decision(period)}", routers=divided_port(4))
+    whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
 
 
@@ -57,7 +57,8 @@ def _curve(q: int, period: int, pattern: str, effort: Effort, loads: LoadSteps) 
     periods, cycles = (
         (_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES) if effort.quick else (_WARM_PERIODS, _WARM_CYCLES)
     )
-    return Curve(_routed(q, period), pattern, loads, max(cycles, periods * period))
+    label = f"q={q} {_decision(period)}"
+    return Curve(label, _fabric(q, period), pattern, loads, max(cycles, periods * period))
 
 
 def _members(effort: Effort) -> list[tuple[int, int, str]]:
@@ -93,7 +94,7 @@ def loop(curves: MeasuredCurves, effort: Effort) -> Found:
             continue
         names = {
             "q": q,
-            "routers": searched.curve.routed.network.graph().routers,
+            "routers": searched.curve.fabric.topology.routers,
             "decision": _decision(period),
             "pattern": pattern,
             "warmup": searched.curve.warmup,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from experiments.papers.beyond.measures import (
     AT_HALF,
     HALF,
@@ -11,9 +13,10 @@ from experiments.papers.beyond.measures import (
     saturating_loads,
 )
 from experiments.papers.model import Effort, Found, Plot, Row
-from experiments.papers.performance.model import Curve, MeasuredCurves, RoutedNetwork, divided_port
+from experiments.papers.performance.model import Curve, MeasuredCurves, divided_port
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import TORNADO, polarfly
+from experiments.points.loads import LoadSteps
 
 _PATTERNS = (UNIFORM, TORNADO, "perm2hop")
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -31,14 +34,16 @@ PLOT = Plot(
 )
 
 
-def _routed(effort: Effort) -> dict[float, RoutedNetwork]:
-    """Returns a PolarFly under UGAL_PF for each threshold."""
+def _members(effort: Effort) -> list[tuple[float, str]]:
+    """Returns thresholds and patterns, each with each."""
+    return list(product(_QUICK_THRESHOLDS if effort.quick else _THRESHOLDS, _PATTERNS))
+
+
+def _curve(threshold: float, pattern: str, effort: Effort, loads: LoadSteps) -> Curve:
+    """Returns a curve of a PolarFly under UGAL_PF."""
     q = _QUICK_Q if effort.quick else _Q
-    thresholds = _QUICK_THRESHOLDS if effort.quick else _THRESHOLDS
-    return {
-        one: polarfly(q, f"ugal-pf:threshold={one}", f"threshold {one}", routers=divided_port(4))
-        for one in thresholds
-    }
+    fabric = polarfly(q, f"ugal-pf:threshold={threshold}", routers=divided_port(4))
+    return Curve(f"threshold {threshold}", fabric, pattern, loads)
 
 
 def threshold_curves(effort: Effort) -> list[Curve]:
@@ -48,8 +53,7 @@ def threshold_curves(effort: Effort) -> list[Curve]:
         effort: the effort.
     """
     loads = saturating_loads(effort), AT_HALF
-    networks = _routed(effort).values()
-    return [Curve(one, pattern, steps) for one in networks for pattern in _PATTERNS for steps in loads]
+    return [_curve(*member, effort, steps) for member in _members(effort) for steps in loads]
 
 
 def thresholds(curves: MeasuredCurves, effort: Effort) -> Found:
@@ -60,20 +64,19 @@ def thresholds(curves: MeasuredCurves, effort: Effort) -> Found:
         effort: the effort.
     """
     rows: list[Row] = []
-    for threshold, routed in _routed(effort).items():
-        for pattern in _PATTERNS:
-            searched = curves[Curve(routed, pattern, saturating_loads(effort))]
-            half = curves[Curve(routed, pattern, AT_HALF)]
-            if not all_complete(searched, half):
-                continue
-            names = {
-                "threshold": threshold,
-                "routers": routed.network.graph().routers,
-                "pattern": pattern,
-            }
-            measures = {
-                "saturation (load)": searched.saturation,
-                "mean latency at a load of 0.5 (cycles)": latency_at(half, HALF),
-            }
-            rows += measure_rows(names, measures)
+    for threshold, pattern in _members(effort):
+        searched = curves[_curve(threshold, pattern, effort, saturating_loads(effort))]
+        half = curves[_curve(threshold, pattern, effort, AT_HALF)]
+        if not all_complete(searched, half):
+            continue
+        names = {
+            "threshold": threshold,
+            "routers": searched.curve.fabric.topology.routers,
+            "pattern": pattern,
+        }
+        measures = {
+            "saturation (load)": searched.saturation,
+            "mean latency at a load of 0.5 (cycles)": latency_at(half, HALF),
+        }
+        rows += measure_rows(names, measures)
     return Found({}, rows)

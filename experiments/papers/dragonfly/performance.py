@@ -14,7 +14,7 @@ from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
-    RoutedNetwork,
+    simulated,
 )
 from experiments.papers.performance.series import (
     COARSE,
@@ -75,18 +75,18 @@ def compared_curves(effort: Effort) -> list[Curve]:
     one, hosts = _simulated(effort)
     hop, coloured = _routers(_CHANNELS, "hop"), _routers(_CHANNELS, "any")
     more_hops = _routers(_VALIANT_HOPS, "hop")
-    routed = [
-        RoutedNetwork(one, hosts, "hierarchical", "Minimal", hop),
-        RoutedNetwork(one, hosts, "valiant-group:intermediates=1024", "Valiant", more_hops),
-        *(RoutedNetwork(one, hosts, routing, label, coloured) for label, routing in _COLOURS.items()),
-    ]
-    low = [one for one in routed if one.label in _MINIMAL]
-    high = [one for one in routed if one.label not in _MINIMAL]
+    fabrics = {
+        "Minimal": simulated(one, hosts, "hierarchical", hop),
+        "Valiant": simulated(one, hosts, "valiant-group:intermediates=1024", more_hops),
+        **{label: simulated(one, hosts, routing, coloured) for label, routing in _COLOURS.items()},
+    }
+    low = {label: fabric for label, fabric in fabrics.items() if label in _MINIMAL}
+    high = {label: fabric for label, fabric in fabrics.items() if label not in _MINIMAL}
     return [
-        *curves_of(routed, (UNIFORM,), COARSE),
+        *curves_of(fabrics, (UNIFORM,), COARSE),
         *curves_of(low, (NEXT_GROUP,), _ONE_PATH),
         *curves_of(high, (NEXT_GROUP,), COARSE),
-        *curves_of(routed, (UNIFORM, NEXT_GROUP), OVERLOAD),
+        *curves_of(fabrics, (UNIFORM, NEXT_GROUP), OVERLOAD),
     ]
 
 
@@ -112,7 +112,7 @@ def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
     accepted: dict[str, Value] = {}
     for curve, found in curves.items():
         if curve.pattern == pattern:
-            label = curve.routed.label
+            label = curve.label
             accepted[label] = max(accepted.get(label, Value(0.0)), found.throughput)
     return accepted
 
@@ -124,11 +124,12 @@ def channel_curves(effort: Effort) -> list[Curve]:
         effort: the effort; a quick look has a small dragonfly, and fewer channels.
     """
     one, hosts = _simulated(effort)
-    routed = [
-        RoutedNetwork(one, hosts, _COLOURS["4-color adaptive"], _label(count), _routers(count, "any"))
+    routing = _COLOURS["4-color adaptive"]
+    fabrics = {
+        _label(count): simulated(one, hosts, routing, _routers(count, "any"))
         for count in range(1, (2 if effort.quick else _MOST_CHANNELS) + 1)
-    ]
-    return curves_of(routed, (UNIFORM, NEXT_GROUP), COARSE)
+    }
+    return curves_of(fabrics, (UNIFORM, NEXT_GROUP), COARSE)
 
 
 def _label(channels: int) -> str:

@@ -26,9 +26,9 @@ from experiments.papers.performance.model import (
     MeasuredCurve,
     MeasuredCurves,
     Place,
-    RoutedNetwork,
 )
 from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.estimate import Estimate, Work, estimate_simulations
 from experiments.points.loads import most_loads_left, next_loads, tried_in_order
@@ -36,10 +36,11 @@ from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means
-from experiments.results.simulation.record import PlannedFabric, SimulationRecord
+from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.summary import is_stable, latency_quantiles, offered_and_accepted
 from experiments.simulation.points import SimulatedGroup, back_end_for
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
 from topology.files.reading import RESULT_BYTES, read_text
 from traffic.workload.patterns import pattern_name
@@ -104,11 +105,11 @@ def estimate_curves(
 
 def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
     """Returns the curves that a place simulates by their networks and routings."""
-    groups: dict[RoutedNetwork, list[_Search]] = {}
+    groups: dict[FabricOptions, list[_Search]] = {}
     for curve in filter(place.simulates, searches):
         # Failures come with the traffic: they share the plan of the whole network.
-        groups.setdefault(replace(curve.routed, label="", failures=None), []).append(searches[curve])
-    return [_CurvesOfNetwork(routed, own, store, place.notify) for routed, own in groups.items()]
+        groups.setdefault(curve.fabric, []).append(searches[curve])
+    return [_CurvesOfNetwork(fabric, own, store, place.notify) for fabric, own in groups.items()]
 
 
 class _Search:
@@ -167,9 +168,9 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     """The curves of one network and routing: their patterns and loads are simulated side by side."""
 
     def __init__(
-        self, routed: RoutedNetwork, searches: Sequence[_Search], store: PointStore, notify: Notify
+        self, fabric: FabricOptions, searches: Sequence[_Search], store: PointStore, notify: Notify
     ) -> None:
-        self.fabric = routed.fabric()
+        self.fabric = fabric
         self.searches, self._store, self._notify = searches, store, notify
 
     @cached_property
@@ -199,7 +200,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         """Plans the network; what such a plan lacks is known."""
         return super().prepare(ignore)
 
-    def simulation(self, point: _PointOfCurve) -> tuple[SimulatedFabric, SimulatedTraffic]:
+    def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns the network and the traffic of a point."""
         of_load = self.searches[point.number].of_load(point.load)
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
@@ -227,11 +228,11 @@ def replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulate
     times = QUICK if effort.quick else FULL
     if curve.warmup is not None:
         times = replace(times, warmup=curve.warmup)
-    failures, graph = curve.routed.failures, curve.routed.network.graph()
+    failures = curve.failures
     for seed in range(1, (effort.seeds or 1) + 1):
         traffic = SimulatedTraffic(pattern_name(curve.pattern), load, seed=seed, times=times)
         if failures is not None:
-            faults = failures.faults(graph, seed)
+            faults = failures.faults(curve.fabric.topology, seed)
             traffic = replace(traffic, faults=faults, replan_cycles=failures.replan_cycles)
         yield traffic
 
@@ -267,7 +268,7 @@ def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
     latency = latency_quantiles(record.result).mean
     return StoredPoint(
         digest=digest_of(curve, traffic),
-        curve=curve.routed.label,
+        curve=curve.label,
         pattern=traffic.pattern,
         seed=traffic.seed,
         seconds=round(record.result.seconds, 3),

@@ -17,12 +17,13 @@ from importlib.resources import files
 
 import msgspec
 
-from experiments.papers.networks import Network
-from experiments.papers.performance.model import Curve, RoutedNetwork
+from experiments.papers.performance.model import Curve
 from experiments.simulation.code_version import logic_digest, module_digest
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.applications import SimulatedApplication
 from experiments.spec.simulation.model import SimulatedTraffic
 from routing.registry import routing as routing_of
+from topology.base import Topology
 
 KEPT_CODE = "kept_code.csv"
 # Parts of the code; the others have the names of routings.
@@ -94,7 +95,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         lines = [fault.line for fault in traffic.faults]
         failures = [lines, traffic.replan_cycles, code_under_which_kept(FAILURES)]
     parts = (
-        *_fabric_parts(curve.routed),
+        *_fabric_parts(curve.fabric),
         *failures,
         traffic.pattern,
         traffic.load,
@@ -105,15 +106,15 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
     return _digest(parts)
 
 
-def digest_of_application(routed: RoutedNetwork, traffic: SimulatedApplication) -> str:
+def digest_of_application(fabric: FabricOptions, traffic: SimulatedApplication) -> str:
     """Returns a digest of everything on which the time of an application depends, 16 hexadecimal digits.
 
     Args:
-        routed: the network and its routing.
+        fabric: the network and its routing.
         traffic: the application.
     """
     return _digest(
-        (*_fabric_parts(routed), code_under_which_kept(APPLICATIONS), sorted(vars(traffic).items()))
+        (*_fabric_parts(fabric), code_under_which_kept(APPLICATIONS), sorted(vars(traffic).items()))
     )
 
 
@@ -121,25 +122,24 @@ def _digest(parts: tuple[object, ...]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _fabric_parts(routed: RoutedNetwork) -> tuple[object, ...]:
+def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
     """Returns the parts of a digest that follow from the code, the network and its routing."""
     return (
         code_under_which_kept(SIMULATOR),
-        code_under_which_kept(routed.routing.partition(":")[0]),
-        _graph_digest(routed.network),
-        routed.hosts,
-        routed.routing,
-        sorted(vars(routed.routers).items()),
+        code_under_which_kept(fabric.routing.partition(":")[0]),
+        _graph_digest(fabric.name, fabric.topology),
+        fabric.hosts,
+        fabric.routing,
+        sorted(vars(fabric.routers).items()),
         # Only where there is one: points of routings' own decisions keep their digests.
-        *([routed.decision] if routed.decision is not None else []),
+        *([fabric.decision] if fabric.decision is not None else []),
     )
 
 
 @cache
-def _graph_digest(network: Network) -> str:
+def _graph_digest(family: str, graph: Topology) -> str:
     """Returns a digest of a network's ports, minimal paths and groups, and of its routers with hosts."""
-    graph = network.graph()
-    digest = hashlib.sha256(network.family.encode())
+    digest = hashlib.sha256(family.encode())
     digest.update(repr([link.ends for link in graph.link_list]).encode())
     digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())
     digest.update(graph.all_next_hops().tobytes())

@@ -13,8 +13,7 @@ from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
 from experiments.simulation.address import Scheduler
-from experiments.spec.simulation.model import SimulatedFabric
-from routing.registry import routing
+from experiments.spec.fabric import FabricOptions, routing_name
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
@@ -23,40 +22,31 @@ _SHARED_CHANNELS = 4
 _WIDE = 20.0  # ratio of loads in a panel from which their axis is logarithmic
 
 
-@dataclass(frozen=True)
-class RoutedNetwork:
-    """A network with endpoints, under a routing.
+def simulated(
+    network: Network,
+    hosts: int,
+    routing: str,
+    routers: RouterSettings | None = None,
+    decision: str | None = None,
+) -> FabricOptions:
+    """Returns the fabric of a network, simulated.
 
-    Attributes:
+    Args:
         network: the network.
         hosts: endpoints at each router that has any.
         routing: name of the routing, with its parameters.
-        label: name of the curve, as `PF-UGAL`.
-        routers: settings of routers and links.
+        routers: settings of routers and links; None for the usual ones.
         decision: law by which sources decide between paths, with its parameters; None for the routing's own.
-        failures: links that have failed before the first packet; None without.
     """
-
-    network: Network
-    hosts: int
-    routing: str
-    label: str
-    routers: RouterSettings = field(default_factory=RouterSettings)
-    decision: str | None = None
-    failures: LinkFailures | None = None
-
-    def fabric(self) -> SimulatedFabric:
-        """Returns the specification of the simulated fabric."""
-        params = dict(self.network.params)
-        return SimulatedFabric(
-            self.network.family,
-            params,
-            self.network.graph(),
-            self.hosts,
-            routing(self.routing).name,
-            self.routers,
-            self.decision,
-        )
+    return FabricOptions(
+        network.family,
+        dict(network.params),
+        network.graph(),
+        hosts,
+        routing_name(routing),
+        routers=routers or RouterSettings(),
+        decision=decision,
+    )
 
 
 def divided_port(
@@ -99,26 +89,30 @@ class Curve:
     """A network under a routing and a pattern, over the load.
 
     Attributes:
-        routed: the network and its routing.
+        label: name of the network with its routing, as `PF-UGAL`.
+        fabric: the network and its routing.
         pattern: name of the pattern, with its parameters.
         loads: the loads.
         warmup: cycles of warm-up, of networks that settle slowly; None for as many as all curves have.
+        failures: links that have failed before the first packet; None without.
     """
 
-    routed: RoutedNetwork
+    label: str
+    fabric: FabricOptions
     pattern: str
     loads: LoadSteps = field(default_factory=LoadSteps)
     warmup: int | None = None
+    failures: LinkFailures | None = None
 
     @property
     def name(self) -> str:
         """Its label and its pattern, as `PF-UGAL, tornado`."""
-        return f"{self.routed.label}, {self.pattern}"
+        return f"{self.label}, {self.pattern}"
 
     @property
     def choices(self) -> tuple[str, str]:
         """The words that choose it: its label, which its curves under other patterns have, too, and both."""
-        return self.routed.label, f"{self.routed.label}:{self.pattern}"
+        return self.label, f"{self.label}:{self.pattern}"
 
 
 @dataclass(frozen=True)
@@ -222,12 +216,12 @@ class MeasuredCurve:
 
         Those that ended in a deadlock have no latency: it would be that of the few packets before.
         """
-        routed = self.curve.routed
+        fabric = self.curve.fabric
         return [
             {
-                "curve": routed.label,
-                "routers": routed.network.graph().routers,
-                "routing": routed.routing,
+                "curve": self.curve.label,
+                "routers": fabric.topology.routers,
+                "routing": fabric.routing,
                 "pattern": self.curve.pattern,
                 **vars(replace(point, latency_cycles=None) if point.deadlock else point),
             }

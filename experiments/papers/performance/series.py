@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 
@@ -13,9 +13,9 @@ from experiments.papers.performance.model import (
     CurveNotMeasuredError,
     MeasuredCurve,
     MeasuredCurves,
-    RoutedNetwork,
 )
 from experiments.points.loads import LoadSteps
+from experiments.spec.fabric import FabricOptions
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
@@ -43,15 +43,15 @@ def wide_loads(effort: Effort) -> LoadSteps:
     return COARSE if effort.quick else LoadSteps()
 
 
-def curves_of(routed: Iterable[RoutedNetwork], patterns: Sequence[str], loads: LoadSteps) -> list[Curve]:
+def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loads: LoadSteps) -> list[Curve]:
     """Returns the curves of networks under patterns, each under each.
 
     Args:
-        routed: the networks with their routings.
+        fabrics: label -> the network with its routing.
         patterns: names of the patterns.
         loads: the loads of each curve.
     """
-    return [Curve(one, pattern, loads) for one in routed for pattern in patterns]
+    return [Curve(*one, pattern, loads) for one in fabrics.items() for pattern in patterns]
 
 
 def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
@@ -60,7 +60,7 @@ def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
     Args:
         curves: the curves with their points.
     """
-    return {(curve.routed.label, curve.pattern): found for curve, found in curves.items()}
+    return {(curve.label, curve.pattern): found for curve, found in curves.items()}
 
 
 def all_rows(curves: MeasuredCurves) -> list[Row]:

@@ -35,7 +35,7 @@ def cost_curves(effort: Effort) -> list[Curve]:
     return [
         curve
         for curve in compared_curves(effort)
-        if curve.routed.label in named and curve.pattern in _TRAFFIC.values()
+        if curve.label in named and curve.pattern in _TRAFFIC.values()
     ]
 
 

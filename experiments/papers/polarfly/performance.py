@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from experiments.papers.model import Effort, Value
 from experiments.papers.networks import Network, network
@@ -10,9 +10,9 @@ from experiments.papers.performance.model import (
     Curve,
     MeasuredCurve,
     MeasuredCurves,
-    RoutedNetwork,
     divided_port,
     shared_port,
+    simulated,
 )
 from experiments.papers.performance.series import (
     RANDOM,
@@ -29,6 +29,7 @@ from experiments.papers.performance.series import (
     wide_loads,
 )
 from experiments.points.loads import LoadSteps
+from experiments.spec.fabric import FabricOptions
 from simulation.settings import RouterSettings
 from topology.families.family import carried_hosts
 
@@ -38,47 +39,58 @@ _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _AUTHORS_ROUTERS = shared_port()
+_Q, _QUICK_Q = 31, 7  # of Table V
 _GROWN = {"quadric": 2, "nonquadric": 1}  # ports that a copy takes, by the cluster
 
 
-def _loads(routed: RoutedNetwork, pattern: str, effort: Effort) -> LoadSteps:
+def _loads(fabric: FabricOptions, pattern: str, effort: Effort) -> LoadSteps:
     """Returns the loads of a curve: small ones of permutations on one path, which 1 / p of the load fills."""
-    if pattern != UNIFORM and routed.routing in ("min", "hierarchical"):
+    if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
         return LoadSteps(precision=0.01 if effort.quick else 0.0025, steps=5, most=0.5)
     return wide_loads(effort)
 
 
-def _curves(routed: Iterable[RoutedNetwork], patterns: Sequence[str], effort: Effort) -> list[Curve]:
-    return [Curve(one, pattern, _loads(one, pattern, effort)) for one in routed for pattern in patterns]
+def _curves(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], effort: Effort) -> list[Curve]:
+    return [
+        Curve(label, fabric, pattern, _loads(fabric, pattern, effort))
+        for label, fabric in fabrics.items()
+        for pattern in patterns
+    ]
 
 
 def polarfly(
     q: int,
     routing: str,
-    label: str,
     expand: str = "",
     hosts: int = 0,
     routers: RouterSettings = _AUTHORS_ROUTERS,
-) -> RoutedNetwork:
+) -> FabricOptions:
     """Returns a PolarFly with endpoints, half as many at a router as ER_q has links.
 
     Args:
         q: order of the field.
         routing: name of the routing.
-        label: name of its curves.
         expand: copies of clusters, as `quadric:3`; empty without.
         hosts: endpoints at each router, in the place of half of q + 1; 0 for that.
         routers: settings of the routers; by default those of its authors' simulator.
     """
     params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
-    own = network(label, "polarfly", **params)
-    return RoutedNetwork(own, hosts or carried_hosts(q + 1, 2), routing, label, routers)
+    own = network("PF", "polarfly", **params)
+    return simulated(own, hosts or carried_hosts(q + 1, 2), routing, routers)
 
 
-def _compared(effort: Effort) -> list[RoutedNetwork]:
-    """Returns the networks of Table V under their routings; small ones for a quick look."""
+def _polarflies(q: int) -> dict[str, FabricOptions]:
+    return {
+        "PF-MIN": polarfly(q, "min"),
+        "PF-UGAL": polarfly(q, UGAL),
+        "PF-UGAL_PF": polarfly(q, "ugal-pf"),
+    }
+
+
+def _compared(effort: Effort) -> dict[str, FabricOptions]:
+    """Returns label -> network of Table V under a routing; small ones for a quick look."""
     q, slim, arity, (a1, h1), (a2, h2) = (
-        (7, 5, 4, (4, 2), (3, 4)) if effort.quick else (31, 23, 18, (12, 6), (6, 27))
+        (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if effort.quick else (_Q, 23, 18, (12, 6), (6, 27))
     )
     routers, degree = q * q + q + 1, q + 1
     half = carried_hosts(degree, 2)
@@ -94,21 +106,15 @@ def _compared(effort: Effort) -> list[RoutedNetwork]:
         ),
         (jellyfish, half, "min", UGAL_OF_MANY_GROUPS),
     ]
-    found = [
-        polarfly(q, "min", "PF-MIN"),
-        polarfly(q, UGAL, "PF-UGAL"),
-        polarfly(q, "ugal-pf", "PF-UGAL_PF"),
-    ]
+    found = _polarflies(q)
     for one, hosts, minimal, adaptive in others:
         # Dragonflies have channels of their own in BookSim, too; paths of three hops have detours of six.
         by_hop = one.family in ("dragonfly", "jellyfish")
         ports = [divided_port(4), divided_port(6)] if by_hop else [shared_port()] * 2
-        found += [
-            RoutedNetwork(one, hosts, routing, f"{one.label}-{name}", port)
-            for routing, name, port in zip((minimal, adaptive), ("MIN", "UGAL"), ports, strict=True)
-        ]
+        for routing, name, port in zip((minimal, adaptive), ("MIN", "UGAL"), ports, strict=True):
+            found[f"{one.label}-{name}"] = simulated(one, hosts, routing, port)
     tree = network("FT", "fat-tree", arity=arity, levels=3)
-    return [*found, RoutedNetwork(tree, arity, "nca", "FT-NCA", shared_port())]
+    return {**found, "FT-NCA": simulated(tree, arity, "nca", shared_port())}
 
 
 def compared_curves(effort: Effort) -> list[Curve]:
@@ -144,7 +150,7 @@ def compared(curves: MeasuredCurves) -> Values:
 
 def near_curves(effort: Effort) -> list[Curve]:
     """Returns the curves of Fig 9: PolarFly under permutations of routers one and two hops apart."""
-    return _curves(_compared(effort)[:3], (_TWO_HOPS, _ONE_HOP), effort)
+    return _curves(_polarflies(_QUICK_Q if effort.quick else _Q), (_TWO_HOPS, _ONE_HOP), effort)
 
 
 @of_whole_size
@@ -173,8 +179,8 @@ def size_curves(effort: Effort) -> list[Curve]:
     """Returns the curves of Fig 10: PolarFlies of several sizes under uniform traffic."""
     sizes = _QUICK_SIZES if effort.quick else _SIZES
     names: Mapping[str, str] = {"min": "MIN", "ugal-pf": "UGAL_PF"}
-    routed = [polarfly(q, routing, f"q={q} {name}") for q in sizes for routing, name in names.items()]
-    return _curves(routed, (UNIFORM,), effort)
+    fabrics = {f"q={q} {name}": polarfly(q, routing) for q in sizes for routing, name in names.items()}
+    return _curves(fabrics, (UNIFORM,), effort)
 
 
 @of_whole_size
@@ -182,7 +188,7 @@ def sizes(curves: MeasuredCurves) -> Values:
     """Returns the value of the claim of Fig 10."""
 
     def least_over_largest() -> Value:
-        found = [one.saturation for curve, one in curves.items() if curve.routed.routing == "ugal-pf"]
+        found = [one.saturation for curve, one in curves.items() if curve.fabric.routing == "ugal-pf"]
         return ratio(min(found), max(found))
 
     return {"sizes": least_over_largest}
@@ -198,8 +204,8 @@ def grown_curves(effort: Effort) -> list[Curve]:
     """
     q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])
-    routed = [
-        polarfly(q, routing, f"{grown_by} {name}", expand, hosts)
+    fabrics = {
+        f"{grown_by} {name}": polarfly(q, routing, expand, hosts)
         for routing, name, shown in (("min", "MIN", copies), (UGAL_OF_MANY_GROUPS, "UGAL", ends))
         for grown_by, expand, hosts in (
             ("+0", "", 0),
@@ -209,8 +215,8 @@ def grown_curves(effort: Effort) -> list[Curve]:
                 for number in shown
             ),
         )
-    ]
-    return _curves(routed, (UNIFORM,), effort)
+    }
+    return _curves(fabrics, (UNIFORM,), effort)
 
 
 @of_whole_size

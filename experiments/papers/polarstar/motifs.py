@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from experiments.events.base import ignore
 from experiments.papers.model import Effort, Found, Value
 from experiments.papers.performance.digests import digest_of_application
-from experiments.papers.performance.model import Place, RoutedNetwork
+from experiments.papers.performance.model import Place
 from experiments.papers.performance.store import RowStore
-from experiments.papers.polarstar.performance import routed_networks
-from experiments.results.simulation.record import PlannedFabric
+from experiments.papers.polarstar.performance import fabrics
+from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.fabric import prepare_fabric
+from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.applications import SimulatedApplication
 
 TIMES = "motifs.csv"
@@ -49,14 +50,14 @@ class StoredTime:
     seconds: float
 
 
-def motif_networks(effort: Effort) -> list[RoutedNetwork]:
-    """Returns the networks that are compared, under minimal routings and under UGAL.
+def motif_networks(effort: Effort) -> dict[str, FabricOptions]:
+    """Returns label -> network, of those that are compared, under minimal routings and under UGAL.
 
     Args:
         effort: the effort; a quick look has small networks.
     """
-    minimal, adaptive, tree = routed_networks(effort)
-    return [one for one in (*minimal, *adaptive, *tree) if one.network.label in _NETWORKS]
+    every = (one for group in fabrics(effort) for one in group.items())
+    return {label: fabric for label, fabric in every if label.rpartition("-")[0] in _NETWORKS}
 
 
 def motif_times(effort: Effort, place: Place) -> Found:
@@ -72,9 +73,9 @@ def motif_times(effort: Effort, place: Place) -> Found:
     """
     store = RowStore(place.directory, TIMES, StoredTime)
     times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
-    for one in motif_networks(effort):
-        for name, found in _times(one, effort, place, store):
-            times[name][one.label] = found
+    for label, fabric in motif_networks(effort).items():
+        for name, found in _times(label, fabric, effort, place, store):
+            times[name][label] = found
     rows = [
         {
             "motif": name,
@@ -119,24 +120,22 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
 
 
 def _times(
-    one: RoutedNetwork, effort: Effort, place: Place, store: RowStore[StoredTime]
+    label: str, options: FabricOptions, effort: Effort, place: Place, store: RowStore[StoredTime]
 ) -> Iterator[tuple[str, StoredTime]]:
     """Yields the motifs with their times on a network, simulated unless the table has them."""
     ranks = QUICK_RANKS if effort.quick else _RANKS
     fabric: PlannedFabric | None = None
     for name, pattern in _MOTIFS.items():
         traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
-        known = store.get(digest_of_application(one, traffic))
+        known = store.get(digest_of_application(options, traffic))
         if known is None:
-            fabric = fabric or prepare_fabric(one.fabric(), ignore)
-            known = _simulated(one, fabric, traffic, place)
+            fabric = fabric or prepare_fabric(options, ignore)
+            known = _simulated(label, fabric, traffic, place)
             store.add(known)
         yield name, known
 
 
-def _simulated(
-    one: RoutedNetwork, fabric: PlannedFabric, traffic: SimulatedApplication, place: Place
-) -> StoredTime:
+def _simulated(label: str, fabric: PlannedFabric, traffic: SimulatedApplication, place: Place) -> StoredTime:
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
     from experiments.simulation.applications import simulate_messages  # has the simulator compiled
 
@@ -145,8 +144,8 @@ def _simulated(
     if record.result.interrupted or application is None:
         raise KeyboardInterrupt
     return StoredTime(
-        digest=digest_of_application(one, traffic),
-        curve=one.label,
+        digest=digest_of_application(fabric.options, traffic),
+        curve=label,
         pattern=traffic.pattern,
         cycles=int(application.iterations[0].cycles),
         ideal_cycles=int(application.ideals[0].cycles),

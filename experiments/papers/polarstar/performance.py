@@ -11,14 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from experiments.papers.model import Effort, Value
-from experiments.papers.networks import Network, network
+from experiments.papers.networks import network
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurve,
     MeasuredCurves,
-    RoutedNetwork,
     divided_port,
     shared_port,
+    simulated,
 )
 from experiments.papers.performance.series import (
     BIT_REVERSE,
@@ -39,6 +39,7 @@ from experiments.papers.performance.series import (
 )
 from experiments.papers.polarstar.sizes import TABLE_3
 from experiments.points.loads import LoadSteps
+from experiments.spec.fabric import FabricOptions
 
 ADVERSARIAL = "adversarial"
 _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
@@ -66,6 +67,7 @@ class _Routings:
     detour_hops: int = 6
 
 
+Fabrics = dict[str, FabricOptions]  # by the labels of their curves
 # By family, where they are not those of most.
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
@@ -78,29 +80,25 @@ _OWN = {
 }
 
 
-def _minimal(one: Network, hosts: int) -> RoutedNetwork:
-    routings = _OWN.get(one.family, _Routings())
-    if one.label == _TREE:
-        return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-NCA", shared_port())
-    return RoutedNetwork(one, hosts, routings.minimal, f"{one.label}-MIN", divided_port(routings.hops))
-
-
-def _adaptive(one: Network, hosts: int) -> RoutedNetwork:
-    routings = _OWN.get(one.family, _Routings())
-    routers = divided_port(routings.detour_hops)
-    return RoutedNetwork(one, hosts, routings.adaptive, f"{one.label}-UGAL", routers)
-
-
-def routed_networks(effort: Effort) -> tuple[list[RoutedNetwork], list[RoutedNetwork], list[RoutedNetwork]]:
+def fabrics(effort: Effort) -> tuple[Fabrics, Fabrics, Fabrics]:
     """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree.
 
     Args:
         effort: the effort; a quick look has five small networks.
     """
     networks = _SMALL if effort.quick else TABLE_3
-    direct = [(one, hosts) for one, hosts in networks if one.label != _TREE]
-    tree = [_minimal(one, hosts) for one, hosts in networks if one.label == _TREE]
-    return [_minimal(*one) for one in direct], [_adaptive(*one) for one in direct], tree
+    minimal: Fabrics = {}
+    adaptive: Fabrics = {}
+    tree: Fabrics = {}
+    for one, hosts in networks:
+        own = _OWN.get(one.family, _Routings())
+        if one.label == _TREE:
+            tree[f"{one.label}-NCA"] = simulated(one, hosts, own.minimal, shared_port())
+        else:
+            minimal[f"{one.label}-MIN"] = simulated(one, hosts, own.minimal, divided_port(own.hops))
+            detours = divided_port(own.detour_hops)
+            adaptive[f"{one.label}-UGAL"] = simulated(one, hosts, own.adaptive, detours)
+    return minimal, adaptive, tree
 
 
 def compared_curves(effort: Effort) -> list[Curve]:
@@ -109,11 +107,11 @@ def compared_curves(effort: Effort) -> list[Curve]:
     Args:
         effort: the effort; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = routed_networks(effort)
+    minimal, adaptive, tree = fabrics(effort)
     return [
-        *curves_of([*minimal, *adaptive, *tree], (UNIFORM,), wide_loads(effort)),
+        *curves_of({**minimal, **adaptive, **tree}, (UNIFORM,), wide_loads(effort)),
         *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if effort.quick else _FEW_LINKS),
-        *curves_of([*adaptive, *tree], _PERMUTATIONS, wide_loads(effort)),
+        *curves_of({**adaptive, **tree}, _PERMUTATIONS, wide_loads(effort)),
     ]
 
 
@@ -141,10 +139,10 @@ def adversarial_curves(effort: Effort) -> list[Curve]:
     Args:
         effort: the effort; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = routed_networks(effort)
+    minimal, adaptive, tree = fabrics(effort)
     return [
         *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if effort.quick else _ONE_LINK),
-        *curves_of([*adaptive, *tree], (ADVERSARIAL,), wide_loads(effort)),
+        *curves_of({**adaptive, **tree}, (ADVERSARIAL,), wide_loads(effort)),
     ]
 
 

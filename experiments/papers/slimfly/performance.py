@@ -15,9 +15,9 @@ from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
-    RoutedNetwork,
     divided_port,
     shared_port,
+    simulated,
 )
 from experiments.papers.performance.series import (
     BIT_REVERSE,
@@ -36,6 +36,7 @@ from experiments.papers.performance.series import (
     wide_loads,
 )
 from experiments.points.loads import LoadSteps
+from experiments.spec.fabric import FabricOptions
 from simulation.settings import RouterSettings
 
 HALF_SHIFT, WORST, NEXT_GROUP = "half-shift", "worst-case", "adv:1"
@@ -72,29 +73,28 @@ def _routers(channels: int, port_flits: int = _PORT_FLITS) -> RouterSettings:
     return divided_port(channels, packet_flits=1, port_flits=port_flits)
 
 
-def slim_fly(q: int, hosts: int, name: str, label: str) -> RoutedNetwork:
+def slim_fly(q: int, hosts: int, name: str) -> FabricOptions:
     """Returns a Slim Fly under a routing.
 
     Args:
         q: order of the field.
         hosts: endpoints at each router.
         name: the paper's name of the routing, as `UGAL-L`.
-        label: name of its curves.
     """
     routing = _ROUTINGS[name]
     own = network("SF", "slimfly", q=q)
-    return RoutedNetwork(own, hosts, routing.name, label, _routers(routing.hops), routing.decision)
+    return simulated(own, hosts, routing.name, _routers(routing.hops), routing.decision)
 
 
-def _others(effort: Effort) -> list[RoutedNetwork]:
+def _others(effort: Effort) -> dict[str, FabricOptions]:
     """Returns the dragonfly and the fat tree of about as many endpoints, under one routing each."""
     h, arity = (2, 4) if effort.quick else (7, 22)
     dragonfly: Network = network("DF", "dragonfly", a=2 * h, h=h)
     tree = network("FT", "fat-tree", arity=arity, levels=3)
-    return [
-        RoutedNetwork(dragonfly, h, UGAL_HIERARCHICAL, "DF-UGAL-L", _routers(6)),
-        RoutedNetwork(tree, arity, "nca", "FT-NCA", shared_port(1, _PORT_FLITS)),
-    ]
+    return {
+        "DF-UGAL-L": simulated(dragonfly, h, UGAL_HIERARCHICAL, _routers(6)),
+        "FT-NCA": simulated(tree, arity, "nca", shared_port(1, _PORT_FLITS)),
+    }
 
 
 def compared_curves(effort: Effort) -> list[Curve]:
@@ -107,13 +107,15 @@ def compared_curves(effort: Effort) -> list[Curve]:
         effort: the effort; a quick look has small networks and coarse loads.
     """
     q, hosts = (_QUICK_Q, _QUICK_BALANCED) if effort.quick else (_Q, _BALANCED)
-    slim = [slim_fly(q, hosts, name, f"SF-{name}") for name in _ROUTINGS]
+    slim = {f"SF-{name}": slim_fly(q, hosts, name) for name in _ROUTINGS}
+    minimal = {"SF-MIN": slim["SF-MIN"]}
+    detours = {label: fabric for label, fabric in slim.items() if label not in minimal}
     others, loads = _others(effort), wide_loads(effort)
     one_path = _QUICK_ONE_PATH if effort.quick else _ONE_PATH
     return [
-        *curves_of([*slim, *others], (UNIFORM, BIT_REVERSE, HALF_SHIFT), loads),
-        *curves_of(slim[:1], (WORST,), one_path),
-        *curves_of(slim[1:], (WORST,), loads),
+        *curves_of({**slim, **others}, (UNIFORM, BIT_REVERSE, HALF_SHIFT), loads),
+        *curves_of(minimal, (WORST,), one_path),
+        *curves_of(detours, (WORST,), loads),
         *curves_of(others, (NEXT_GROUP,), loads),
     ]
 
@@ -159,13 +161,13 @@ def accepted_curves(effort: Effort) -> list[Curve]:
     """
     q, counts = (_QUICK_Q, _QUICK_HOSTS) if effort.quick else (_Q, _HOSTS)
     loads = wide_loads(effort)
-    endpoints = [slim_fly(q, hosts, name, f"p={hosts} {name}") for hosts in counts for name in _COMPARED]
-    balanced = slim_fly(q, counts[0], "UGAL-L", "")
+    endpoints = {f"p={hosts} {name}": slim_fly(q, hosts, name) for hosts in counts for name in _COMPARED}
+    balanced = slim_fly(q, counts[0], "UGAL-L")
     channels = balanced.routers.channels
-    buffers = [
-        replace(balanced, label=f"{flits} flits UGAL-L", routers=_routers(channels, flits))
+    buffers = {
+        f"{flits} flits UGAL-L": replace(balanced, routers=_routers(channels, flits))
         for flits in (_QUICK_BUFFERS if effort.quick else _BUFFERS)
-    ]
+    }
     return [
         *curves_of(endpoints, (UNIFORM,), loads),
         *curves_of(endpoints, (UNIFORM,), OVERLOAD),
@@ -186,7 +188,7 @@ def accepted(curves: MeasuredCurves) -> Values:
     named = by_name(curves)
 
     def most_accepted(hosts: int) -> Value:
-        own = [one for curve, one in curves.items() if curve.routed.label.startswith(f"p={hosts} ")]
+        own = [one for curve, one in curves.items() if curve.label.startswith(f"p={hosts} ")]
         return max(one.throughput for one in own)
 
     least, most = (f"{flits} flits UGAL-L" for flits in (_BUFFERS[0], _BUFFERS[-1]))

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.results.link_loads import directed_links, load_values
 from experiments.results.manifest import origin, simulation_versions
-from experiments.results.model import Predicted, RuleCounts, share
+from experiments.results.model import Predicted, share
 from experiments.results.simulation.applications import application_parts
 from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
@@ -22,8 +22,9 @@ from experiments.results.simulation.model import (
     SimulationManifest,
     SimulationSummary,
 )
-from experiments.results.simulation.record import AnyTraffic, PlannedFabric, SimulationRecord
-from experiments.spec.simulation.model import SimulatedFabric, SimulatedTraffic, fault_settings, router_record
+from experiments.results.simulation.record import AnyTraffic, SimulationRecord
+from experiments.spec.fabric import FabricOptions
+from experiments.spec.simulation.model import SimulatedTraffic, fault_settings, router_record
 from experiments.theory.fluid_model import predict_pattern
 from routing.registry import routing
 from simulation.kernels.latency import quantile
@@ -62,7 +63,7 @@ def summarise(record: SimulationRecord) -> SimulationSummary:
         hops={int(n): int(result.hops[n]) for n in np.flatnonzero(result.hops)},
         detoured=share(result.detoured, result.delivered),
         links=_links(record),
-        rules=_rules(fabric),
+        rules=fabric.rules,
         deadlock=deadlock_record(result.deadlock, fabric.options.topology),
         faults=_faults(record.faults),
         bringup_s={name: round(seconds, 3) for name, seconds in fabric.bringup_s.items()},
@@ -120,7 +121,7 @@ def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
     return offered or 0.0, accepted or 0.0
 
 
-def manifest_of(fabric: SimulatedFabric, traffic: AnyTraffic) -> SimulationManifest:
+def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifest:
     """Returns the manifest of a simulation that starts now on this machine."""
     return SimulationManifest(
         **origin(traffic.seed, simulation_versions(), fabric.experiment),
@@ -144,7 +145,7 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
     return {"warmup_cycles": None, "window_cycles": None, **own}
 
 
-def settings(fabric: SimulatedFabric) -> dict[str, Any]:
+def settings(fabric: FabricOptions) -> dict[str, Any]:
     """Returns the fields of SimulatedSettings."""
     return {
         "name": fabric.name,
@@ -206,11 +207,6 @@ def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRe
 
 def _links(record: SimulationRecord) -> SimulatedLinks:
     return SimulatedLinks(**load_values(record.counts.link_loads()), dropped_packets=record.result.dropped)
-
-
-def _rules(fabric: PlannedFabric) -> RuleCounts:
-    size = fabric.plan.size()
-    return RuleCounts(size.flows, size.groups)
 
 
 def _predicted(record: SimulationRecord) -> Predicted | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from experiments.spec.simulation.model import CREDIT, SimulatedFabric
+from experiments.spec.fabric import CREDIT, FabricOptions
 from experiments.spec.values import check_range
 from topology.errors import ParameterError, UsageError
 from traffic.workload.applications import Application, make_application
@@ -70,7 +70,7 @@ class SimulatedTrace:
     arrivals: ClassVar[None] = None
 
 
-def check_application(traffic: SimulatedApplication, fabric: SimulatedFabric) -> None:
+def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> None:
     """Raises UsageError unless the application can run on the fabric, within the memory for its messages."""
     _check_flow_control(traffic.pattern, fabric)
     place_ranks(traffic.placement, traffic.ranks, fabric.topology, fabric.hosts, traffic.seed)
@@ -92,13 +92,13 @@ def check_application(traffic: SimulatedApplication, fabric: SimulatedFabric) ->
         )
 
 
-def check_trace(traffic: SimulatedTrace, fabric: SimulatedFabric) -> None:
+def check_trace(traffic: SimulatedTrace, fabric: FabricOptions) -> None:
     """Raises UsageError unless the trace can be read, and sent over the fabric."""
     _check_flow_control("a trace", fabric)
     read_trace(traffic.trace, fabric.topology, fabric.hosts)
 
 
-def _check_flow_control(what: str, fabric: SimulatedFabric) -> None:
+def _check_flow_control(what: str, fabric: FabricOptions) -> None:
     """Raises UsageError if routers drop packets: a message that lost one would never be complete."""
     if fabric.routers.flow_control != CREDIT:
         raise UsageError(

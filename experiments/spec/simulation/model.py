@@ -1,109 +1,29 @@
-"""Specification of a simulation: its fabric of simulated routers, and its traffic, checked."""
+"""Specification of a simulation's traffic, checked, and the settings of its routers as results name them."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from experiments.codec import omitted
-from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
+from experiments.spec.fabric import CREDIT, FabricOptions
 from routing.registry import routing
-from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings, Times
-from topology.base import Params, Topology
+from simulation.settings import Times
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
-from topology.parameters import join_parameters, split_parameters
 from traffic.workload.patterns import make_pattern
 
-FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
-CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
-ARBITRATIONS: Sequence[str] = get_args(Arbitration)
-CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
 DEFAULT_REPLAN_CYCLES = 1000
 NEVER = "none"  # of new plans after faults
 # The proof of an adaptive plan of more routers takes gigabytes.
 _MOST_REPLANNED = 600
 _LEAST_PACKETS = 10  # that are born in a window, on average
 
-# Options with the names of fields of RouterSettings, but for these.
-_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
 # Settings that one of the flow controls alone has.
 _OF_CREDIT = ("channels", "buffer_flits", "speedup", "channel_policy", "arbitration", "credit_cycles")
 _OF_DROP = ("queue_packets", "burst_packets")
-
-
-@dataclass(frozen=True)
-class SimulatedFabric:
-    """The fabric of simulated routers.
-
-    Attributes:
-        name, params: the topology's family and parameters, as on the command line.
-        topology: the graph that they name.
-        hosts: hosts attached to each router, 1 to 254.
-        routing: canonical name of a routing, with its parameters.
-        routers: settings of routers and links.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
-        decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
-        experiment: the experiment that it is part of, as manifests keep it; None outside of one.
-
-    Raises:
-        UsageError: the routing is unknown, or has no detours to decide on, or global links have a delay of
-            their own in a topology without clusters.
-        ParameterError: a packet does not fit into a buffer.
-    """
-
-    name: str
-    params: Params
-    topology: Topology
-    hosts: int
-    routing: str
-    routers: RouterSettings = field(default_factory=RouterSettings)
-    decision: str | None = None
-    ordered_repair: bool = False
-    experiment: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        chosen = routing(self.routing)
-        if self.decision is not None and chosen.packet_law is None:
-            raise UsageError(
-                f"--decision needs a routing that chooses between paths, got --routing {chosen.name}; "
-                "leave --decision out"
-            )
-        if self.routers.global_link_cycles is not None and not self.topology.clusters().members:
-            raise UsageError(
-                f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
-                "leave it out"
-            )
-        if self.routers.channel_policy == BY_CLASS and self.routers.channels < 2:
-            raise ParameterError(
-                "virtual-channels must be 2 or more for --channel-policy class, some for packets before "
-                f"their intermediate router and some for the others, got {self.routers.channels}"
-            )
-        check_given_once(self.decision, chosen.name, chosen.given)
-        buffer_flits, packet_flits = self.routers.buffer_flits, self.routers.packet_flits
-        if self.routers.flow_control == CREDIT and buffer_flits < packet_flits:
-            raise ParameterError(
-                f"buffer-flits must be {packet_flits} flits or more, the length of a packet, "
-                f"got {buffer_flits}"
-            )
-
-    @property
-    def decision_text(self) -> str:
-        """Name of the law of decisions for every packet, with its parameters; `minimal` without detours."""
-        chosen = routing(self.routing)
-        if self.decision is not None or chosen.packet_law is None:
-            return self.decision or MINIMAL
-        name = chosen.packet_law.rule.value
-        return join_parameters(name, chosen.packet_values(), DECISIONS[name])
-
-    def packet_decision(self) -> Decision:
-        """Returns the law of decisions for every packet, as the simulator has it."""
-        name = self.decision_text.partition(":")[0]
-        values: dict[str, Any] = split_parameters(self.decision_text, DECISIONS[name])[1]
-        return Decision(**{"law": name, **values})
 
 
 @dataclass(frozen=True)
@@ -183,7 +103,7 @@ class RouterRecord:
     decision: str
 
 
-def router_record(fabric: SimulatedFabric) -> RouterRecord:
+def router_record(fabric: FabricOptions) -> RouterRecord:
     """Returns the settings of a fabric's routers as results name them."""
     routers = fabric.routers
     foreign = _OF_DROP if routers.flow_control == CREDIT else _OF_CREDIT
@@ -209,20 +129,7 @@ def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
     }
 
 
-def router_settings(values: Mapping[str, Any]) -> RouterSettings:
-    """Returns the settings of routers and links that options give.
-
-    Args:
-        values: option -> value, complete: those that do not apply are absent.
-    """
-    options = {
-        entry.name: _OPTIONS.get(entry.name, entry.name.replace("_", "-"))
-        for entry in dataclasses.fields(RouterSettings)
-    }
-    return RouterSettings(**{name: values[option] for name, option in options.items() if option in values})
-
-
-def check_simulation(fabric: SimulatedFabric, traffic: SimulatedTraffic) -> None:
+def check_simulation(fabric: FabricOptions, traffic: SimulatedTraffic) -> None:
     """Raises an error unless the fabric can have the traffic.
 
     Raises:

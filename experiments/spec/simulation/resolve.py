@@ -8,8 +8,9 @@ from typing import Any
 
 from experiments.spec.collective import parse_sizes
 from experiments.spec.experiment import Experiment
+from experiments.spec.fabric import FabricOptions, fabric_options
 from experiments.spec.files.experiment_file import kept_content
-from experiments.spec.options import COLLECTIVE, KINDS, SIMULATE, SIMULATED_SWEEP, STEADY, TRACE, options_of
+from experiments.spec.options import COLLECTIVE, SIMULATE, SIMULATED_SWEEP, STEADY, TRACE, options_of
 from experiments.spec.simulation.applications import (
     SimulatedApplication,
     SimulatedTrace,
@@ -17,10 +18,8 @@ from experiments.spec.simulation.applications import (
     check_trace,
 )
 from experiments.spec.simulation.model import (
-    SimulatedFabric,
     SimulatedTraffic,
     check_simulation,
-    router_settings,
 )
 from experiments.spec.sweep import Point, SweepOptions, sweep_options, values_at
 from experiments.spec.traffic import asked_faults, read_faults
@@ -38,7 +37,7 @@ _PERIODS, _LONGEST_PERIOD = 30, 1000
 class Simulation:
     """Traffic on a fabric of simulated routers, and the number of its replications, with a seed each."""
 
-    fabric: SimulatedFabric
+    fabric: FabricOptions
     traffic: SimulatedTraffic | SimulatedApplication | SimulatedTrace
     repeat: int = 1
 
@@ -59,7 +58,7 @@ class SimulatedSweep:
     experiment: Mapping[str, Any]  # as manifests keep it
 
     @property
-    def fabric(self) -> SimulatedFabric:
+    def fabric(self) -> FabricOptions:
         """The fabric of the first point."""
         return self.points[0][1].fabric
 
@@ -75,15 +74,7 @@ def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulati
         UsageError: options contradict each other.
         ParameterError: a value is outside its domain.
     """
-    fabric = made(
-        SimulatedFabric,
-        values,
-        name=experiment.family,
-        params=experiment.params,
-        topology=experiment.topology,
-        routers=router_settings(values),
-        experiment=kept_content(experiment) if experiment.kind in KINDS else None,
-    )
+    fabric = fabric_options(experiment, values)
     if experiment.traffic_kind == TRACE:
         trace = made(SimulatedTrace, values)
         check_trace(trace, fabric)

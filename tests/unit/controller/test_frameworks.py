@@ -57,7 +57,7 @@ def test_a_shell_can_choose_for_all_its_commands_and_an_option_wins(monkeypatch)
 @pytest.mark.parametrize(("missing", "remedy"), [("ryu", "make setup"), ("os-ken", "pip install 'os-ken")])
 def test_a_missing_framework_is_refused_with_the_command_that_installs_it(without, missing, remedy):
     without(missing)
-    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LINKS, "min", "user", framework=missing)
+    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, "min", LINKS, "user", framework=missing)
     with (
         pytest.raises(MachineError, match=f"{missing} is not installed.*{remedy}") as raised,
         live_fabric(options, lambda _event: None),

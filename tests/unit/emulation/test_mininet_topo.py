@@ -7,7 +7,7 @@ from support.fixtures.documents import ROOT
 
 from emulation import requirements
 from emulation.mininet_topo import FabricTopo
-from emulation.network import FabricSettings, launched
+from emulation.network import NetworkSettings, launched
 from topology.errors import MachineError
 from topology.links import LinkSpec
 
@@ -26,7 +26,7 @@ def test_memory_is_required_for_the_hosts_that_exist(monkeypatch):
 
     monkeypatch.setattr(requirements, "require_emulation", lambda: None)
     monkeypatch.setattr(requirements, "require_memory", refuse)
-    settings = FabricSettings(LeafSpine(leaves=4, spines=2), 3, LinkSpec(1_000_000, 32), "user")
+    settings = NetworkSettings(LeafSpine(leaves=4, spines=2), 3, LinkSpec(1_000_000, 32), "user")
     with pytest.raises(MachineError, match=r"^6 routers, 12 hosts, 8 links$"), launched(settings):
         raise AssertionError("never launched")
 

@@ -8,9 +8,9 @@ from support.fixtures.command_line import fails
 
 from controller.openflow.frameworks import choose
 from experiments.codec import plain
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.again import experiment_again
 from experiments.results.manifest import run_manifest
-from experiments.results.record import FabricRecord
 from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.settings import TrafficSettings
 from polarlab.cli.parser import parse
@@ -77,7 +77,7 @@ def test_the_schedule_in_the_folder_stands_for_the_file_of_faults(tmp_path):
 
 def test_a_replication_is_measured_again_by_itself():
     chosen = parse(["run", "polarfly", "--q", "2", "--repeat", "3", "--seed", "4"]).experiment.resolve()
-    fabric = FabricRecord(chosen.fabric, "user", None, choose().name, None, (), None, {})
+    fabric = PlannedFabric(chosen.fabric, datapath="user", framework=choose().name)
     one = run_manifest(fabric, TrafficSettings(), 6, one_of_many=True).experiment
     assert (one["traffic"]["seed"], one["traffic"]["repeat"]) == (6, 1)
     every = run_manifest(fabric, TrafficSettings(), 4).experiment

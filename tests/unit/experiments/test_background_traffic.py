@@ -13,7 +13,7 @@ from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 from traffic.engine.telemetry import TrafficSnapshot
 
-FABRIC = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(20_000_000, 32), "min", "auto")
+FABRIC = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, "min", LinkSpec(20_000_000, 32))
 
 
 def fabric():

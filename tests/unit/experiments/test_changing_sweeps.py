@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.task import task_of
 from experiments.spec.experiment import Experiment
+from simulation.settings import RouterSettings
 from topology.errors import ParameterError, UsageError
 
 FEW = {
@@ -109,6 +111,15 @@ def test_a_fabric_that_travelled_gives_the_same_result(schedule, more):
     assert results[0].faults == results[1].faults
     assert results[0].result.hops.tolist() == results[1].result.hops.tolist()
     assert results[0].result.latency_sum == results[1].result.latency_sum
+
+
+def test_points_with_other_routers_share_the_plan_of_their_fabric():
+    asked = Experiment("simulate", {"topology": "polarfly", "q": 3, "load": 0.5}).resolve().fabric
+    fabric = prepare_fabric(asked, lambda _event: None)
+    other = fabric.changed(options=replace(asked, routers=RouterSettings(channels=8)))
+    assert other.options.routers.channels == 8
+    assert other.plan is fabric.plan
+    assert other.tables is fabric.tables
 
 
 def test_faults_and_replications_exclude_each_other(schedule, tmp_path):

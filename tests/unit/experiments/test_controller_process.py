@@ -89,9 +89,13 @@ def test_a_plan_that_differs_from_the_parents_is_an_internal_error(controller):
 
 def test_a_network_is_not_started_for_another_plan_than_the_parents(script, tmp_path):
     script(PLANNED, PROVEN, Listening("unix:/nowhere"))
-    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, LinkSpec(1_000_000, 32), "min", "user")
+    options = FabricOptions("polarfly", {"q": 2}, PolarFly(2), 1, "min", LinkSpec(1_000_000, 32), "user")
     network = SimpleNamespace(  # its missing `start` would be an AttributeError
-        started=False, built=True, controller_target="unix:/nowhere", run_dir=tmp_path
+        settings=SimpleNamespace(datapath="user"),
+        started=False,
+        built=True,
+        controller_target="unix:/nowhere",
+        run_dir=tmp_path,
     )
     with (
         pytest.raises(ControllerError, match="got 5f3a"),

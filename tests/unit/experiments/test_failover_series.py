@@ -34,7 +34,7 @@ from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import Element, ElementKind, parse_elements
 from topology.links import LinkSpec
 
-FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, LinkSpec(20_000_000, 32), "min", "auto")
+FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, "min", LinkSpec(20_000_000, 32))
 
 
 def specified(words):

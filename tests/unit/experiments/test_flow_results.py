@@ -14,12 +14,13 @@ from experiments.figures.comparison import draw_comparison
 from experiments.figures.flows import NONE_COMPLETED
 from experiments.figures.replications import draw_replications
 from experiments.flows.runs import stable_minimum
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
-from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.model import Adaptation, PairCheck
 from experiments.results.open import Run
 from experiments.results.parts.flows import class_rows
-from experiments.results.record import FabricRecord, RunRecord
+from experiments.results.record import RunRecord
 from experiments.results.replications import combine
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
@@ -27,8 +28,6 @@ from experiments.results.summary import summarise
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
 from experiments.validity.samples import CpuSamples
-from routing.registry import make_plan
-from topology.addressing import hosts_of
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.files.writing import Folder
 from topology.links import LinkSpec
@@ -116,16 +115,12 @@ def figures(monkeypatch):
 @pytest.fixture
 def record():
     topology = PolarFly(2)
-    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(RATE_BPS, 32), "min", "user")
-    fabric = FabricRecord(
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, "min", LinkSpec(RATE_BPS, 32), "user")
+    fabric = PlannedFabric(
         options=options,
-        datapath="user",
-        occupancy=None,
-        framework="ryu",
-        plan=make_plan(topology, 1, "min"),
-        hosts=hosts_of(topology, 1),
-        rules=RuleCounts(100, 20),
         bringup_s={"build": 1.0},
+        datapath="user",
+        framework="ryu",
     )
     flows = FlowOptions(
         "uniform",

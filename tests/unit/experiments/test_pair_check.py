@@ -20,7 +20,7 @@ from traffic.workload.schedule import AllPairsSchedule
 def fabric():
     """What the check needs of a fabric of ER_2 with links of 1 Mbit/s."""
     topology = PolarFly(2)
-    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(1_000_000, 32), "min", "user")
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, "min", LinkSpec(1_000_000, 32), "user")
     hosts = hosts_of(topology, 1)
     network = SimpleNamespace(run_dir=None, namespace_pids=lambda: {host.name: 1 for host in hosts})
     return SimpleNamespace(

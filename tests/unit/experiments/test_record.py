@@ -8,13 +8,14 @@ import pytest
 import polarlab
 from controller.occupancy.queues import QueueState
 from controller.openflow.frameworks import choose
+from experiments.planned_fabric import PlannedFabric
 from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
-from experiments.results.model import Adaptation, PairCheck, RuleCounts
+from experiments.results.model import Adaptation, PairCheck
 from experiments.results.open import Failover, Run, Sweep, open_results
 from experiments.results.parts.faults import FaultRecord, InjectedFault
 from experiments.results.parts.programs import ProgramRecord
-from experiments.results.record import FabricRecord, RunRecord
+from experiments.results.record import RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
@@ -23,8 +24,6 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples, HeldSecond, SwitchSample
-from routing.registry import make_plan
-from topology.addressing import hosts_of
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
@@ -74,16 +73,12 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
 @pytest.fixture
 def record() -> RunRecord:
     topology = PolarFly(2)
-    options = FabricOptions("polarfly", {"q": 2}, topology, 1, LinkSpec(1_000_000, 32), "min", "user")
-    fabric = FabricRecord(
+    options = FabricOptions("polarfly", {"q": 2}, topology, 1, "min", LinkSpec(1_000_000, 32), "user")
+    fabric = PlannedFabric(
         options=options,
-        datapath="user",
-        occupancy=None,
-        framework=choose().name,
-        plan=make_plan(topology, 1, "min"),
-        hosts=hosts_of(topology, 1),
-        rules=RuleCounts(100, 20),
         bringup_s={"build": 1.0},
+        datapath="user",
+        framework=choose().name,
     )
     return RunRecord(
         fabric=fabric,

@@ -19,7 +19,7 @@ from experiments.events.progress import PointsSimulated
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured
-from experiments.papers.performance.model import Curve, Place, RoutedNetwork
+from experiments.papers.performance.model import Curve, Place, simulated
 from experiments.points.loads import LoadSteps
 from experiments.results.open import Simulation, open_results
 from experiments.results.run_directory import kept_directory
@@ -362,8 +362,8 @@ def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(worke
         return pickle.dumps(planned)
 
     monkeypatch.setattr(cluster, "pickle", SimpleNamespace(dumps=dumps, loads=pickle.loads))
-    er_3 = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN")
-    curve = Curve(er_3, "tornado", LoadSteps(precision=0.02, steps=5, most=0.3))
+    er_3 = simulated(network("PF", "polarfly", q=3), 2, "min")
+    curve = Curve("PF-MIN", er_3, "tornado", LoadSteps(precision=0.02, steps=5, most=0.3))
     found = []
     for number, place in enumerate(({"workers": 1}, {"scheduler": Scheduler(workers[0])})):
         with kept_directory(tmp_path / str(number)) as directory:

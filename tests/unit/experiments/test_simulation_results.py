@@ -22,7 +22,7 @@ from experiments.simulation.fabric import check_channels, credit_flits, prepare_
 from experiments.simulation.memory import simulation_memory_bytes
 from experiments.simulation.simulate import simulate_traffic
 from experiments.spec.experiment import Experiment
-from experiments.spec.simulation.model import SimulatedFabric
+from experiments.spec.fabric import FabricOptions
 from routing.registry import make_plan
 from simulation.result import Deadlock
 from simulation.settings import RouterSettings
@@ -269,7 +269,7 @@ def test_what_does_not_fit_into_the_memory_is_refused_before_it_is_planned(tmp_p
 def test_the_memory_of_detours_is_estimated_within_a_factor(topology, hosts, routing, gib):
     """Networks with many minimal paths have ten times as many groups as PolarFly, each with its detours."""
     name, params = topology
-    fabric = SimulatedFabric(name, params, make_topology(name, params), hosts, routing, RouterSettings())
+    fabric = FabricOptions(name, params, make_topology(name, params), hosts, routing)
     assert gib[0] < simulation_memory_bytes(fabric) / 2**30 < gib[1]
 
 

@@ -32,8 +32,8 @@ from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
     MeasuredCurve,
-    RoutedNetwork,
     SimulatedItem,
+    simulated,
 )
 from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS, items_of_all
@@ -97,9 +97,8 @@ def test_loads_that_are_measured_alone_are_tried_once():
 
 
 def test_measures_at_a_load_are_those_of_its_point():
-    routed = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF")
     found = MeasuredCurve(
-        Curve(routed, "uniform"),
+        Curve("PF", simulated(network("PF", "polarfly", q=3), 2, "min"), "uniform"),
         [point(0.2, 0.15), replace(point(0.5, 0.4, stable=False), accepted_ci95=None)],
     )
     assert accepted_at(found, 0.2) == (0.15, pytest.approx((0.14, 0.16)))
@@ -179,14 +178,14 @@ def test_an_adversarial_pattern_is_no_better_for_shortest_paths_than_a_random_on
     ],
 )
 def test_every_routing_of_the_fair_comparison_has_a_channel_for_each_hop(effort, smallest):
-    found = {curve.routed for curve in fair.fair_curves(effort)}
-    by_size = sorted(found, key=lambda one: -one.network.graph().routers)
-    for routed in {one.network.family: one for one in by_size}.values() if smallest else by_size:
-        graph = routed.network.graph()
+    found = {curve.fabric for curve in fair.fair_curves(effort)}
+    by_size = sorted(found, key=lambda one: -one.topology.routers)
+    for fabric in {one.name: one for one in by_size}.values() if smallest else by_size:
+        graph = fabric.topology
         if graph.routers > 150:
             continue  # plans of larger ones take seconds each
-        assert routed.routers.channels * routed.routers.buffer_flits in range(110, 129)
-        check_channels(make_plan(graph, 1, routed.routing), routed.routers)
+        assert fabric.routers.channels * fabric.routers.buffer_flits in range(110, 129)
+        check_channels(make_plan(graph, 1, fabric.routing), fabric.routers)
 
 
 def test_the_cost_of_an_endpoint_counts_both_ends_of_links_and_its_own():
@@ -214,20 +213,20 @@ def test_a_member_of_several_comparisons_is_simulated_once():
 
 @pytest.mark.parametrize("contest", contests(QUICK), ids=lambda one: one.network.label)
 def test_routings_with_one_channel_have_no_circle_and_others_a_channel_for_each_hop(contest):
-    for routed in contest.routed():
-        plan = make_plan(routed.network.graph(), 1, routed.routing)
-        assert routed.routers.channels * routed.routers.buffer_flits in range(120, 129)
-        if routed.routing in contest.free and routed.routers.channels == 1:
-            assert routed.routers.channel_policy == "any"
+    for fabric in contest.fabrics().values():
+        plan = make_plan(fabric.topology, 1, fabric.routing)
+        assert fabric.routers.channels * fabric.routers.buffer_flits in range(120, 129)
+        if fabric.routing in contest.free and fabric.routers.channels == 1:
+            assert fabric.routers.channel_policy == "any"
             assert prove_deadlock_freedom(plan).acyclic
         else:
-            check_channels(plan, routed.routers)
+            check_channels(plan, fabric.routers)
 
 
 def test_every_contest_has_both_kinds_of_routings():
     for effort in (QUICK, Effort()):
         for contest in contests(effort):
-            channels = [deadlock_free.channels_of(one.routers) for one in contest.routed()]
+            channels = [deadlock_free.channels_of(one.routers) for one in contest.fabrics().values()]
             assert channels[: len(contest.free)] == ["1 channel"] * len(contest.free)
             assert channels[len(contest.free) :] == [f"{hops} by hop" for _, hops in contest.by_hop]
 
@@ -242,16 +241,16 @@ def test_networks_of_all_contests_are_of_about_equal_cost_and_size(effort):
 
 
 def test_both_repairs_have_the_same_failed_links():
-    routed = [curve.routed for curve in failures.failure_curves(QUICK) if curve.routed.failures]
-    graph = routed[0].network.graph()
-    drawn = {(one.failures.share, one.failures.replanned): one.failures.faults(graph, 3) for one in routed}
+    curves = [curve for curve in failures.failure_curves(QUICK) if curve.failures]
+    graph = curves[0].fabric.topology
+    drawn = {(one.failures.share, one.failures.replanned): one.failures.faults(graph, 3) for one in curves}
     shares = {share for share, _ in drawn}
     assert shares == {0.02, 0.05, 0.1, 0.2}
     assert all(drawn[share, True] == drawn[share, False] for share in shares)
 
 
 def test_a_loop_is_given_time_to_settle():
-    warmups = {curve.routed.decision: curve.warmup for curve in loop.loop_curves(Effort())}
+    warmups = {curve.fabric.decision: curve.warmup for curve in loop.loop_curves(Effort())}
     assert warmups == {
         None: 8000,
         "buckets:period=20": 8000,
@@ -264,8 +263,8 @@ def test_a_loop_is_given_time_to_settle():
 
 
 def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypatch):
-    routed = RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN")
-    curve = Curve(routed, "tornado", LoadSteps(precision=0.1, steps=2, most=0.4))
+    fabric = simulated(network("PF", "polarfly", q=3), 2, "min")
+    curve = Curve("PF-MIN", fabric, "tornado", LoadSteps(precision=0.1, steps=2, most=0.4))
     row = {"family": "polarfly", "network": "PF", "routing": "min", "channels": "4 by hop"}
     row |= {"uniform": 0.5, "uniform_low": 0.4, "uniform_high": 0.6, "adversarial": None, "cost": 3.0}
     row["price"] = 900.0
@@ -308,7 +307,7 @@ def test_a_figure_has_the_curves_that_were_chosen(tmp_path):
 @pytest.mark.parametrize("name", OWN)
 def test_packets_have_a_channel_for_each_hop_where_paths_are_not_free_of_circles(name, effort):
     """With any of several channels a deadlock, and not the routing, may bound what is carried."""
-    routers = {curve.routed.routers for curve in OWN[name].curves(effort) if curve.routed.routing != "nca"}
+    routers = {curve.fabric.routers for curve in OWN[name].curves(effort) if curve.fabric.routing != "nca"}
     assert {one.channel_policy for one in routers if one.channels > 1} == {"hop"}
 
 

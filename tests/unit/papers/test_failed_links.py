@@ -10,15 +10,15 @@ from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured, replications
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.failures import MOST_SHARE, LinkFailures, failing_order
-from experiments.papers.performance.model import Curve, Place, RoutedNetwork
+from experiments.papers.performance.model import Curve, Place, simulated
 from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import kept_directory
 from topology.analysis.resilience import link_ends, survived_failures
 
 GRAPH = polarlab.topology("polarfly", q=3)
 QUICK = Effort(quick=True)
-WHOLE = RoutedNetwork(network("PF", "polarfly", q=3), 2, "ugal-pf", "PF")
-CURVE = Curve(WHOLE, "uniform", LoadSteps(precision=0.1, steps=1, most=0.1))
+WHOLE = simulated(network("PF", "polarfly", q=3), 2, "ugal-pf")
+CURVE = Curve("PF", WHOLE, "uniform", LoadSteps(precision=0.1, steps=1, most=0.1))
 
 
 @pytest.mark.parametrize("family", ["torus", "polarfly"])
@@ -41,28 +41,27 @@ def test_links_fail_at_once_and_more_of_them_with_a_greater_share():
 
 
 def test_digests_have_the_decision_and_the_failures():
-    def digests(routed):
-        curve = replace(CURVE, routed=routed)
+    def digests(curve):
         return [digest_of(curve, traffic) for traffic in replications(curve, 0.1, Effort(seeds=2))]
 
     variants = [
-        WHOLE,
-        replace(WHOLE, decision="threshold:threshold=0.5"),
+        CURVE,
+        replace(CURVE, fabric=replace(WHOLE, decision="threshold:threshold=0.5")),
         *(
-            replace(WHOLE, failures=LinkFailures(share, replanned))
+            replace(CURVE, failures=LinkFailures(share, replanned))
             for share in (0.1, 0.2)
             for replanned in (False, True)
         ),
     ]
-    found = [digest for routed in variants for digest in digests(routed)]
+    found = [digest for curve in variants for digest in digests(curve)]
     assert len(set(found)) == len(found) == 2 * len(variants)
-    assert digests(replace(WHOLE, label="another")) == digests(WHOLE)
-    assert digests(replace(WHOLE, failures=LinkFailures(0.0, replanned=False))) == digests(WHOLE)
+    assert digests(replace(CURVE, label="another")) == digests(CURVE)
+    assert digests(replace(CURVE, failures=LinkFailures(0.0, replanned=False))) == digests(CURVE)
 
 
 def test_a_new_plan_delivers_what_fast_reroute_alone_loses(tmp_path):
     curves = [
-        replace(CURVE, routed=replace(WHOLE, label=str(replanned), failures=LinkFailures(0.2, replanned)))
+        replace(CURVE, label=str(replanned), failures=LinkFailures(0.2, replanned))
         for replanned in (False, True)
     ]
     with kept_directory(tmp_path) as directory:
@@ -76,8 +75,8 @@ def test_a_new_plan_delivers_what_fast_reroute_alone_loses(tmp_path):
 
 
 def test_a_decision_of_its_own_decides(tmp_path):
-    tornado = Curve(replace(WHOLE, routing="ugal-pf"), "tornado", LoadSteps(0.4, 1, 0.4))
-    never = replace(tornado, routed=replace(tornado.routed, label="never", decision="minimal"))
+    tornado = Curve("PF", WHOLE, "tornado", LoadSteps(0.4, 1, 0.4))
+    never = replace(tornado, label="never", fabric=replace(WHOLE, decision="minimal"))
     with kept_directory(tmp_path) as directory:
         found = measured([tornado, never], QUICK, Place(directory, workers=1))
     assert found[tornado].points[0].stable

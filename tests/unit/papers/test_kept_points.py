@@ -30,7 +30,7 @@ def test_the_table_of_kept_code_is_of_today():
 def test_each_routing_of_simulated_figures_has_a_row():
     items = [item for of_paper in ITEMS.values() for item in of_paper.values()]
     curves = [c for item in items if isinstance(item, SimulatedItem) for c in item.curves(Effort(quick=True))]
-    assert {curve.routed.routing.partition(":")[0] for curve in curves} <= kept_code().keys()
+    assert {curve.fabric.routing.partition(":")[0] for curve in curves} <= kept_code().keys()
 
 
 def test_every_kept_point_of_a_paper_is_found():
@@ -47,7 +47,7 @@ def test_every_kept_point_of_a_paper_is_found():
 
 @pytest.mark.parametrize("part", ["simulator", "min"])
 def test_code_that_changes_has_other_points_until_its_numbers_are_found_to_be_the_same(part, monkeypatch):
-    curve = next(one for one in full_curves("polarfly") if one.routed.routing == "min")
+    curve = next(one for one in full_curves("polarfly") if one.fabric.routing == "min")
     [traffic] = replications(curve, 0.2, Effort())
 
     def digest(row):

@@ -15,7 +15,7 @@ import polarlab
 from experiments.papers import registry, reproduction
 from experiments.papers.model import Effort
 from experiments.papers.networks import network
-from experiments.papers.performance import curves as simulated
+from experiments.papers.performance import curves as simulations
 from experiments.papers.performance.curves import measured
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
@@ -24,8 +24,8 @@ from experiments.papers.performance.model import (
     CurvePoint,
     MeasuredCurve,
     Place,
-    RoutedNetwork,
     divided_port,
+    simulated,
 )
 from experiments.papers.performance.series import OVERLOAD
 from experiments.papers.registry import ITEMS
@@ -40,9 +40,9 @@ from polarlab.cli.main import main
 from routing.registry import ROUTINGS
 
 ER_3 = network("PF", "polarfly", q=3)
-MINIMAL = RoutedNetwork(ER_3, 2, "min", "PF-MIN")
-TORNADO = Curve(MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
-UNIFORM = Curve(MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
+MINIMAL = simulated(ER_3, 2, "min")
+TORNADO = Curve("PF-MIN", MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
+UNIFORM = Curve("PF-MIN", MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
 QUICK = Effort(quick=True)
 
 
@@ -95,8 +95,8 @@ def test_points_of_several_networks_are_simulated_at_once(tmp_path, monkeypatch)
         return ran(task, planned)
 
     monkeypatch.setattr(Task, "run", meet)
-    detoured = replace(MINIMAL, routing="valiant", label="PF-VAL")
-    curves = [Curve(one, "uniform", OVERLOAD) for one in (MINIMAL, detoured)]
+    fabrics = {"PF-MIN": MINIMAL, "PF-VAL": replace(MINIMAL, routing="valiant")}
+    curves = [Curve(*one, "uniform", OVERLOAD) for one in fabrics.items()]
     with kept_directory(tmp_path, go_on=True) as directory:
         found = measured(curves, QUICK, Place(directory, workers=2))
     assert [len(one.points) for one in found.values()] == [1, 1]
@@ -169,16 +169,16 @@ def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
 def test_points_of_another_network_routing_or_router_are_others():
     traffic = SimulatedTraffic("tornado", 0.1)
     others = [
-        RoutedNetwork(network("PF", "polarfly", q=4), 2, "min", "PF-MIN"),
-        RoutedNetwork(ER_3, 3, "min", "PF-MIN"),
-        RoutedNetwork(ER_3, 2, "valiant", "PF-MIN"),
-        RoutedNetwork(ER_3, 2, "min", "PF-MIN", divided_port(6)),
+        simulated(network("PF", "polarfly", q=4), 2, "min"),
+        simulated(ER_3, 3, "min"),
+        simulated(ER_3, 2, "valiant"),
+        simulated(ER_3, 2, "min", divided_port(6)),
     ]
-    digests = {digest_of(Curve(one, "tornado"), traffic) for one in (MINIMAL, *others)}
+    digests = {digest_of(Curve("PF-MIN", one, "tornado"), traffic) for one in (MINIMAL, *others)}
     digests |= {digest_of(TORNADO, replace(traffic, **one)) for one in ({"seed": 2}, {"load": 0.2})}
     assert len(digests) == 7
-    renamed = RoutedNetwork(network("another", "polarfly", q=3), 2, "min", "another")
-    assert digest_of(Curve(renamed, "uniform"), traffic) in digests
+    renamed = Curve("another", simulated(network("another", "polarfly", q=3), 2, "min"), "uniform")
+    assert digest_of(renamed, traffic) in digests
 
 
 CODE = '''"""Half of a number."""
@@ -347,7 +347,7 @@ def test_a_quick_figure_is_complete(tmp_path, paper, name):
 
 
 def test_curves_that_are_not_asked_for_are_taken_as_far_as_the_folder_has_them(tmp_path):
-    detoured = replace(UNIFORM, routed=replace(MINIMAL, routing="valiant", label="PF-VAL"))
+    detoured = replace(UNIFORM, fabric=replace(MINIMAL, routing="valiant"), label="PF-VAL")
     with kept_directory(tmp_path, go_on=True) as directory:
         place = Place(directory, workers=1)
         first = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset({"PF-MIN"})))
@@ -376,7 +376,7 @@ def small_fig9(monkeypatch):
     """Puts a small PolarFly and coarse loads in place of those of Fig 9, in full."""
     item = ITEMS["polarfly"]["fig9"]
     curves = item.curves(QUICK)
-    monkeypatch.setattr(simulated, "FULL", simulated.QUICK)
+    monkeypatch.setattr(simulations, "FULL", simulations.QUICK)
     return replace(item, curves=lambda _effort: curves)
 
 

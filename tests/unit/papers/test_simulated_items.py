@@ -13,10 +13,10 @@ from experiments.papers.performance.model import (
     Curve,
     CurvePoint,
     MeasuredCurve,
-    RoutedNetwork,
     SimulatedItem,
     divided_port,
     shared_port,
+    simulated,
 )
 from experiments.papers.performance.series import OVERLOAD, by_name, latency_ratio, latency_ratios, ratio
 from experiments.papers.polarfly import performance as polarfly
@@ -63,7 +63,7 @@ def test_curves_have_names_of_their_own_and_small_networks_no_values(paper, name
     for curves in (quick, full):
         assert len(set(curves)) == len(curves)
         shown = [curve for curve in curves if curve.loads != OVERLOAD]
-        assert len({(curve.routed.label, curve.pattern) for curve in shown}) == len(shown)
+        assert len({(curve.label, curve.pattern) for curve in shown}) == len(shown)
     found = item.find(made_up(quick, lambda _curve: 0.5), QUICK)
     assert not found.values
     # A curve that goes on at full load is one with its own below.
@@ -81,12 +81,13 @@ def test_every_claim_on_performance_has_a_value(paper, name):
 def test_a_law_of_decisions_is_part_of_the_fabric_and_of_a_point():
     er_3 = network("PF", "polarfly", q=3)
     local, whole = (
-        RoutedNetwork(er_3, 2, "ugal", "UGAL", decision=law) for law in (None, "product:whole-path=true")
+        Curve("UGAL", simulated(er_3, 2, "ugal", decision=law), "uniform")
+        for law in (None, "product:whole-path=true")
     )
-    assert whole.fabric().packet_decision().whole_path
-    assert not local.fabric().packet_decision().whole_path
+    assert whole.fabric.packet_decision().whole_path
+    assert not local.fabric.packet_decision().whole_path
     traffic = SimulatedTraffic("uniform", 0.5)
-    assert digest_of(Curve(local, "uniform"), traffic) != digest_of(Curve(whole, "uniform"), traffic)
+    assert digest_of(local, traffic) != digest_of(whole, traffic)
 
 
 def test_virtual_channels_divide_the_buffer_of_a_port():
@@ -110,7 +111,7 @@ def test_slim_fly_s_saturations_are_those_of_its_curves():
         ("SF-UGAL-L", "uniform"): 0.78,
     }
     item = ITEMS["slimfly"]["fig6"]
-    curves = made_up(item.curves(FULL), lambda c: loads.get((c.routed.label, c.pattern), 0.9), least=0.01)
+    curves = made_up(item.curves(FULL), lambda c: loads.get((c.label, c.pattern), 0.9), least=0.01)
     found = {key: value.value for key, value in item.find(curves, FULL).values.items()}
     names = ("VAL uniform", "UGAL-L uniform", "MIN worst", "VAL worst", "UGAL-L worst")
     assert [found[name] for name in names] == [0.48, 0.78, 0.0325, 0.4, 0.44]
@@ -119,7 +120,7 @@ def test_slim_fly_s_saturations_are_those_of_its_curves():
 def test_slim_fly_s_orderings():
     loads = {"SF-MIN": 0.84, "SF-UGAL-G": 0.82, "SF-UGAL-L": 0.8, "SF-VAL": 0.5, "DF-UGAL-L": 0.6}
     patterns = {"uniform": 1.0, "bit-reverse": 0.5, slimfly.HALF_SHIFT: 0.25}
-    found = values("slimfly", "fig6", lambda c: patterns.get(c.pattern, 0.2) * loads.get(c.routed.label, 0.9))
+    found = values("slimfly", "fig6", lambda c: patterns.get(c.pattern, 0.2) * loads.get(c.label, 0.9))
     assert found["MIN best"].value == pytest.approx(0.84 / 0.8)
     assert found["UGAL-G best"].value == pytest.approx(0.82 / 0.8)
     assert found["fat tree uniform"].value == pytest.approx(0.9 / 0.84)
@@ -131,9 +132,9 @@ def test_slim_fly_s_orderings():
 
 def test_buffers_of_slim_fly_are_compared():
     curves = slimfly.accepted_curves(FULL)
-    measured = made_up(curves, lambda curve: 0.4 + curve.routed.routers.buffer_flits / 1000)
+    measured = made_up(curves, lambda curve: 0.4 + curve.fabric.routers.buffer_flits / 1000)
     for curve in measured:
-        if curve.routed.label == "8 flits UGAL-L":
+        if curve.label == "8 flits UGAL-L":
             points = [point(0.1, 0.1, latency=9.0), point(0.402, 0.402), point(1.0, 0.05, False)]
             measured[curve] = MeasuredCurve(curve, points)
     found = slimfly.accepted(measured, FULL).values
@@ -143,10 +144,10 @@ def test_buffers_of_slim_fly_are_compared():
 
 def test_slim_fly_accepts_most_under_its_best_routing_and_at_any_load():
     curves = slimfly.accepted_curves(FULL)
-    measured = made_up(curves, lambda curve: 0.6 if curve.routed.routing == "min" else 0.5)
+    measured = made_up(curves, lambda curve: 0.6 if curve.fabric.routing == "min" else 0.5)
     for curve in measured:
         if curve.loads == OVERLOAD:
-            measured[curve] = MeasuredCurve(curve, [point(1.0, 1 - curve.routed.hosts / 100, False)])
+            measured[curve] = MeasuredCurve(curve, [point(1.0, 1 - curve.fabric.hosts / 100, False)])
     found = slimfly.accepted(measured, FULL).values
     accepted = {key: round(found[key].value, 2) for key in ("p=15", "p=16", "p=18")}
     assert accepted == {"p=15": 0.85, "p=16": 0.84, "p=18": 0.82}
@@ -155,7 +156,7 @@ def test_slim_fly_accepts_most_under_its_best_routing_and_at_any_load():
 
 
 def test_buffers_of_slim_fly_are_those_of_a_port():
-    routers = {one.routed.label: one.routed.routers for one in slimfly.accepted_curves(FULL)}
+    routers = {one.label: one.fabric.routers for one in slimfly.accepted_curves(FULL)}
     assert routers["8 flits UGAL-L"].buffer_flits == 2
     assert routers["256 flits UGAL-L"].buffer_flits == 64
     assert routers["p=15 UGAL-L"].buffer_flits == 16
@@ -165,7 +166,7 @@ def test_buffers_of_slim_fly_are_those_of_a_port():
 def test_the_worst_network_is_compared_with_the_least_of_the_others():
     curves = polarstar.compared_curves(QUICK)
     loads = {"DF": 0.3, "MF": 0.4, "HX": 0.5, "PS-IQ": 0.6, "FT": 0.1}
-    named = by_name(made_up(curves, lambda curve: loads[curve.routed.label.rpartition("-")[0]]))
+    named = by_name(made_up(curves, lambda curve: loads[curve.label.rpartition("-")[0]]))
     worst = polarstar.worst_of
     assert worst(named, ("DF",), "UGAL", "uniform").value == pytest.approx(0.75)
     assert worst(named, ("DF", "MF"), "MIN", "bit-reverse").value == pytest.approx(0.8)
@@ -185,11 +186,12 @@ def test_loads_are_compared_where_not_all_hosts_send():
 @pytest.mark.parametrize("name", ["PS-IQ", "PS-Pal", "BF", "HX", "SF", "MF"])
 def test_networks_of_table_3_have_a_channel_for_each_hop(name):
     """UGAL's bound is twice the diameter of all routers, also of those without hosts; 6 on dragonflies."""
-    routed = {curve.routed for curve in polarstar.compared_curves(FULL) if curve.routed.network.label == name}
-    graph = next(iter(routed)).network.graph()
+    curves = polarstar.compared_curves(FULL)
+    fabrics = {curve.fabric for curve in curves if curve.label.rpartition("-")[0] == name}
+    graph = next(iter(fabrics)).topology
     longest = max(host_pairs_by_distance(graph))
-    assert {one.routers.channels for one in routed} == {longest, 2 * graph.diameter}
-    assert {one.routers.channel_policy for one in routed} == {"hop"}
+    assert {one.routers.channels for one in fabrics} == {longest, 2 * graph.diameter}
+    assert {one.routers.channel_policy for one in fabrics} == {"hop"}
 
 
 @pytest.mark.parametrize(
@@ -198,16 +200,16 @@ def test_networks_of_table_3_have_a_channel_for_each_hop(name):
 )
 def test_routers_of_polarfly_s_figures_are_those_of_its_authors_simulator(curves):
     """Of four channels packets take any, but on the networks of diameter 3 beside PolarFly."""
-    for routed in {curve.routed for curve in curves(FULL)}:
-        if routed.network.family in ("dragonfly", "jellyfish"):
-            assert routed.routers.channel_policy == "hop"
+    for fabric in {curve.fabric for curve in curves(FULL)}:
+        if fabric.name in ("dragonfly", "jellyfish"):
+            assert fabric.routers.channel_policy == "hop"
         else:
-            assert routed.routers == shared_port()
-            assert (routed.routers.channels, routed.routers.buffer_flits) == (4, 32)
+            assert fabric.routers == shared_port()
+            assert (fabric.routers.channels, fabric.routers.buffer_flits) == (4, 32)
 
 
 def test_motifs_run_where_no_deadlock_can_end_them():
-    policies = {one.network.family: one.routers.channel_policy for one in motif_networks(FULL)}
+    policies = {one.name: one.routers.channel_policy for one in motif_networks(FULL).values()}
     assert policies.pop("fat-tree") == "any"  # paths up and down have no circles
     assert set(policies.values()) == {"hop"}
 
@@ -230,7 +232,7 @@ def test_a_grown_polarfly_has_the_throughput_of_the_better_of_its_routings():
         "+12 quadric MIN": 0.3,
         "+12 quadric UGAL": 0.2,
     }
-    found = values("polarfly", "fig11", lambda curve: loads.get(curve.routed.label, 0.5))
+    found = values("polarfly", "fig11", lambda curve: loads.get(curve.label, 0.5))
     assert found["quadric"].value == pytest.approx(0.3 / 0.9 - 1)
     assert found["other"].value == pytest.approx(0.6 / 0.9 - 1)
     assert (found["other at 10 %"].value, found["other at 39 %"].value) == (0.7, 0.6)
@@ -238,7 +240,7 @@ def test_a_grown_polarfly_has_the_throughput_of_the_better_of_its_routings():
 
 def test_grown_polarflies_have_hosts_for_half_of_their_radix():
     """Of the authors' generator: q + 1 + 2 r0 + r1 network ports, half as many endpoints."""
-    hosts = {curve.routed.label: curve.routed.hosts for curve in polarfly.grown_curves(FULL)}
+    hosts = {curve.label: curve.fabric.hosts for curve in polarfly.grown_curves(FULL)}
     assert (hosts["+0 MIN"], hosts["+3 quadric MIN"], hosts["+12 quadric UGAL"]) == (16, 19, 28)
     assert [hosts[f"+{copies} nonquadric MIN"] for copies in (3, 9, 12)] == [17, 20, 22]
 
@@ -255,7 +257,7 @@ def test_grown_polarflies_have_hosts_for_half_of_their_radix():
 )
 def test_packets_of_fat_trees_take_any_channel(curves, flits):
     """BookSim's do; with a channel for each hop, the packets of a link would all be in the same one."""
-    trees = [one.routed for one in curves(FULL) if one.routed.network.family == "fat-tree"]
+    trees = [one.fabric for one in curves(FULL) if one.fabric.name == "fat-tree"]
     assert trees
     for tree in trees:
         assert (tree.routing, tree.routers.channel_policy) == ("nca", "any")
@@ -264,11 +266,11 @@ def test_packets_of_fat_trees_take_any_channel(curves, flits):
 
 def test_polarstar_s_orderings():
     loads = {"PS-IQ": 0.6, "BF": 0.5, "PS-Pal": 0.4, "DF": 0.2, "MF": 0.3, "HX": 0.7, "SF": 0.8, "FT": 0.9}
-    found = values("polarstar", "fig10", lambda curve: loads[curve.routed.label.rpartition("-")[0]])
+    found = values("polarstar", "fig10", lambda curve: loads[curve.label.rpartition("-")[0]])
     assert found["lowest"].value == pytest.approx(0.75)
     assert found["bundlefly"].value == pytest.approx(1.2)
     assert found["paley"].value == pytest.approx(1.5)
-    found = values("polarstar", "fig9", lambda curve: loads[curve.routed.label.rpartition("-")[0]])
+    found = values("polarstar", "fig9", lambda curve: loads[curve.label.rpartition("-")[0]])
     assert found["spectralfly"].value == pytest.approx(0.8 / 0.6)
     assert found["dragonfly MIN"].value == pytest.approx(0.2 / 0.3)
     assert found["highest"].value == pytest.approx(0.7 / 0.6)
@@ -280,7 +282,7 @@ def test_detours_of_ugal_pf_are_compared_at_all_loads():
         curve: MeasuredCurve(
             curve,
             [
-                point(0.2, 0.2, latency=20 * slow[curve.routed.label]),
+                point(0.2, 0.2, latency=20 * slow[curve.label]),
                 point(0.4, 0.4, latency=40.0),
                 point(0.6, 0.5, False),
             ],
@@ -296,7 +298,7 @@ def test_a_dragonfly_s_accepted_loads_are_the_greatest_of_its_routings():
     loads = {"4-color": 0.7, "2-color": 0.6, "Valiant": 0.4, "4-color adaptive": 0.75}
 
     def accepted(curve):
-        return loads.get(curve.routed.label, 0.3) if curve.pattern == "uniform" else 0.45
+        return loads.get(curve.label, 0.3) if curve.pattern == "uniform" else 0.45
 
     found = values("dragonfly", "fig9", accepted)
     assert found["uniform"].value == 0.75
@@ -306,7 +308,7 @@ def test_a_dragonfly_s_accepted_loads_are_the_greatest_of_its_routings():
 
 
 def test_latencies_are_compared_at_the_greatest_load_that_both_carry():
-    one = Curve(RoutedNetwork(network("PF", "polarfly", q=3), 2, "min", "PF-MIN"), "uniform")
+    one = Curve("PF-MIN", simulated(network("PF", "polarfly", q=3), 2, "min"), "uniform")
     below = MeasuredCurve(
         one, [point(0.1, 0.1), point(0.2, 0.2, latency=20.0), point(0.3, 0.3, latency=90.0)]
     )
