@@ -16,7 +16,6 @@ from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
 from experiments.figures.programs import draw_programs
-from experiments.figures.replications import draw_seeds
 from experiments.figures.style import (
     DARK,
     LIGHT,
@@ -36,7 +35,6 @@ from experiments.results.tables import (
     PAIRS,
     THROUGHPUT,
     THROUGHPUT_COLUMNS,
-    damage_named,
 )
 from topology.errors import ParameterError
 
@@ -47,12 +45,11 @@ Values = npt.NDArray[np.float64]
 
 
 def draw_run(run: Run) -> dict[str, Figure]:
-    """Returns the figures of a run by their names; of replications, behind the names of their folders.
+    """Returns the figures of a run of one seed by their names.
 
     `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
     distribution), of TCP flows `slowdown` (over their sizes) instead; `links` (their loads on the fabric's
-    drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of several
-    replications, the figures of each, and `replications` (means with their intervals).
+    drawing, and sorted); of a collective also `collective` (bandwidth over message size).
 
     Args:
         run: the run.
@@ -60,35 +57,22 @@ def draw_run(run: Run) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
-    return draw_seeds(run, draw_single)
-
-
-def draw_single(run: Run) -> dict[str, Figure]:
-    """Returns the figures of one run by their names.
-
-    Args:
-        run: the run.
-
-    Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
-    """
-    with damage_named(run.folder):
-        figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
-        if run.summary.generated and run.summary.programs:
-            figures["programs"] = draw_programs(run)
-        if run.summary.flows is not None:
-            figures["slowdown"] = draw_flows(run)
-        elif run.summary.generated:
-            figures["latency"] = _latency(run)
-        if (run.folder / LINK_LOADS).exists():
-            figures["links"] = draw_links(run)
-        if run.summary.collective is not None:
-            figures["collective"] = draw_collective(run)
+    figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
+    if run.summary.generated and run.summary.programs:
+        figures["programs"] = draw_programs(run)
+    if run.summary.flows is not None:
+        figures["slowdown"] = draw_flows(run)
+    elif run.summary.generated:
+        figures["latency"] = _latency(run)
+    if (run.folder / LINK_LOADS).exists():
+        figures["links"] = draw_links(run)
+    if run.summary.collective is not None:
+        figures["collective"] = draw_collective(run)
     return figures
 
 
 def _draw(run: Run) -> Figure:
-    events = run.summary.faults.events if run.summary.faults else []
+    events = run.events
     below = list_inches(events, 11)
     figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
     _throughput(over_time, run)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.report.model import Section, table_of
+from experiments.results.metrics import Engine
 
 
-def event_section(events: Sequence[tuple[float, str]], *, in_cycles: bool = False) -> tuple[Section, ...]:
+def event_section(
+    events: Sequence[tuple[float, str]], engine: Engine = Engine.EMULATION
+) -> tuple[Section, ...]:
     """Returns a section with events in order of time; none where there are none.
 
     Args:
-        events: seconds since the start of the traffic, and description.
-        in_cycles: whether times are cycles of a simulation instead.
+        events: seconds since the start of the traffic, or cycles of a simulation, and description.
+        engine: what carried the packets.
     """
     if not events:
         return ()
+    in_cycles = engine is Engine.SIMULATION
     column, form = ("cycle", "{:.0f}") if in_cycles else ("time_s", "{:.3f}")
     rows = [
         {"number": str(number), column: form.format(time), "event": text}

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from experiments.figures.replications import AnyRun, draw_replications
+from experiments.figures.replications import draw_replications, draw_seed
 from experiments.report.model import Section, Table, figures_of, table_of
+from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import BatchMeans
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _CI95 = "95 % confidence intervals (Student's t)."
 
 
-def seed_sections(
-    results: AnyRun, draw_single: Callable[[AnyRun], dict[str, Figure]], note: Callable[[Any], str]
-) -> tuple[Section, ...]:
+def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
     """Returns the figures of results with one seed; of several, the means over them, and then each seed.
 
     Args:
         results: the results.
-        draw_single: draws those of one seed.
-        note: returns the note on a summary of one seed.
     """
 
-    def section(one: AnyRun, heading: str = "") -> Section:
-        return Section(heading, note(one.summary), figures=figures_of(one.folder, draw_single(one)))
+    def section(one: Run | Simulation, heading: str = "") -> Section:
+        return Section(heading, one.summary.note, figures=figures_of(one.folder, draw_seed(one)))
 
     repeat = results.summary.repeat
     if repeat is None:

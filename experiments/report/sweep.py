@@ -28,7 +28,7 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
     engine = results.engine
     rows = list(results.points.values())
     return Page(
-        f"{fabric_text(results.manifest)}: a sweep{', simulated' if engine is Engine.SIMULATION else ''}",
+        f"{fabric_text(results.manifest)}: a sweep{engine.mark}",
         (
             Section(
                 note=_note(rows, engine.value, getattr(results, "remedy", None)),

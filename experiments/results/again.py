@@ -9,8 +9,8 @@ from typing import Any
 
 from experiments.codec import read_record
 from experiments.doctor.default_rate import MOST_BPS
+from experiments.results.open import Sweep
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
-from experiments.results.sweep_points import read_sweep_manifest
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of, given_by
 from experiments.spec.option import Option
@@ -74,7 +74,7 @@ def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
         folder: its folder, which may be empty, missing, or hold something else.
     """
     try:
-        held = read_sweep_manifest(folder).sweep
+        held = Sweep(folder).manifest.sweep
     except ParameterError:  # nothing to resume; what is wrong with it is reported when it is written
         return experiment
     by_rule = held.link_rate_from == RULE_RATE

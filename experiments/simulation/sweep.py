@@ -19,7 +19,8 @@ from experiments.points.engine import ListedGroup, do_points, told_if_interrupte
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
-from experiments.results.parts.swept_values import widened
+from experiments.results.open import SimulatedSweep as SweepResults
+from experiments.results.parts.swept_values import check_same_fabric, widened
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import (
@@ -31,14 +32,10 @@ from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
     SimulatedSweepManifest,
-    holds_simulated_sweep,
-    point_folder,
-    read_simulated_manifest,
     simulated_manifest,
-    simulated_rows,
     simulated_settings,
 )
-from experiments.results.sweep_points import POINTS, SimulatedPointRow, columns_of, row_of
+from experiments.results.sweep_points import POINTS, SimulatedPointRow, columns_of, point_folder, row_of
 from experiments.simulation.address import Scheduler
 from experiments.simulation.fabric import (
     check_channels,
@@ -65,7 +62,6 @@ from experiments.spec.sweep import Point
 from routing.registry import make_plan, routing
 from simulation.result import SimulationResult
 from simulation.tables.compiler import compile_tables
-from topology.errors import ParameterError
 
 Points = Sequence[tuple[Point, Simulation]]
 
@@ -95,7 +91,7 @@ def run_simulated_sweep(
     with kept_directory(folder, go_on=True) as directory:
         before = _held(chosen, folder)
         directory.drop_torn_row(POINTS)
-        held = simulated_rows(folder)
+        held = SweepResults(folder).kept()
         missing = [(point, one) for point, one in chosen.points if point not in held]
         if held:
             notify(Notice("sweep-resumed", folder=folder, measured=len(held), missing=len(missing)))
@@ -105,7 +101,7 @@ def run_simulated_sweep(
             asked = len(held) + len(missing)
             with (
                 back_end_for(workers, scheduler, notify) as back_end,
-                told_if_interrupted(folder, asked, lambda: len(simulated_rows(folder)), notify),
+                told_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
             ):
                 _write_origin(chosen, directory, before)
                 swept = _Swept(chosen, directory, len(missing), notify)
@@ -129,7 +125,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
     """
     if folder.is_dir():
         _held(chosen, folder)
-    held = simulated_rows(folder)
+    held = SweepResults(folder).kept()
     missing = [(point, one) for point, one in chosen.points if point not in held]
     works = []
     for group in _groups(missing):
@@ -149,32 +145,11 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
     Raises:
         ParameterError: it holds something else than points of the same sweep.
     """
-    if all(path.name.endswith(".partial") for path in folder.iterdir()):
-        return None
-    if not holds_simulated_sweep(folder):
-        raise ParameterError(f"{folder} does not hold a sweep of simulations; choose another --out")
-    held, wanted = read_simulated_manifest(folder), chosen.fabric
-    for name, has, wants in (
-        ("topology", (held.name, dict(held.params)), (wanted.name, dict(wanted.params))),
-        ("hosts", held.hosts, wanted.hosts),
-    ):
-        if has != wants:
-            raise ParameterError(
-                f"{folder} holds a sweep of another {name}: {has}, not {wants}; choose another --out"
-            )
-    together(held.experiment, chosen.experiment, folder)
-    settings = simulated_settings(chosen)
-    if held.sweep.varied.keys() != settings.varied.keys():
-        keys = [", ".join(one.varied) or "nothing else" for one in (held.sweep, settings)]
-        raise ParameterError(
-            f"{folder} holds a sweep that varies {keys[0]}, not {keys[1]}; choose another --out"
-        )
-    different = held.sweep.difference(settings)
-    if different is not None:
-        mine, theirs = held.sweep.shared()[different], settings.shared()[different]
-        raise ParameterError(
-            f"{folder} holds a sweep with {different} {mine}, not {theirs}; choose another --out"
-        )
+    held = SweepResults(folder).begun()
+    if held is not None:
+        check_same_fabric(held, chosen.fabric, folder)
+        together(held.experiment, chosen.experiment, folder)
+        simulated_settings(chosen).check_joins(held.sweep, folder)
     return held
 
 
@@ -352,7 +327,7 @@ def _write_origin(
 
 def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
     """Writes the table of points in the order of points, not in that of their ends."""
-    rows = simulated_rows(directory.path)
+    rows = SweepResults(directory.path).kept()
     if rows:
         keys = [variation.key for variation in chosen.sweep.vary]
         columns = columns_of(keys, SimulatedPointRow)

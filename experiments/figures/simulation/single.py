@@ -10,7 +10,6 @@ from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark
 from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
-from experiments.figures.replications import draw_seeds
 from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
     DARK,
@@ -27,22 +26,10 @@ from experiments.results.simulation.tables import (
     PERIOD_COLUMNS,
     PERIODS,
 )
-from experiments.results.tables import HOP_COLUMNS, HOPS, damage_named
+from experiments.results.tables import HOP_COLUMNS, HOPS
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
-    """Returns the figures of a simulation by their names; of replications, behind the names of their folders.
-
-    Args:
-        results: the simulation.
-
-    Raises:
-        ParameterError: the folder does not hold a complete simulation, or a damaged one.
-    """
-    return draw_seeds(results, draw_single)
-
-
-def draw_single(results: Simulation) -> dict[str, Figure]:
     """Returns the figures of a simulation with one seed by their names.
 
     `throughput` (over the window, and packets by hops), `latency` (its distribution), `links` (their loads on
@@ -54,17 +41,16 @@ def draw_single(results: Simulation) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete simulation, or a damaged one.
     """
-    with damage_named(results.folder):
-        return {
-            "throughput": _throughput(results),
-            "latency": _latency(results),
-            "links": draw_links(results),
-            **draw_application(results),
-        }
+    return {
+        "throughput": _throughput(results),
+        "latency": _latency(results),
+        "links": draw_links(results),
+        **draw_application(results),
+    }
 
 
 def _throughput(results: Simulation) -> Figure:
-    events = results.summary.faults.events if results.summary.faults else []
+    events = results.events
     below = list_inches(events, 11, IN_CYCLES)
     figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
     _periods(over_time, results)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from experiments.spec.variations import swept_options
+from topology.errors import ParameterError
 from topology.parameters import Value
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from experiments.spec.sweep import SweepOptions
 else:
     DataclassInstance = object
 
@@ -73,6 +77,49 @@ class SweptSettings(DataclassInstance):
         mine, theirs = self.shared(), other.shared()
         fixed = sorted(name for name in mine if not self.varies(name))
         return next((name for name in fixed if mine[name] != theirs[name]), None)
+
+    def check_joins(self, held: Self, folder: Path) -> None:
+        """Raises ParameterError if points of these settings do not belong to the sweep that a folder holds.
+
+        Args:
+            held: settings of that sweep.
+            folder: the folder.
+        """
+        if held.varied.keys() != self.varied.keys():
+            varied = [", ".join(one.varied) or "routings, patterns and loads only" for one in (held, self)]
+            raise _other_sweep(folder, "that varies", *varied)
+        name = held.difference(self)
+        if name is not None:
+            raise _other_sweep(folder, f"with {name}", held.shared()[name], self.shared()[name])
+
+
+def check_same_fabric(held: Any, wanted: Any, folder: Path) -> None:
+    """Raises ParameterError if a sweep is of another fabric than the one that a folder holds.
+
+    Args:
+        held: its manifest, or what has `name`, `params` and `hosts` as well.
+        wanted: the same of the sweep.
+        folder: the folder.
+    """
+    for name in ("name", "params", "hosts"):
+        has, wants = getattr(held, name), getattr(wanted, name)
+        if has != wants:
+            raise _other_sweep(folder, f"with {name}", has, wants)
+
+
+def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
+    return ParameterError(f"{folder} holds a sweep {what} {has}, not {wants}; choose another --out")
+
+
+def swept_values(sweep: SweepOptions) -> dict[str, Any]:
+    """Returns the values that a sweep goes over, and its replications, by the names of settings."""
+    return {
+        "routings": tuple(sweep.routings),
+        "patterns": tuple(sweep.patterns),
+        "loads": tuple(sweep.loads),
+        "repeat": sweep.repeat,
+        "vary": {variation.key: variation.values for variation in sweep.vary} or None,
+    }
 
 
 AnySettings = TypeVar("AnySettings", bound=SweptSettings)
