@@ -29,7 +29,7 @@ from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
 from experiments.results.open import Sweep
-from experiments.results.parts.swept_values import swept_values, widened
+from experiments.results.parts.swept_values import joined, swept_values
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
 from experiments.results.sweep_points import POINTS, POINTS_FOLDER
 from experiments.spec.fabric import FabricOptions
@@ -192,10 +192,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
-    manifest = sweep_manifest(fabric, settings, before)
-    if before is not None:
-        experiment = together(before.experiment, manifest.experiment, directory.path)
-        manifest = replace(manifest, sweep=widened(settings, before.sweep), experiment=experiment)
+    manifest = joined(sweep_manifest(fabric, settings, before), before, directory.path)
     write_manifest(directory, manifest, fabric)
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import plain
-from experiments.report.events import event_section
-from experiments.report.intervals import batch_section, seed_sections
-from experiments.report.links import worst_links
 from experiments.report.model import Detail, Page, Section, manifest_sections, table_of
+from experiments.report.sections import batch_section, event_section, seed_sections, worst_links
 from experiments.results.metrics import Engine
 from experiments.results.model import Summary
 from experiments.results.open import Run, Simulation

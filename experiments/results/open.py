@@ -19,7 +19,6 @@ from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
 from experiments.results.simulation.sweep import SimulatedSweepManifest
-from experiments.results.simulation.tables import LATENCY_CYCLES
 from experiments.results.sweep_points import (
     POINTS,
     AnyRow,
@@ -31,7 +30,7 @@ from experiments.results.sweep_points import (
     point_summary,
     read_rows,
 )
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LATENCY_CYCLES, LINKS, PROBES, damage_named
 from experiments.results.text import fabric_text, rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError

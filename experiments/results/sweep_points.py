@@ -14,7 +14,7 @@ from experiments.codec import described, omitted
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.metrics import Engine, In, metrics, with_fields
 from experiments.results.model import Summary
-from experiments.results.run_directory import seed_folder
+from experiments.results.run_directory import RunDirectory, seed_folder
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.tables import read_csv
 from experiments.spec.sweep import Point
@@ -140,6 +140,21 @@ def row_of(point: Point, summary: Summary | SimulationSummary, keys: Iterable[st
         varied=_varied_at(point, tuple(keys)),
         **values,
     )
+
+
+def append_point(
+    directory: RunDirectory, point: Point, summary: Summary | SimulationSummary, keys: Iterable[str]
+) -> None:
+    """Appends the row of a point to the table of a sweep.
+
+    Args:
+        directory: folder of the sweep.
+        point: the point.
+        summary: its result.
+        keys: keys that the sweep varies.
+    """
+    row = row_of(point, summary, keys)
+    directory.append_row(POINTS, columns_of(keys, type(row)), row.cells())
 
 
 def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:

@@ -8,7 +8,6 @@ done.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
 from experiments.results.open import SimulatedSweep as SweepResults
-from experiments.results.parts.swept_values import check_same_fabric, widened
+from experiments.results.parts.swept_values import check_same_fabric, joined
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import (
@@ -35,7 +34,13 @@ from experiments.results.simulation.sweep import (
     simulated_manifest,
     simulated_settings,
 )
-from experiments.results.sweep_points import POINTS, SimulatedPointRow, columns_of, point_folder, row_of
+from experiments.results.sweep_points import (
+    POINTS,
+    SimulatedPointRow,
+    append_point,
+    columns_of,
+    point_folder,
+)
 from experiments.simulation.address import Scheduler
 from experiments.simulation.fabric import (
     check_channels,
@@ -52,7 +57,7 @@ from experiments.simulation.replications import (
     kept_replication,
     replications_of,
     seed_directory,
-    write_means_of_kept,
+    write_means,
 )
 from experiments.spec.files.experiment_file import together
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING
@@ -164,8 +169,7 @@ class _Swept:
     def add(self, point: Point, summary: SimulationSummary, seconds_left: float | None = None) -> None:
         """Adds the row of a point that is complete."""
         self._done += 1
-        row = row_of(point, summary, self._keys)
-        self.directory.append_row(POINTS, columns_of(self._keys, SimulatedPointRow), row.cells())
+        append_point(self.directory, point, summary, self._keys)
         if summary.deadlock:
             self.notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
         self.notify(PointsSimulated(self._done, self._missing, point.name, seconds_left))
@@ -251,7 +255,7 @@ class _PointsOfPlan(
         directory = RunDirectory(self._folder(number), go_on=True)
         write_origin(directory, one.fabric, one.traffic)
         kept = [replication for _, replication in sorted(self._kept[number].items())]
-        self._swept.add(point, write_means_of_kept(directory, kept, one.repeat), seconds_left)
+        self._swept.add(point, write_means(directory, kept, one.repeat), seconds_left)
 
 
 def _groups(points: Points) -> list[Points]:
@@ -314,10 +318,7 @@ def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
     """Writes everything that the points depend on; the schedule of faults where all have the same."""
-    manifest = simulated_manifest(chosen)
-    if held is not None:
-        experiment = together(held.experiment, manifest.experiment, directory.path)
-        manifest = replace(manifest, sweep=widened(manifest.sweep, held.sweep), experiment=experiment)
+    manifest = joined(simulated_manifest(chosen), held, directory.path)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)
     traffic = [one.packets for _, one in chosen.points]

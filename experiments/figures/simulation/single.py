@@ -20,13 +20,14 @@ from experiments.figures.style import (
     set_title,
 )
 from experiments.results.open import Simulation
-from experiments.results.simulation.tables import (
+from experiments.results.tables import (
+    HOP_COLUMNS,
+    HOPS,
     LATENCY_CYCLE_COLUMNS,
     LATENCY_CYCLES,
     PERIOD_COLUMNS,
     PERIODS,
 )
-from experiments.results.tables import HOP_COLUMNS, HOPS
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:

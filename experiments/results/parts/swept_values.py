@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from experiments.spec.files.experiment_file import together
 from experiments.spec.variations import swept_options
 from topology.errors import ParameterError
 from topology.parameters import Value
@@ -122,24 +123,30 @@ def swept_values(sweep: SweepOptions) -> dict[str, Any]:
     }
 
 
-AnySettings = TypeVar("AnySettings", bound=SweptSettings)
-
-
-def widened(settings: AnySettings, held: AnySettings) -> AnySettings:
-    """Returns the settings of a sweep that goes on in a folder, with the values of the points there.
+def joined(manifest: Any, held: Any, folder: Path) -> Any:
+    """Returns the manifest of a sweep that goes on in a folder, with the values of the points there.
 
     Args:
-        settings: settings of the sweep.
-        held: settings of the sweep that the folder holds, which varies the same keys.
+        manifest: the manifest.
+        held: that of the points, which vary the same keys; None without any.
+        folder: the folder, for errors.
+
+    Raises:
+        ParameterError: results of the folder are of another plug-in of the same name.
     """
-    vary = {key: _together(held.varied.get(key, ()), values) for key, values in settings.varied.items()}
-    return replace(
-        settings,
-        routings=_together(held.routings, settings.routings),
-        patterns=_together(held.patterns, settings.patterns),
-        loads=tuple(sorted({*held.loads, *settings.loads})),
+    if held is None:
+        return manifest
+    before, now = held.sweep, manifest.sweep
+    vary = {key: _together(before.varied.get(key, ()), values) for key, values in now.varied.items()}
+    sweep = replace(
+        now,
+        routings=_together(before.routings, now.routings),
+        patterns=_together(before.patterns, now.patterns),
+        loads=tuple(sorted({*before.loads, *now.loads})),
         vary=vary or None,
     )
+    experiment = together(held.experiment, manifest.experiment, folder)
+    return replace(manifest, sweep=sweep, experiment=experiment)
 
 
 Held = TypeVar("Held", bound=Value)

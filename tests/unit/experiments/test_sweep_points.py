@@ -91,6 +91,13 @@ def test_a_folder_of_something_else_is_no_sweep(tmp_path):
             held_settings(tmp_path)
 
 
+def test_a_sweep_of_simulations_is_none_of_packets(sweep):
+    manifest = sweep.path / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"engine": "simulation"}))
+    with pytest.raises(ParameterError, match="hold a sweep"):
+        held_settings(sweep.path)
+
+
 @AS_ROOT
 def test_what_somebody_else_put_into_a_folder_stays_theirs(tmp_path, monkeypatch):
     (tmp_path / "theirs").write_text("x")

@@ -1,16 +1,20 @@
-"""Sections of reports on means with their confidence intervals."""
+"""Sections and tables that several reports have: means over seeds and batches, events, links."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.figures.replications import draw_replications, draw_seed
 from experiments.report.model import Section, Table, figures_of, table_of
+from experiments.results.link_loads import LinkLoadRow
+from experiments.results.metrics import Engine
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import BatchMeans
 
 _CI95 = "95 % confidence intervals (Student's t)."
+_MOST = 10  # links
 
 
 def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
@@ -62,3 +66,46 @@ def _table(means: Any) -> Table | None:
             each = [f"{entry:.4g}" for entry in value.values]
             rows.append({"value": name, "mean": f"{value.mean:.4g}", "ci95": half, "each": ", ".join(each)})
     return table_of(rows, ("value", "each"))
+
+
+def event_section(
+    events: Sequence[tuple[float, str]], engine: Engine = Engine.EMULATION
+) -> tuple[Section, ...]:
+    """Returns a section with events in order of time; none where there are none.
+
+    Args:
+        events: seconds since the start of the traffic, or cycles of a simulation, and description.
+        engine: what carried the packets.
+    """
+    if not events:
+        return ()
+    in_cycles = engine is Engine.SIMULATION
+    column, form = ("cycle", "{:.0f}") if in_cycles else ("time_s", "{:.3f}")
+    rows = [
+        {"number": str(number), column: form.format(time), "event": text}
+        for number, (time, text) in enumerate(events, 1)
+    ]
+    note = "The numbers are those of the vertical lines in the figures"
+    note += "." if in_cycles else "; times are seconds of the traffic."
+    return (Section("Faults and plans", note, table_of(rows, (column, "event"))),)
+
+
+def worst_links(rows: Sequence[LinkLoadRow]) -> Table | None:
+    """Returns the links with the highest loads; None where no loads are known.
+
+    Args:
+        rows: load of each directed link.
+    """
+    worst = sorted(rows, key=lambda row: (-row.load, row.link, row.port))[:_MOST]
+    return table_of(
+        [
+            {
+                "link": row.link,
+                "port": str(row.port),
+                "load": f"{row.load:.4f}",
+                "dropped_packets": str(row.dropped_packets),
+            }
+            for row in worst
+        ],
+        ("link",),
+    )
