@@ -196,12 +196,13 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 @contextlib.contextmanager
 def damage_named(*folders: Path) -> Iterator[None]:
-    """Turns errors that damaged files cause into a ParameterError that names the folders."""
+    """Turns errors of values in damaged files into a ParameterError that names the folders."""
     try:
         with np.errstate(all="ignore"):  # figures of infinite numbers are no worse for warnings
             yield
-    except (PolarLabError, OSError, MemoryError):
+    except PolarLabError:
         raise
-    except Exception as error:  # a value that a reader lets pass may lead to any other
+    except (ValueError, ArithmeticError, IndexError) as error:
+        # A reader lets texts pass that are no numbers, and tables without rows.
         named = " or ".join(map(str, folders))
         raise ParameterError(f"{named} is damaged, or of another version of PolarLab") from error
