@@ -29,7 +29,7 @@ from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
 from experiments.results.open import Sweep
-from experiments.results.parts.swept_values import joined, swept_values
+from experiments.results.parts.swept_values import check_joins, joined, swept_values
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
 from experiments.results.sweep_points import POINTS, POINTS_FOLDER
 from experiments.spec.fabric import FabricOptions
@@ -69,7 +69,7 @@ def run_sweep(
         if held is not None and specified[0].fabric.calibrate:  # further points have the rate of those held
             specified = [_at_rate(one, held.sweep.link_rate_bps) for one in specified]
         if held is not None:
-            _settings(specified[0], sweep).check_joins(held.sweep, folder)
+            check_joins(_settings(specified[0], sweep), specified[0].fabric, held, folder)
             together(held.experiment, specified[0].fabric.experiment, folder)
             directory.drop_torn_row(POINTS)
         measured = Sweep(folder).kept()

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.collective import draw_collective
-from experiments.figures.events import list_events, list_inches, mark_events
+from experiments.figures.events import draw_course
 from experiments.figures.flows import draw_flows
 from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
@@ -19,10 +19,7 @@ from experiments.figures.programs import draw_programs
 from experiments.figures.style import (
     DARK,
     LIGHT,
-    heading,
     legend_above,
-    new_panels,
-    set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.model import Summary
@@ -30,8 +27,6 @@ from experiments.results.open import Run
 from experiments.results.tables import (
     HOP_COLUMNS,
     HOPS,
-    LATENCY,
-    LATENCY_COLUMNS,
     PAIRS,
     THROUGHPUT,
     THROUGHPUT_COLUMNS,
@@ -57,30 +52,20 @@ def draw_run(run: Run) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
-    figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
+    figures = {
+        "throughput": draw_course(run, _throughput, _hops) if run.summary.generated else draw_programs(run)
+    }
     if run.summary.generated and run.summary.programs:
         figures["programs"] = draw_programs(run)
     if run.summary.flows is not None:
         figures["slowdown"] = draw_flows(run)
     elif run.summary.generated:
-        figures["latency"] = _latency(run)
+        figures["latency"] = draw_latency(run)
     if (run.folder / LINK_LOADS).exists():
         figures["links"] = draw_links(run)
     if run.summary.collective is not None:
         figures["collective"] = draw_collective(run)
     return figures
-
-
-def _draw(run: Run) -> Figure:
-    events = run.events
-    below = list_inches(events, 11)
-    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
-    _throughput(over_time, run)
-    _hops(by_hops, run)
-    mark_events(over_time, events)
-    list_events(figure, events)
-    set_title(figure, heading(run.summary))
-    return figure
 
 
 def _throughput(axes: Axes, run: Run) -> None:
@@ -154,9 +139,3 @@ def _hops(axes: Axes, run: Run) -> None:
 def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str) -> None:
     bars = axes.bar(places, heights, 0.38, label=label, color=color, edgecolor=DARK)
     axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=scaled(8))
-
-
-def _latency(run: Run) -> Figure:
-    table = run.table(LATENCY, LATENCY_COLUMNS)
-    latency_ms, packets = np.array(table["latency_ms"], float), np.array(table["packets"], float)
-    return draw_latency(latency_ms, packets, run.summary.latency_ms, "ms", heading(run.summary))

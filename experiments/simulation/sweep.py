@@ -19,7 +19,7 @@ from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
 from experiments.results.open import SimulatedSweep as SweepResults
-from experiments.results.parts.swept_values import check_same_fabric, joined
+from experiments.results.parts.swept_values import check_joins, joined
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import (
@@ -152,9 +152,8 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
     """
     held = SweepResults(folder).begun()
     if held is not None:
-        check_same_fabric(held, chosen.fabric, folder)
+        check_joins(simulated_settings(chosen), chosen.fabric, held, folder)
         together(held.experiment, chosen.experiment, folder)
-        simulated_settings(chosen).check_joins(held.sweep, folder)
     return held
 
 

@@ -79,33 +79,27 @@ class SweptSettings(DataclassInstance):
         fixed = sorted(name for name in mine if not self.varies(name))
         return next((name for name in fixed if mine[name] != theirs[name]), None)
 
-    def check_joins(self, held: Self, folder: Path) -> None:
-        """Raises ParameterError if points of these settings do not belong to the sweep that a folder holds.
 
-        Args:
-            held: settings of that sweep.
-            folder: the folder.
-        """
-        if held.varied.keys() != self.varied.keys():
-            varied = [", ".join(one.varied) or "routings, patterns and loads only" for one in (held, self)]
-            raise _other_sweep(folder, "that varies", *varied)
-        name = held.difference(self)
-        if name is not None:
-            raise _other_sweep(folder, f"with {name}", held.shared()[name], self.shared()[name])
-
-
-def check_same_fabric(held: Any, wanted: Any, folder: Path) -> None:
-    """Raises ParameterError if a sweep is of another fabric than the one that a folder holds.
+def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -> None:
+    """Raises ParameterError if points do not belong to the sweep that a folder holds.
 
     Args:
-        held: its manifest, or what has `name`, `params` and `hosts` as well.
-        wanted: the same of the sweep.
+        settings: settings of the points.
+        fabric: their fabric, which has `name`, `params` and `hosts` as the manifest.
+        held: manifest of the sweep.
         folder: the folder.
     """
     for name in ("name", "params", "hosts"):
-        has, wants = getattr(held, name), getattr(wanted, name)
+        has, wants = getattr(held, name), getattr(fabric, name)
         if has != wants:
             raise _other_sweep(folder, f"with {name}", has, wants)
+    both = held.sweep, settings
+    if both[0].varied.keys() != both[1].varied.keys():
+        varied = (", ".join(one.varied) or "routings, patterns and loads only" for one in both)
+        raise _other_sweep(folder, "that varies", *varied)
+    different = held.sweep.difference(settings)
+    if different is not None:
+        raise _other_sweep(folder, f"with {different}", *(one.shared()[different] for one in both))
 
 
 def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
