@@ -10,16 +10,16 @@ from experiments.measurement import Measurement
 from experiments.results.link_loads import (
     LINK_LOAD_COLUMNS,
     DirectedLink,
-    LinkLoads,
+    LinkLoadRow,
     load_rows,
-    loads_of_rows,
+    mean_rows,
     read_link_loads,
 )
 from experiments.results.manifest import SweepSettings
 from experiments.results.model import Summary
 from experiments.results.replications import combine
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import POINTS, columns_of, point_links, point_summary, row_of
+from experiments.results.sweep_points import append_point, point_links, point_summary
 from experiments.spec.sweep import Point
 
 
@@ -39,7 +39,7 @@ class ReplicatedPoint:
         """
         self._point, self._settings, self._directory, self._links = point, settings, directory, links
         self._summaries: dict[int, Summary] = {}
-        self._loads: dict[int, LinkLoads] = {}
+        self._loads: dict[int, Sequence[LinkLoadRow]] = {}
 
     def read(self, first_seed: int) -> Collection[int]:
         """Reads the replications that an interrupted sweep left, and returns their seeds.
@@ -56,7 +56,7 @@ class ReplicatedPoint:
             if path.exists():
                 self._summaries[seed] = read_record(path, Summary)
                 if links.exists():
-                    self._loads[seed] = loads_of_rows(read_link_loads(links))
+                    self._loads[seed] = read_link_loads(links)
         if len(self._summaries) == repeat:  # its process was ended before it wrote the row
             self._write()
         return self._summaries.keys()
@@ -72,15 +72,15 @@ class ReplicatedPoint:
             NegativeResult: it did not end as it should.
         """
         run.raise_if_negative()
-        seed, loads = run.record.traffic.seed, run.record.link_loads()
+        seed, observed = run.record.traffic.seed, run.record.link_loads()
+        if observed is not None:
+            self._loads[seed] = load_rows(self._links, observed.loads, observed.dropped)
         if self._settings.repeat > 1:
             self._directory.keep()
-            if loads is not None:
-                self._write_loads(point_links(self._point, seed), [loads])
+            if seed in self._loads:
+                self._write_loads(self._loads[seed], seed)
             self._directory.write_record(point_summary(self._point, seed), run.summary)
         self._summaries[seed] = run.summary
-        if loads is not None:
-            self._loads[seed] = loads
         if len(self._summaries) == self._settings.repeat:
             self._write()
 
@@ -91,11 +91,8 @@ class ReplicatedPoint:
         summary = combine(summaries, repeat) if repeat > 1 else summaries[0]
         self._directory.write_record(point_summary(self._point), summary)
         if self._loads:
-            self._write_loads(point_links(self._point), [loads for _, loads in sorted(self._loads.items())])
-        varied = self._settings.varied
-        row = row_of(self._point, summary, varied)
-        self._directory.append_row(POINTS, columns_of(varied), row.cells())
+            self._write_loads(mean_rows([rows for _, rows in sorted(self._loads.items())]))
+        append_point(self._directory, self._point, summary, self._settings.varied)
 
-    def _write_loads(self, name: str, loads: Sequence[LinkLoads]) -> None:
-        rows = load_rows(self._links, loads)
-        self._directory.write_csv(name, LINK_LOAD_COLUMNS, map(astuple, rows))
+    def _write_loads(self, rows: Sequence[LinkLoadRow], seed: int | None = None) -> None:
+        self._directory.write_csv(point_links(self._point, seed), LINK_LOAD_COLUMNS, map(astuple, rows))

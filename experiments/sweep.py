@@ -28,15 +28,10 @@ from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import SweepManifest, SweepSettings, sweep_manifest, write_manifest
 from experiments.results.model import PairCheck
-from experiments.results.parts.swept_values import widened
+from experiments.results.open import Sweep
+from experiments.results.parts.swept_values import check_joins, joined, swept_values
 from experiments.results.run_directory import FAULTS, MANIFEST, RunDirectory, kept_directory
-from experiments.results.sweep_points import (
-    POINTS,
-    POINTS_FOLDER,
-    held_settings,
-    measured_points,
-    read_sweep_manifest,
-)
+from experiments.results.sweep_points import POINTS, POINTS_FOLDER
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import together
 from experiments.spec.settings import PacketSettings
@@ -44,7 +39,6 @@ from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
-from topology.errors import ParameterError
 from traffic.workload.patterns import make_pattern
 
 
@@ -71,14 +65,14 @@ def run_sweep(
         KeyboardInterrupt: Ctrl-C; the folder holds the points measured until then.
     """
     with kept_directory(folder, go_on=True) as directory:
-        held = held_settings(folder)
+        held = Sweep(folder).begun()
         if held is not None and specified[0].fabric.calibrate:  # further points have the rate of those held
-            specified = [_at_rate(one, held.link_rate_bps) for one in specified]
+            specified = [_at_rate(one, held.sweep.link_rate_bps) for one in specified]
         if held is not None:
-            _check_settings(folder, held, _settings(specified[0], sweep))
-            together(read_sweep_manifest(folder).experiment, specified[0].fabric.experiment, folder)
+            check_joins(_settings(specified[0], sweep), specified[0].fabric, held, folder)
+            together(held.experiment, specified[0].fabric.experiment, folder)
             directory.drop_torn_row(POINTS)
-        measured = measured_points(folder)
+        measured = Sweep(folder).kept()
         missing = [point for point in sweep.points() if point not in measured]
         if measured:
             notify(Notice("sweep-resumed", folder=folder, measured=len(measured), missing=len(missing)))
@@ -90,7 +84,7 @@ def run_sweep(
                 swept = _Swept(network, _settings(specified[0], sweep), directory, todo, notify, watching)
                 asked = len(measured) + len(missing)
                 with (
-                    told_if_interrupted(folder, asked, lambda: len(measured_points(folder)), notify),
+                    told_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
                     InTurn(notify) as in_turn,
                 ):
                     do_points(swept.groups(), in_turn)
@@ -198,10 +192,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
-    manifest = sweep_manifest(fabric, settings, before)
-    if before is not None:
-        experiment = together(before.experiment, manifest.experiment, directory.path)
-        manifest = replace(manifest, sweep=widened(settings, before.sweep), experiment=experiment)
+    manifest = joined(sweep_manifest(fabric, settings, before), before, directory.path)
     write_manifest(directory, manifest, fabric)
 
 
@@ -247,28 +238,5 @@ def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
         occupancy=fabric.occupancy,
         local_repair=fabric.local_repair,
         ordered_repair=fabric.ordered_repair,
-        routings=tuple(sweep.routings),
-        patterns=tuple(sweep.patterns),
-        loads=tuple(sweep.loads),
-        repeat=sweep.repeat,
-        vary={variation.key: variation.values for variation in sweep.vary} or None,
+        **swept_values(sweep),
     )
-
-
-def _check_settings(folder: Path, held: SweepSettings, wanted: SweepSettings) -> None:
-    """Raises ParameterError if points of these settings do not belong to the sweep that a folder holds."""
-    if held.varied.keys() != wanted.varied.keys():
-        raise ParameterError(
-            f"{folder} holds a sweep that varies {_listed(held)}, not {_listed(wanted)}; choose another --out"
-        )
-    name = held.difference(wanted)
-    if name is not None:
-        raise ParameterError(
-            f"{folder} holds a sweep with {name} {getattr(held, name)}, not {getattr(wanted, name)}; "
-            "choose another --out"
-        )
-
-
-def _listed(settings: SweepSettings) -> str:
-    """Returns the keys that a sweep varies, in words."""
-    return ", ".join(settings.varied) or "routings, patterns and loads only"

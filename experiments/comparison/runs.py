@@ -2,74 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Any
 
 from experiments.comparison.model import Comparison, Row, Value, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
-from experiments.results.metrics import In, metrics
+from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.flows import ALL, flow_results
 from experiments.results.simulation.model import SimulationSummary
 
 
-def compare_runs(runs: Sequence[Run]) -> Comparison:
-    """Returns runs side by side; of replications the means, with their intervals.
+def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
+    """Returns runs, or simulations, side by side; of replications the means, with their intervals.
 
     Args:
-        runs: the runs.
+        runs: the runs, of one engine.
 
     Raises:
         ParameterError: one is damaged.
     """
-    summaries = [run.summary for run in runs]
-    collectives = [_bandwidths(summary) for summary in summaries]
-    repeated = any(summary.repeat for summary in summaries)
-    first: dict[str, Row] = {
+    summaries: list[Any] = [run.summary for run in runs]
+    engine = summaries[0].engine
+    rows = {one: [one.of(s) for s in summaries] for one in metrics(engine, In.RESULTS)}
+    shown = {one.key: row for one, row in rows.items() if not one.optional or row != [None] * len(row)}
+    results = {**(_of_parts(summaries) if engine is Engine.EMULATION else {}), **shown}
+    collectives = [_bandwidths(summary) for summary in summaries] if engine is Engine.EMULATION else []
+    intervals, settings = _intervals(summaries), [_settings(run, summaries) for run in runs]
+    return side_by_side(runs, settings, results=results, intervals=intervals, collectives=collectives)
+
+
+def _of_parts(summaries: Sequence[Summary]) -> dict[str, Row]:
+    """Returns rows of what only some runs have: collectives, TCP flows, programs of the user."""
+    resent = [_resent(summary) for summary in summaries]
+    return {
         **_by_size(summaries),
-        **({"resent": [_resent(summary) for summary in summaries]} if any(collectives) else {}),
+        **({"resent": resent} if any(map(_bandwidths, summaries)) else {}),
         **_by_class(summaries),
         **_by_program(summaries),
     }
-    settings = [_settings(run, repeated=repeated) for run in runs]
-    return _compared(runs, settings, first, collectives=collectives)
 
 
-def compare_simulations(simulations: Sequence[Simulation]) -> Comparison:
-    """Returns simulations side by side; of replications the means, with their intervals.
-
-    Args:
-        simulations: the simulations.
-
-    Raises:
-        ParameterError: one is damaged.
-    """
-    return _compared(simulations)
-
-
-def _compared(
-    results: Sequence[Run] | Sequence[Simulation],
-    settings: Sequence[Mapping[str, Value]] = (),
-    first: Mapping[str, Row] = MappingProxyType({}),
-    **tables: Any,
-) -> Comparison:
-    """Returns results of one engine side by side: first some rows, then one for each metric."""
-    summaries: list[Any] = [one.summary for one in results]
-    rows = {one: [one.of(s) for s in summaries] for one in metrics(summaries[0].engine, In.RESULTS)}
-    shown = {one.key: row for one, row in rows.items() if not one.optional or row != [None] * len(row)}
-    return side_by_side(
-        results, settings, results={**first, **shown}, intervals=_intervals(summaries), **tables
-    )
-
-
-def _settings(run: Run, *, repeated: bool) -> dict[str, Value]:
-    """Returns the entries of a run's manifest; beside replications, the seeds that were measured."""
-    settings, repeat = flat_settings(run.manifest), run.summary.repeat
-    settings.setdefault("frame_bytes", run.summary.frame_bytes)  # of a collective, by the MTU
-    if repeated:
-        settings["seeds"] = list(repeat.seeds) if repeat else [run.summary.seed]
+def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Value]:
+    """Returns the entries of a manifest; of a run beside replications, the seeds that were measured."""
+    summary: Any = run.summary
+    settings, repeat = flat_settings(run.manifest), summary.repeat
+    if summary.engine is Engine.SIMULATION:
+        return settings
+    settings.setdefault("frame_bytes", summary.frame_bytes)  # of a collective, by the MTU
+    if any(one.repeat for one in summaries):
+        settings["seeds"] = list(repeat.seeds) if repeat else [summary.seed]
         del settings["seed"]
         settings = {name: value for name, value in settings.items() if name != "traffic.seed"}
     return settings

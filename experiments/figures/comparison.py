@@ -20,9 +20,7 @@ from experiments.figures.flow_classes import compared_classes, draw_classes_comp
 from experiments.figures.look import PLAIN, Look, drawn_as, scaled
 from experiments.figures.style import (
     DARK,
-    INVALID,
     LIGHT,
-    UNSTABLE,
     check_figure,
     curve_styles,
     interval_handle,
@@ -46,7 +44,6 @@ _FAILOVERS = (
     ("gap_ms", "longest silence", "ms"),
     ("repaired_ms", "time until all were heard again", "ms"),
 )
-_DOUBTS = {Engine.EMULATION: INVALID, Engine.SIMULATION: UNSTABLE}
 _MOST_LABEL = 28  # characters of a line
 
 
@@ -94,7 +91,7 @@ def draw_runs(comparison: Comparison) -> Figure:
         return _collectives(comparison)
     engine = _engine(comparison.results)
     panels = [(one.key, one.title, one.unit) for one in metrics(engine, In.BARS)]
-    return _bars(comparison, panels, _DOUBTS[engine])
+    return _bars(comparison, panels, engine.doubt)
 
 
 def draw_failovers(comparison: Comparison) -> Figure:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.look import current, scaled
-from experiments.figures.style import printable
+from experiments.figures.style import heading, new_panels, printable, set_title
+from experiments.results.metrics import Engine
+from experiments.results.open import Run, Simulation
 
 Events = Sequence[tuple[float, str]]
 IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # forms of times
@@ -19,6 +22,29 @@ _MOST_LISTED = 200
 _LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the size of the list
 _NUMBER_INCHES = 0.15  # width of a number in its circle
 _LEVELS = 3  # of numbers above each other
+
+
+AnyRun = TypeVar("AnyRun", Run, Simulation)
+
+
+def draw_course(
+    run: AnyRun, draw_over_time: Callable[[Axes, AnyRun], None], draw_hops: Callable[[Axes, AnyRun], None]
+) -> Figure:
+    """Draws the throughput of a run over time, with its events, beside the packets by hops.
+
+    Args:
+        run: the run, or the simulation, of one seed.
+        draw_over_time: draws the throughput.
+        draw_hops: draws the packets by hops.
+    """
+    events, form = run.events, IN_CYCLES if run.summary.engine is Engine.SIMULATION else IN_SECONDS
+    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=list_inches(events, 11, form))
+    draw_over_time(over_time, run)
+    draw_hops(by_hops, run)
+    mark_events(over_time, events)
+    list_events(figure, events, form)
+    set_title(figure, heading(run.summary))
+    return figure
 
 
 def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:

@@ -13,7 +13,6 @@ from experiments.comparison.model import Comparison
 from experiments.figures.look import scaled
 from experiments.figures.style import (
     DARK,
-    INVALID,
     LIGHT,
     PALETTE,
     legend_below,
@@ -23,6 +22,7 @@ from experiments.figures.style import (
     printable,
 )
 from experiments.results.flows.statistics import CLASSES
+from experiments.results.metrics import Engine
 from experiments.results.open import Run
 from experiments.results.parts.flows import ALL
 from experiments.results.replications import interval
@@ -65,7 +65,9 @@ def draw_classes_compared(comparison: Comparison) -> Figure:
         for shade, run, routing in zip(shades, comparison.runs, routings, strict=True)
     ]
     if any(invalid):
-        handles.append(Patch(facecolor="white", edgecolor=DARK, hatch="////", label=f"hatched: {INVALID}"))
+        handles.append(
+            Patch(facecolor="white", edgecolor=DARK, hatch="////", label=f"hatched: {Engine.EMULATION.doubt}")
+        )
     legend_below(figure, handles)
     return figure
 

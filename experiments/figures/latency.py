@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from experiments.figures.style import DARK, legend_above, new_figure, number_text, plain_log_labels, set_title
+from experiments.figures.style import (
+    DARK,
+    heading,
+    legend_above,
+    new_figure,
+    number_text,
+    plain_log_labels,
+    set_title,
+)
+from experiments.results.open import Run, Simulation
+from experiments.results.tables import LATENCY, LATENCY_CYCLES
 
 _STYLES = ("-", "--", ":")  # of the quantiles
 
 
-def draw_latency(
-    latencies: npt.NDArray[np.float64],
-    packets: npt.NDArray[np.float64],
-    quantiles: object,
-    unit: str,
-    title: str,
-) -> Figure:
+def draw_latency(run: Run | Simulation) -> Figure:
     """Draws the share of the packets that took longer, over latency, and quantiles as vertical lines.
 
     Args:
-        latencies: different latencies in ascending order, float64.
-        packets: number of packets with each of them, float64.
-        quantiles: three quantiles as attributes, as `p99_9`; None where one is not known.
-        unit: unit of the latencies.
-        title: title of the figure.
+        run: the run, or the simulation, of one seed.
 
     Raises:
         ValueError: a number of packets is negative or infinite, or no latency is positive.
     """
+    unit = run.summary.engine.unit
+    key = f"latency_{unit}"
+    table = run.table(LATENCY if unit == "ms" else LATENCY_CYCLES, (key, "packets"))
+    latencies, packets = np.array(table[key], float), np.array(table["packets"], float)
+    quantiles = getattr(run.summary, key)
     figure = new_figure((7.5, 4.2))
     axes = figure.subplots()
     if packets.sum():
@@ -47,5 +51,5 @@ def draw_latency(
         legend_above(axes, columns=3)
         plain_log_labels(axes.xaxis)
     axes.set(xlabel=f"latency in {unit}", ylabel="share of the packets that took longer")
-    set_title(figure, title)
+    set_title(figure, heading(run.summary))
     return figure

@@ -40,7 +40,7 @@ def draw_programs(run: Run) -> Figure:
     """
     programs = (run.summary.programs or ())[:_MOST_BARS]
     height = 0.6 + 0.28 * len(programs)
-    events = run.summary.faults.events if run.summary.faults else []
+    events = run.events
     figure = new_figure((9.5, 4.2 + height + list_inches(events, 9.5)))
     if programs and (run.folder / LINKS).exists():
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4.2, height))

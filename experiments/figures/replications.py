@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from pkgutil import resolve_name
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,8 +17,8 @@ from experiments.figures.style import (
     INTERVAL,
     LIGHT,
     cross_out,
+    crossed_handle,
     heading,
-    invalid_handle,
     legend_below,
     new_panels,
     set_title,
@@ -26,20 +26,33 @@ from experiments.figures.style import (
 from experiments.results.metrics import In, metrics
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
+from experiments.results.tables import damage_named
 
 _LEAST_SPAN, _LEAST_PANEL = 0.1, 1.6
 _MOST_SEEDS = 6  # that are named below an axis
 
 
-AnyRun = TypeVar("AnyRun", Run, Simulation)
-
-
-def draw_seeds(run: AnyRun, draw_single: Callable[[AnyRun], dict[str, Figure]]) -> dict[str, Figure]:
-    """Returns the figures of each seed behind the name of its folder, and those of all seeds together.
+def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
+    """Returns the figures of a run, or a simulation, of one seed by their names.
 
     Args:
         run: the run, or the simulation.
-        draw_single: draws one with a single seed.
+
+    Raises:
+        ParameterError: the folder does not hold a complete run, or a damaged one.
+    """
+    with damage_named(run.folder):
+        figures: dict[str, Figure] = resolve_name(run.kind.draw_seed)(run)
+    return figures
+
+
+def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
+    """Returns the figures of a run or a simulation by their names; of replications, behind their folders'.
+
+    Those of all seeds together are `replications` (means with their intervals).
+
+    Args:
+        run: the run, or the simulation.
 
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
@@ -50,7 +63,7 @@ def draw_seeds(run: AnyRun, draw_single: Callable[[AnyRun], dict[str, Figure]]) 
     figures = {
         f"{one.folder.relative_to(run.folder) / name}": figure
         for one in runs
-        for name, figure in draw_single(one).items()
+        for name, figure in draw_seed(one).items()
     }
     return figures | draw_replications(run)
 
@@ -64,27 +77,28 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
-    repeat = run.summary.repeat
-    drawn = metrics(run.summary.engine, In.PANEL)
+    summary: Any = run.summary
+    repeat, engine = summary.repeat, summary.engine
+    drawn = metrics(engine, In.PANEL)
     panels = [(interval, one) for one in drawn if (interval := getattr(repeat, one.key, None))]
     if repeat is None or not panels:
         return {}
-    runs = run.replications if isinstance(run, Run) else ()
-    valid = [entry.summary.fidelity.valid for entry in runs] or [True] * len(repeat.seeds)
-    quantiles = QUANTILES if isinstance(run, Run) and run.summary.flows else ()
+    runs: Any = run.replications
+    sound = [not engine.is_doubtful(one.summary) for one in runs]
+    quantiles = QUANTILES if getattr(summary, "flows", None) else ()
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
     inches = (2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2)
     figure, places = new_panels(inches, widths, least=_LEAST_PANEL)
     for axes, (interval, metric) in zip(places, panels, strict=False):
-        _panel(axes, interval, [str(seed) for seed in repeat.seeds], valid)
+        _panel(axes, interval, [str(seed) for seed in repeat.seeds], sound)
         axes.set(xlabel="seed", ylabel=metric.label)
         if metric.key == "loss":
             axes.set_ylim(bottom=0)
     for axes, (quantile, name) in zip(places[len(panels) :], quantiles, strict=True):
         draw_class_panel(axes, runs, quantile)
         axes.set(xlabel="flow size", ylabel=f"slowdown, {name}")
-    _legend(figure, all(valid))
-    set_title(figure, heading(run.summary))
+    _legend(figure, "" if all(sound) else engine.doubt)
+    set_title(figure, heading(summary))
     return {"replications": figure}
 
 
@@ -109,10 +123,10 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
         axes.set_ylim(interval.mean - _LEAST_SPAN, interval.mean + max(_LEAST_SPAN, abs(interval.mean)))
 
 
-def _legend(figure: Figure, valid: bool) -> None:
+def _legend(figure: Figure, doubt: str) -> None:
     handles = [
         Line2D([], [], marker="o", color=DARK, linestyle="none", label="one seed"),
         Line2D([], [], color=DARK, label="mean"),
         Patch(color=LIGHT, alpha=0.5, label=f"{INTERVAL} of the mean"),
     ]
-    legend_below(figure, [*handles, *([] if valid else [invalid_handle()])])
+    legend_below(figure, [*handles, *([crossed_handle(doubt)] if doubt else [])])

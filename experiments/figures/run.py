@@ -10,20 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.collective import draw_collective
-from experiments.figures.events import list_events, list_inches, mark_events
+from experiments.figures.events import draw_course
 from experiments.figures.flows import draw_flows
 from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
 from experiments.figures.programs import draw_programs
-from experiments.figures.replications import draw_seeds
 from experiments.figures.style import (
     DARK,
     LIGHT,
-    heading,
     legend_above,
-    new_panels,
-    set_title,
 )
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.model import Summary
@@ -31,12 +27,9 @@ from experiments.results.open import Run
 from experiments.results.tables import (
     HOP_COLUMNS,
     HOPS,
-    LATENCY,
-    LATENCY_COLUMNS,
     PAIRS,
     THROUGHPUT,
     THROUGHPUT_COLUMNS,
-    damage_named,
 )
 from topology.errors import ParameterError
 
@@ -47,12 +40,11 @@ Values = npt.NDArray[np.float64]
 
 
 def draw_run(run: Run) -> dict[str, Figure]:
-    """Returns the figures of a run by their names; of replications, behind the names of their folders.
+    """Returns the figures of a run of one seed by their names.
 
     `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
     distribution), of TCP flows `slowdown` (over their sizes) instead; `links` (their loads on the fabric's
-    drawing, and sorted); of a collective also `collective` (bandwidth over message size). Of several
-    replications, the figures of each, and `replications` (means with their intervals).
+    drawing, and sorted); of a collective also `collective` (bandwidth over message size).
 
     Args:
         run: the run.
@@ -60,43 +52,20 @@ def draw_run(run: Run) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete run, or a damaged one.
     """
-    return draw_seeds(run, draw_single)
-
-
-def draw_single(run: Run) -> dict[str, Figure]:
-    """Returns the figures of one run by their names.
-
-    Args:
-        run: the run.
-
-    Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
-    """
-    with damage_named(run.folder):
-        figures = {"throughput": _draw(run) if run.summary.generated else draw_programs(run)}
-        if run.summary.generated and run.summary.programs:
-            figures["programs"] = draw_programs(run)
-        if run.summary.flows is not None:
-            figures["slowdown"] = draw_flows(run)
-        elif run.summary.generated:
-            figures["latency"] = _latency(run)
-        if (run.folder / LINK_LOADS).exists():
-            figures["links"] = draw_links(run)
-        if run.summary.collective is not None:
-            figures["collective"] = draw_collective(run)
+    figures = {
+        "throughput": draw_course(run, _throughput, _hops) if run.summary.generated else draw_programs(run)
+    }
+    if run.summary.generated and run.summary.programs:
+        figures["programs"] = draw_programs(run)
+    if run.summary.flows is not None:
+        figures["slowdown"] = draw_flows(run)
+    elif run.summary.generated:
+        figures["latency"] = draw_latency(run)
+    if (run.folder / LINK_LOADS).exists():
+        figures["links"] = draw_links(run)
+    if run.summary.collective is not None:
+        figures["collective"] = draw_collective(run)
     return figures
-
-
-def _draw(run: Run) -> Figure:
-    events = run.summary.faults.events if run.summary.faults else []
-    below = list_inches(events, 11)
-    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
-    _throughput(over_time, run)
-    _hops(by_hops, run)
-    mark_events(over_time, events)
-    list_events(figure, events)
-    set_title(figure, heading(run.summary))
-    return figure
 
 
 def _throughput(axes: Axes, run: Run) -> None:
@@ -170,9 +139,3 @@ def _hops(axes: Axes, run: Run) -> None:
 def _bars(axes: Axes, places: npt.NDArray[Any], heights: npt.NDArray[Any], label: str, color: str) -> None:
     bars = axes.bar(places, heights, 0.38, label=label, color=color, edgecolor=DARK)
     axes.bar_label(bars, [f"{int(height)}" for height in heights], padding=2, fontsize=scaled(8))
-
-
-def _latency(run: Run) -> Figure:
-    table = run.table(LATENCY, LATENCY_COLUMNS)
-    latency_ms, packets = np.array(table["latency_ms"], float), np.array(table["packets"], float)
-    return draw_latency(latency_ms, packets, run.summary.latency_ms, "ms", heading(run.summary))

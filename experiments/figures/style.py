@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -25,12 +25,13 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatter
 
 from experiments.figures.look import FORMATS, PLAIN, current, scaled
-from experiments.results.model import Summary
-from experiments.results.simulation.model import SimulationSummary
 from experiments.results.text import parameters
-from experiments.spec.programs import OWN_PROGRAMS, SESSION
 from topology.errors import UsageError
 from topology.files.writing import check_new, open_folder, write_new
+
+if TYPE_CHECKING:
+    from experiments.results.model import Summary
+    from experiments.results.simulation.model import SimulationSummary
 
 _DPI, _PRINT_DPI = 130, 300
 # TrueType fonts, as publishers ask for; no date, so that equal figures are equal files.
@@ -222,7 +223,6 @@ def legend_above(axes: Axes, columns: int = 1, handles: Sequence[Artist] | None 
     return legend
 
 
-INVALID = "result not valid"
 _CROSS: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", "zorder": 6}
 
 
@@ -245,11 +245,6 @@ def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, co
         }
         axes.plot(x, y, marker=marker, color=color, **hollow)
         axes.plot(x, y, **_CROSS, markersize=scaled(8))
-
-
-def invalid_handle() -> Line2D:
-    """Returns the entry of a legend for points that are crossed out as not valid."""
-    return crossed_handle(INVALID)
 
 
 def crossed_handle(reason: str) -> Line2D:
@@ -372,49 +367,16 @@ def number_text(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-# Runs without generated traffic, by their pattern.
-_NOT_GENERATED = {OWN_PROGRAMS: "own programs", SESSION: "a session"}
-
-
-UNSTABLE = "not stable"
-
-
 def heading(summary: Summary | SimulationSummary) -> str:
     """Returns the heading of the figures of a run or a simulation: fabric, traffic and routing in a line."""
-    if isinstance(summary, SimulationSummary):
-        return _simulation_heading(summary)
-    fabric = f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts"
-    traffic = (
-        f"{summary.pattern} traffic"
-        if summary.generated
-        else _NOT_GENERATED.get(summary.pattern, summary.pattern)
-    )
     text = (
-        f"{fabric}, {summary.link_rate_bps / 1e6:g} Mbit/s links: {traffic} under {summary.routing} routing"
+        f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts, {summary.medium}: "
+        f"{summary.traffic} under {summary.routing} routing"
     )
     if summary.repeat:
         text += f", means over {len(summary.repeat.seeds)} seeds"
     elif summary.seed != 1:
         text += f", seed {summary.seed}"
-    text += _failures_text(summary)
-    return printable(text if summary.fidelity.valid else f"{text} ({INVALID}{summary.remedy})")
-
-
-def _failures_text(summary: Summary | SimulationSummary) -> str:
     failures = [f for f in summary.faults.done if not f.fault.startswith("restore")] if summary.faults else []
-    return f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
-
-
-def _simulation_heading(summary: SimulationSummary) -> str:
-    routers = summary.routers
-    traffic = summary.pattern if summary.load is None else f"{summary.pattern} traffic at {summary.load:g}"
-    text = (
-        f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts, simulated "
-        f"({routers.flow_control}): {traffic} under {summary.routing} routing"
-    )
-    if summary.seed != 1:
-        text += f", seed {summary.seed}"
-    text += _failures_text(summary)
-    if summary.deadlock or summary.stable is False:
-        text += f" ({'deadlock' if summary.deadlock else UNSTABLE})"
-    return printable(text)
+    text += f", {len(failures)} fault{'s' * (len(failures) > 1)}" if failures else ""
+    return printable(f"{text} ({summary.doubt})" if summary.doubt else text)

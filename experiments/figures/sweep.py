@@ -13,12 +13,14 @@ from experiments.figures.look import current
 from experiments.figures.sweeps.axes import Axis
 from experiments.figures.sweeps.panels import SweepPanels, curve_handles, new_sweep_panels
 from experiments.results.manifest import SweepSettings
+from experiments.results.metrics import Engine
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
-from experiments.results.sweep_points import PointRow, SweptRow
+from experiments.results.sweep_points import SweptRow
 from experiments.results.tables import read_csv_text
 from experiments.results.text import fabric_text
 from experiments.spec.fabric import CREDIT
+from experiments.spec.simulation.model import RouterRecord
 from experiments.spec.sweep import Point
 
 # The simulator's links pass a flit per cycle.
@@ -43,7 +45,7 @@ class SimulatedPoint(NamedTuple):
     latency_packets: float
 
 
-def draw_sweep(results: Sweep) -> dict[str, Figure]:
+def draw_sweep(results: Sweep | SimulatedSweep) -> dict[str, Figure]:
     """Returns the figure of a sweep by its name.
 
     Args:
@@ -52,48 +54,41 @@ def draw_sweep(results: Sweep) -> dict[str, Figure]:
     Raises:
         ParameterError: its files are damaged.
     """
-    rows, settings = list(results.points.values()), results.manifest.sweep
-    crosschecked = kept_crosscheck(results.folder)
-    panels = new_sweep_panels(rows, results.engine)
+    rows, engine = list(results.points.values()), results.engine
+    settings: Any = results.manifest.sweep
+    panels = new_sweep_panels(rows, engine)
     panels.draw(rows)
-    handles = curve_handles(panels.styles, "measured")
-    if current().look.booksim and _draw_booksim(panels, settings):
+    handles = curve_handles(panels.styles, engine.done)
+    measured = engine is Engine.EMULATION
+    if measured and current().look.booksim and _draw_booksim(panels, settings):
         style: dict[str, Any] = {"color": "0.3", "linestyle": "none", **_HOLLOW}
         handles.append(Line2D([], [], marker="o", label="hollow: the authors' simulator", **style))
-    if _draw_crosschecked(panels, rows, crosschecked):
+    if _draw_crosschecked(panels, rows, kept_crosscheck(results.folder)):
         label = "light: the same packets, simulated"
         handles.append(Line2D([], [], color="0.3", **_CROSSCHECKED, label=label))
-    fixed = {
+    fixed = _of_links(settings) if measured else _of_routers(settings.routers)
+    with_credits = not measured and settings.routers.flow_control == CREDIT
+    model = "fluid model of routers that drop" if with_credits else "fluid model"
+    title = f"{_title(results, fixed, rows, panels.axis)}{engine.mark}; {_FRACTIONS}{_faults_text(settings)}"
+    return {"sweep": panels.finish(handles, title, model)}
+
+
+def _of_links(settings: SweepSettings) -> dict[str, str]:
+    """Returns settings of links in words."""
+    return {
         "link_rate_bps": f"links of {settings.link_rate_bps / 1e6:g} Mbit/s",
         "frame_bytes": f"{settings.frame_bytes}-byte frames",
         "queue_packets": f"{settings.queue_packets}-packet queues",
     }
-    title = f"{_title(results, fixed, rows, panels.axis)}; {_FRACTIONS}{_faults_text(settings)}"
-    return {"sweep": panels.finish(handles, title)}
 
 
-def draw_simulated_sweep(results: SimulatedSweep) -> dict[str, Figure]:
-    """Returns the figure of a sweep of simulations by its name.
-
-    Args:
-        results: the sweep.
-
-    Raises:
-        ParameterError: its files are damaged.
-    """
-    rows, routers = list(results.points.values()), results.manifest.sweep.routers
-    panels = new_sweep_panels(rows, results.engine)
-    panels.draw(rows)
-    fixed = {"packet_flits": f"packets of {routers.packet_flits} flits"}
-    if routers.flow_control == CREDIT:
-        model = "fluid model of routers that drop"
-        fixed["virtual_channels"] = f"{routers.virtual_channels} virtual channels"
-        fixed["buffer_flits"] = f"buffers of {routers.buffer_flits} flits"
-    else:
-        model = "fluid model"
-        fixed["queue_packets"] = f"{routers.queue_packets}-packet queues"
-    title = f"{_title(results, fixed, rows, panels.axis)}, simulated; {_FRACTIONS}"
-    return {"sweep": panels.finish(curve_handles(panels.styles, "simulated"), title, model)}
+def _of_routers(routers: RouterRecord) -> dict[str, str]:
+    """Returns settings of simulated routers in words."""
+    words = {"packet_flits": f"packets of {routers.packet_flits} flits"}
+    if routers.flow_control != CREDIT:
+        return {**words, "queue_packets": f"{routers.queue_packets}-packet queues"}
+    words["virtual_channels"] = f"{routers.virtual_channels} virtual channels"
+    return {**words, "buffer_flits": f"buffers of {routers.buffer_flits} flits"}
 
 
 def _title(
@@ -107,7 +102,7 @@ def _title(
 
 
 def _draw_crosschecked(
-    panels: SweepPanels, rows: Sequence[PointRow], simulated: Mapping[Point, Compared]
+    panels: SweepPanels, rows: Sequence[SweptRow], simulated: Mapping[Point, Compared]
 ) -> bool:
     """Draws the same packets on simulated switches as light lines; returns whether there are any."""
     for pattern, (accepted, latency) in panels.pairs.items():

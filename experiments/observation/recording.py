@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,9 @@ from experiments.results.failover import FailoverSummary
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import RunManifest
 from experiments.results.model import Summary
-from experiments.results.open import Failover, Run, open_results
+from experiments.results.open import open_results
 from experiments.results.run_directory import MANIFEST, graph_of_results
 from experiments.results.tables import (
-    EVENT_COLUMNS,
     EVENTS,
     LINK_COLUMNS,
     LINKS,
@@ -64,8 +63,8 @@ def read_recording(folder: Path) -> Recording:
     Raises:
         ParameterError: the folder holds neither, is damaged, or its graph cannot be made again.
     """
-    results = open_results(folder)
-    if not isinstance(results, Run | Failover):
+    results: Any = open_results(folder)
+    if not results.kind.recorded:
         raise ParameterError(
             f"results must be of a run or a failover, got {folder}; name one of its points or seeds"
         )
@@ -75,7 +74,7 @@ def read_recording(folder: Path) -> Recording:
         if topology is None:
             raise ParameterError(f"the graph of {folder} cannot be made again: {manifest.params}")
         description = describe(topology, manifest, manifest.routing, replay=folder.resolve().name)
-        happened, missing = _events(folder, results.summary)
+        happened, missing = _events(results)
         links = _Links(folder, topology, manifest.link_rate_bps) if (folder / LINKS).exists() else None
         if links is None:
             missing.append(f"{LINKS} is missing: loads and queues of links are not known")
@@ -148,14 +147,14 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
     return _Throughput(steps, shares[0], shares[1])
 
 
-def _events(folder: Path, summary: Summary | FailoverSummary) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text), and a note on each table that is missing."""
-    if isinstance(summary, Summary):
-        return (list(summary.faults.events) if summary.faults else []), []
-    if not (folder / EVENTS).exists():
+def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
+    """Returns events as (time in s, text), and a note if their table is missing."""
+    try:
+        return results.events, []
+    except ParameterError:
+        if (results.folder / EVENTS).exists():
+            raise
         return [], [f"{EVENTS} is missing: what happened when is not known"]
-    table = read_csv(folder / EVENTS, EVENT_COLUMNS)
-    return [(float(t), text) for t, text in zip(table["time_s"], table["event"], strict=True)], []
 
 
 def _states(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from emulation.requirements import available_memory_bytes, fabric_memory_bytes
 from experiments.events.base import duration, ignore
-from experiments.results.sweep_points import measured_points
+from experiments.results.open import Sweep
 from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
 from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes
 from experiments.simulation.task import task_of
@@ -198,7 +198,7 @@ def estimate_measurements(points: Sequence[PointOptions], sweep: SweepOptions, f
         sweep: the sweep.
         folder: output directory, which may not exist.
     """
-    held = measured_points(folder)
+    held = Sweep(folder).kept()
     missing = [one for one in points if one.point not in held]
     first = points[0].fabric
     graph = first.topology

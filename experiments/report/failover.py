@@ -8,8 +8,8 @@ from typing import Any
 from experiments.codec import plain
 from experiments.figures.failover import draw_failover
 from experiments.figures.failovers import draw_series
-from experiments.report.events import event_section
 from experiments.report.model import Page, Section, figures_of, manifest_sections, table_of
+from experiments.report.sections import event_section
 from experiments.results.open import Failover, Failovers
 from experiments.results.text import fabric_text, readable
 

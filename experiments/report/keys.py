@@ -31,7 +31,6 @@ from experiments.results.parts.crosscheck import CROSSCHECK, Crosscheck
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.parts.replications import Interval
-from experiments.results.simulation import tables as simulated
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
 from experiments.results.simulation.sweep import SimulatedSweepManifest
 from experiments.results.sweep_points import POINTS, PointRow, SimulatedPointRow
@@ -116,12 +115,12 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
         FLOWS: ("TCP flow that started, the warm-up's included", FLOW_COLUMNS),
-        simulated.LATENCY_CYCLES: ("bin of simulated latencies", simulated.LATENCY_CYCLE_COLUMNS),
-        simulated.PERIODS: ("period of the window of a simulation", simulated.PERIOD_COLUMNS),
-        simulated.HOSTS: ("host of a simulation", simulated.HOST_COLUMNS),
-        simulated.ITERATIONS: ("iteration of a simulated application", simulated.ITERATION_COLUMNS),
-        simulated.RANK_CYCLES: ("rank and iteration of these", simulated.RANK_COLUMNS),
-        simulated.MESSAGES: ("message of a simulated trace", simulated.MESSAGE_COLUMNS),
+        tables.LATENCY_CYCLES: ("bin of simulated latencies", tables.LATENCY_CYCLE_COLUMNS),
+        tables.PERIODS: ("period of the window of a simulation", tables.PERIOD_COLUMNS),
+        tables.HOSTS: ("host of a simulation", tables.HOST_COLUMNS),
+        tables.ITERATIONS: ("iteration of a simulated application", tables.ITERATION_COLUMNS),
+        tables.RANK_CYCLES: ("rank and iteration of these", tables.RANK_COLUMNS),
+        tables.MESSAGES: ("message of a simulated trace", tables.MESSAGE_COLUMNS),
         tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
         FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),

@@ -1,42 +1,48 @@
-"""Reports of runs, and of replications with several seeds."""
+"""Reports of runs and simulations, and of replications with several seeds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from experiments.codec import plain
-from experiments.figures.run import draw_single
-from experiments.report.events import event_section
-from experiments.report.intervals import seed_sections
-from experiments.report.links import worst_links
 from experiments.report.model import Detail, Page, Section, manifest_sections, table_of
+from experiments.report.sections import batch_section, event_section, seed_sections, worst_links
+from experiments.results.metrics import Engine
 from experiments.results.model import Summary
-from experiments.results.open import Run
+from experiments.results.open import Run, Simulation
 from experiments.results.parts.flows import class_rows
+from experiments.results.parts.programs import ProgramRecord
 from experiments.results.text import fabric_text, readable
 
+_APART = ("faults", "programs", "batches", "repeat")  # keys of the result that have sections of their own
 
-def run_page(results: Run) -> Page:
-    """Returns the page of a run, whose figures are drawn anew; of replications the means come first.
+
+def run_page(results: Run | Simulation) -> Page:
+    """Returns the page of a run or a simulation, whose figures are drawn anew; means over seeds come first.
 
     Args:
-        results: the run.
+        results: the run, or the simulation.
 
     Raises:
         ParameterError: its files are damaged.
         OSError: the figures cannot be written.
     """
-    summary = results.summary
-    values = {n: v for n, v in plain(summary).items() if n not in ("faults", "programs", "repeat")}
-    if summary.flows:
+    summary: Any = results.summary
+    flows = getattr(summary, "flows", None)
+    values = {n: v for n, v in plain(summary).items() if n not in _APART}
+    if flows:
         values["flows"] = {n: v for n, v in values["flows"].items() if n != "classes"}
     return Page(
-        f"{fabric_text(results.manifest)}: {_traffic(summary)} under {summary.routing}",
+        f"{fabric_text(results.manifest)}: {_traffic(summary)} under {summary.routing}{summary.engine.mark}",
         (
-            *_flows(summary),
-            *seed_sections(results, draw_single, _doubts),
-            *event_section(summary.faults.events if summary.faults else ()),
-            *_programs(summary),
+            *([Section(note=summary.note)] if summary.repeat and summary.note else []),
+            *(_flows(summary) if flows else ()),
+            *seed_sections(results),
+            *batch_section(getattr(summary, "batches", None)),
+            *event_section(results.events, summary.engine),
+            *_programs(getattr(summary, "programs", None) or ()),
             *_links(results),
             Section("Result", values=values),
             *manifest_sections(results.manifest),
@@ -44,20 +50,21 @@ def run_page(results: Run) -> Page:
     )
 
 
-def _traffic(summary: Summary) -> str:
+def _traffic(summary: Any) -> str:
     """Returns the traffic for a title: the pattern, of TCP flows also their sizes and their load."""
-    if summary.flows is None:
-        return summary.pattern
-    if summary.flows.flow_file is not None:
-        return f"TCP flows of {Path(summary.flows.flow_file).name}"
-    return f"{summary.flows.flow_sizes} TCP flows at load {summary.load:g}, {summary.pattern} pattern,"
+    flows = getattr(summary, "flows", None)
+    if flows is None:
+        simulated_load = summary.load if summary.engine is Engine.SIMULATION else None
+        return str(summary.pattern) + ("" if simulated_load is None else f" at {simulated_load:g}")
+    if flows.flow_file is not None:
+        return f"TCP flows of {Path(flows.flow_file).name}"
+    return f"{flows.flow_sizes} TCP flows at load {summary.load:g}, {summary.pattern} pattern,"
 
 
 def _flows(summary: Summary) -> tuple[Section, ...]:
-    """Returns the slowdowns and completion times of TCP flows by size; none of other traffic."""
+    """Returns the slowdowns and completion times of TCP flows by size."""
     flows = summary.flows
-    if flows is None:
-        return ()
+    assert flows
     note = f"{flows.completed} of {flows.started} flows were completed, with {flows.tcp} congestion control. "
     note += "Times and slowdowns are those of completed flows"
     note += ", means over all seeds." if summary.repeat else "."
@@ -66,7 +73,7 @@ def _flows(summary: Summary) -> tuple[Section, ...]:
     return (Section("TCP flows by size", note, table),)
 
 
-def _programs(summary: Summary) -> tuple[Section, ...]:
+def _programs(programs: Sequence[ProgramRecord]) -> tuple[Section, ...]:
     """Returns the programs of the user as a table; nothing without any."""
     rows = [
         {
@@ -77,24 +84,17 @@ def _programs(summary: Summary) -> tuple[Section, ...]:
             "output": program.output,
             "errors": program.errors,
         }
-        for program in summary.programs or ()
+        for program in programs
     ]
     table = table_of(rows, ("program", "status", "output", "errors"))
     return (Section("Programs", table=table),) if table else ()
 
 
-def _links(results: Run) -> tuple[Section, ...]:
-    """Returns the most loaded links of a run, or of each of its replications."""
-    tables = [(run.summary.seed, worst_links(run.link_loads)) for run in results.replications]
+def _links(results: Run | Simulation) -> tuple[Section, ...]:
+    """Returns the most loaded links of all seeds together, or of each where their means are not kept."""
+    heading, table = "Links with the highest loads", worst_links(results.link_loads)
+    if table:
+        return (Section(heading, table=table),)
+    tables = [(one.summary.seed, worst_links(one.link_loads)) for one in results.replications]
     details = tuple(Detail(f"seed {seed}", table=table) for seed, table in tables if table)
-    if not details:
-        return ()
-    if results.summary.repeat is None:
-        return (Section("Links with the highest loads", table=details[0].table),)
-    return (Section("Links with the highest loads", details=details),)
-
-
-def _doubts(summary: Summary) -> str:
-    """Returns the reasons why a result is not valid, and the remedy, as a sentence; empty if it is valid."""
-    reasons = summary.fidelity.reasons
-    return f"The result is not valid: {readable(list(reasons))}{summary.remedy}." if reasons else ""
+    return (Section(heading, details=details),) if details else ()

@@ -7,8 +7,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 from experiments.codec import plain
-from experiments.report.links import worst_links
 from experiments.report.model import Detail, Page, Row, Section, Table, figures_of, manifest_sections
+from experiments.report.sections import worst_links
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.sweep_points import SweptRow
@@ -28,7 +28,7 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
     engine = results.engine
     rows = list(results.points.values())
     return Page(
-        f"{fabric_text(results.manifest)}: a sweep{', simulated' if engine is Engine.SIMULATION else ''}",
+        f"{fabric_text(results.manifest)}: a sweep{engine.mark}",
         (
             Section(
                 note=_note(rows, engine.value, getattr(results, "remedy", None)),

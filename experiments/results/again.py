@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.codec import read_record
 from experiments.doctor.default_rate import MOST_BPS
+from experiments.results.open import Sweep
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
-from experiments.results.sweep_points import read_sweep_manifest
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of, given_by
 from experiments.spec.option import Option
@@ -28,7 +28,22 @@ from experiments.spec.programs import NOT_GENERATED, SESSION
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, foreign_file
 from topology.links import rate_text
+from topology.parameters import Value
 from topology.registry import family
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """Types that some entries of manifests have, and of summaries; options check the others."""
+
+    name: str
+    link_rate_bps: int | None = None
+    params: Mapping[str, Value] = field(default_factory=dict)
+    elements: Sequence[str] | None = None
+    traffic: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Mapping[str, Any] = field(default_factory=dict)
+    experiment: Mapping[str, Any] = field(default_factory=dict)
+    warmup_s: float | None = None
 
 
 def experiment_again(folder: Path) -> Experiment:
@@ -52,7 +67,7 @@ def experiment_again(folder: Path) -> Experiment:
         experiment = _from_settings(content, path)
     values: dict[str, Any] = {}
     if experiment.values.get("link-rate") == AUTO_RATE:
-        values["link-rate"] = rate_text(content["link_rate_bps"])
+        values["link-rate"] = _rate_text(content)
     if experiment.values.get("warmup") == STEADY:
         begun_s = _settled_s(folder)
         if begun_s is not None:  # else nothing was measured to its end, and throughput has to settle anew
@@ -74,7 +89,7 @@ def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
         folder: its folder, which may be empty, missing, or hold something else.
     """
     try:
-        held = read_sweep_manifest(folder).sweep
+        held = Sweep(folder).manifest.sweep
     except ParameterError:  # nothing to resume; what is wrong with it is reported when it is written
         return experiment
     by_rule = held.link_rate_from == RULE_RATE
@@ -100,22 +115,39 @@ def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
     content = read_record(
         path, dict[str, Any], opened=lambda descriptor: judged.append(foreign_file(path, descriptor))
     )
-    if "name" not in content:
-        raise ParameterError(f"{path} is damaged or not of PolarLab")
+    _check(content, path)
     return content, judged[0]
+
+
+def _check(content: Mapping[str, Any], path: Path) -> None:
+    """Raises ParameterError if settings of a file have other types than they must."""
+    import msgspec  # only where results are read
+
+    try:
+        msgspec.convert(content, _Settings)
+    except msgspec.ValidationError as error:
+        raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
+
+
+def _rate_text(settings: Mapping[str, Any]) -> str:
+    """Returns the link rate among settings; raises ParameterError if they have none."""
+    if settings.get("link_rate_bps") is None:
+        raise ParameterError("link_rate_bps must be a rate in bit/s, got none")
+    return rate_text(settings["link_rate_bps"])
 
 
 def _settled_s(folder: Path) -> float | None:
     """Returns the time at which all measured windows in a folder had begun; None without any."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
-    summaries = [read_record(path, dict[str, Any]) for path in paths if path.exists()]
-    begun = [summary["warmup_s"] for summary in summaries if "warmup_s" in summary]
-    return max(map(float, begun), default=None)
+    summaries = [read_record(path, _Settings) for path in paths if path.exists()]
+    begun = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
+    return max(begun, default=None)
 
 
 def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:
     """Returns the experiment of a manifest from before manifests held it, by its settings."""
     settings = {**content, **content.get("traffic", {}), **content.get("sweep", {})}
+    _check(settings, path)
     kind = SWEEP if "sweep" in content else FAILOVER if "fail_s" in settings else RUN
     pattern = settings.get("pattern")
     if pattern == SESSION:
@@ -146,7 +178,7 @@ def _setting(option: Option, settings: Mapping[str, Any]) -> Any:
     if value is None and option.table != TOPOLOGY:
         value = settings.get(option.setting or option.key)
     if option.name == "link-rate":
-        return rate_text(settings["link_rate_bps"])
+        return _rate_text(settings)
     if option.name == "warmup" and settings.get("steady"):
         return STEADY
     if option.name == "faults":

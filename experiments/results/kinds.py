@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from pkgutil import resolve_name
@@ -14,9 +14,13 @@ from experiments.results.figures import Figures, LookOptions
 from experiments.results.frames import Row, frame, pandas, read_frame
 from experiments.results.tables import damage_named, read_csv
 from topology.errors import ParameterError
+from topology.parameters import Value
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# A summary, flows of a pair of hosts if known, and the options that a sweep varies: name and value.
+Packets = tuple[Any, int | None, tuple[tuple[str, Value], ...]]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,9 @@ class Kind:
         page: takes results; returns the page of a report.
         compare: takes a list of results; returns them side by side.
         draw_compared: takes what `compare` returns; returns the figure of it.
+        draw_seed: takes results of a kind with replications that have one seed; returns figures by their
+            names.
+        recorded: whether results have their fabric's states over time, which the live page shows.
     """
 
     name: str
@@ -40,10 +47,13 @@ class Kind:
     page: str
     compare: str
     draw_compared: str
+    draw_seed: str = ""
+    recorded: bool = False
 
     def load(self) -> None:
         """Imports what draws results, with matplotlib, which takes a while."""
-        resolve_name(self.draw)
+        for place in filter(None, (self.draw, self.draw_seed)):
+            resolve_name(place)
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,14 @@ class Results:
         from experiments.report.page import write_report
 
         return write_report(self, None if path is None else Path(path), Look.of(**look))
+
+    def packets(self) -> Iterator[Packets]:
+        """Yields the packets that were sent, as their summaries have them, for a cross-check.
+
+        Raises:
+            ParameterError: results of this kind have none of their own.
+        """
+        raise ParameterError(f"results to compare must be those of a run or a sweep, got {self.folder}")
 
     def _rows(self) -> Sequence[Row]:
         """Returns the results as a table, a row for each run, point or failover."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -243,25 +243,33 @@ def link_loads(
     return result
 
 
-def load_rows(links: Sequence[DirectedLink], observed: Sequence[LinkLoads]) -> list[LinkLoadRow]:
-    """Returns the load of each link: of several replications the mean, and the sum of the drops.
+def load_rows(
+    links: Sequence[DirectedLink], loads: Amounts, dropped: Amounts | npt.NDArray[np.int64]
+) -> list[LinkLoadRow]:
+    """Returns the rows of a table of link loads.
 
     Args:
         links: the links.
-        observed: their loads in each of the replications.
+        loads: load of each.
+        dropped: dropped packets of each.
     """
-    loads = np.mean([entry.loads for entry in observed], axis=0).tolist()
-    dropped = np.sum([entry.dropped for entry in observed], axis=0).tolist()
     return [
         LinkLoadRow(link.name, link.port, round(load, 6), round(packets))
-        for link, load, packets in zip(links, loads, dropped, strict=True)
+        for link, load, packets in zip(links, loads.tolist(), dropped.tolist(), strict=True)
     ]
 
 
-def loads_of_rows(rows: Sequence[LinkLoadRow]) -> LinkLoads:
-    """Returns the loads that a table of one replication has, without losses as asked for."""
-    loads, dropped = ([getattr(row, name) for row in rows] for name in ("load", "dropped_packets"))
-    return LinkLoads(np.array(loads, float), np.array(dropped, float), np.zeros(len(rows)))
+def mean_rows(each: Sequence[Sequence[LinkLoadRow]]) -> list[LinkLoadRow]:
+    """Returns the rows of replications as one table: the mean of the loads, and the sum of the drops.
+
+    Args:
+        each: the rows of each replication, one at least.
+    """
+    means = np.mean([[row.load for row in rows] for rows in each], axis=0).tolist()
+    return [
+        replace(rows[0], load=round(mean, 6), dropped_packets=sum(row.dropped_packets for row in rows))
+        for mean, rows in zip(means, zip(*each, strict=True), strict=True)
+    ]
 
 
 def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:

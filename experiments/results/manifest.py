@@ -64,7 +64,7 @@ class Origin:
     versions: Mapping[str, str]
     kernel: str = ""
     machine: Machine | None = None
-    experiment: Mapping[str, Any] | None = omitted()
+    experiment: Mapping[str, int | str | Mapping[str, Any]] | None = omitted()
     format: int = FORMAT
 
 

@@ -12,21 +12,39 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, Flag, auto
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 
 AnyClass = TypeVar("AnyClass", bound=type)
 
 
 class Engine(Enum):
-    """What carries the packets: switches, or the simulator. The value is the metric of sound results."""
+    """What carries the packets: switches, or the simulator. The value is the metric of sound results.
 
-    EMULATION = "valid"
-    SIMULATION = "stable"
+    Attributes:
+        unit: unit of its latencies.
+        sweep: kind of the experiments that are its sweeps.
+        done: what has become of its packets, as `measured`.
+        doubt: what a result is that is not sound, in a legend.
+        mark: end of titles of its results; empty for switches.
+    """
 
-    @property
-    def unit(self) -> str:
-        """The unit of its latencies."""
-        return "ms" if self is Engine.EMULATION else "cycles"
+    EMULATION = "valid", "ms", SWEEP, "measured", "result not valid", ""
+    SIMULATION = "stable", "cycles", SIMULATED_SWEEP, "simulated", "not stable", ", simulated"
+
+    def __new__(cls, value: str, *_more: str) -> Self:
+        """Returns the engine whose value is the first of the words."""
+        one = object.__new__(cls)
+        one._value_ = value
+        return one
+
+    def __init__(self, _value: str, unit: str, sweep: str, done: str, doubt: str, mark: str) -> None:
+        self.unit, self.sweep, self.done, self.doubt, self.mark = unit, sweep, done, doubt, mark
+
+    def is_doubtful(self, summary: Any) -> bool:
+        """Returns whether a result is not sound; of an application, which has no load, it is not known."""
+        return metric_of(self, self.value).of(summary) is False
 
 
 class Better(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from experiments.codec import FORMAT, omitted
 from experiments.results.metrics import Engine
@@ -31,11 +31,14 @@ from experiments.results.parts.programs import ProgramRecord, PromptLine, Traffi
 from experiments.results.parts.replications import Replications
 from experiments.results.run_directory import seed_folder
 from experiments.results.text import rate_remedy
-from experiments.spec.programs import NOT_GENERATED, SESSION
+from experiments.spec.programs import NOT_GENERATED, OWN_PROGRAMS, SESSION
 from experiments.spec.settings import FabricSettings
 
 if TYPE_CHECKING:
     from experiments.theory.fluid_model import Prediction
+
+INTERRUPTED = "it was interrupted before its end"
+_NOT_GENERATED = {OWN_PROGRAMS: "own programs", SESSION: "a session"}
 
 
 def mean_hops(hops: Mapping[int, int], digits: int = 4) -> float | None:
@@ -365,6 +368,27 @@ class Summary(FabricSettings):
         return self.pattern not in NOT_GENERATED
 
     @property
+    def medium(self) -> str:
+        """What carried the packets, for a heading."""
+        return f"{self.link_rate_bps / 1e6:g} Mbit/s links"
+
+    @property
+    def traffic(self) -> str:
+        """The traffic, for a heading."""
+        return f"{self.pattern} traffic" if self.generated else _NOT_GENERATED[self.pattern]
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the result and what to do about it, for a heading; empty if it is valid."""
+        return "" if self.fidelity.valid else f"{self.engine.doubt}{self.remedy}"
+
+    @property
+    def note(self) -> str:
+        """The same as a sentence with all reasons."""
+        reasons = ", ".join(self.fidelity.reasons)
+        return f"The result is not valid: {reasons}{self.remedy}." if reasons else ""
+
+    @property
     def remedy(self) -> str:
         """What to do where the machine was too slow, for the end of a message; empty if it was not."""
         searched = "--link-rate auto" if self.arrivals else ""  # for packets alone
@@ -374,6 +398,17 @@ class Summary(FabricSettings):
     def doubted(self, *reasons: str) -> Summary:
         """Returns the same result with further reasons not to trust it."""
         return replace(self, fidelity=self.fidelity.doubted(*reasons))
+
+    def repeated(self, each: Sequence[Summary], *, interrupted: bool, **means: Any) -> Summary:
+        """Returns the same result, combined from those of several seeds, with their means.
+
+        Args:
+            each: the results of the seeds.
+            interrupted: whether further ones were interrupted, and do not count.
+            means: fields of Replications.
+        """
+        whole = self.doubted(INTERRUPTED) if interrupted else self
+        return replace(whole, repeat=Replications(**means))
 
     def of_seed(self) -> Summary:
         """Returns the same result beside those of other seeds: reasons and files name the seed's folder."""

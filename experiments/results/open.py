@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -11,33 +11,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from experiments.codec import plain, read_record
 from experiments.results.failover import FAILOVERS, FailoverSeries, FailoverSummary
 from experiments.results.frames import Row, flat, pandas
-from experiments.results.kinds import Kind, Results
+from experiments.results.kinds import Kind, Packets, Results
 from experiments.results.link_loads import LINK_LOADS, LinkLoadRow, read_link_loads
 from experiments.results.manifest import RunManifest, SweepManifest
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
 from experiments.results.run_directory import MANIFEST, SUMMARY, seed_folder
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
-from experiments.results.simulation.sweep import (
-    SimulatedSweepManifest,
-    holds_simulated_sweep,
-    point_folder,
-    read_simulated_manifest,
-    simulated_rows,
-)
-from experiments.results.simulation.tables import LATENCY_CYCLES
+from experiments.results.simulation.sweep import SimulatedSweepManifest
 from experiments.results.sweep_points import (
     POINTS,
     AnyRow,
     PointRow,
     SimulatedPointRow,
     SweptRow,
+    point_folder,
     point_links,
-    point_rows,
     point_summary,
-    read_sweep_manifest,
+    read_rows,
 )
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, LINKS, PROBES, damage_named
+from experiments.results.tables import EVENT_COLUMNS, EVENTS, LATENCY_CYCLES, LINKS, PROBES, damage_named
 from experiments.results.text import fabric_text, rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
@@ -95,6 +88,13 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
         """Whether there is a result, also of an experiment that did not end as it should."""
         return (self.folder / SUMMARY).exists()
 
+    @property
+    def events(self) -> list[tuple[float, str]]:
+        """Time in seconds or cycles, and description, of faults and plans in order of time."""
+        summary: Any = self.summary
+        events: list[tuple[float, str]] = summary.faults.events if summary.faults else []
+        return events
+
     def check(self) -> None:
         """Raises ParameterError if the result is missing or damaged."""
         assert self.summary
@@ -146,10 +146,12 @@ class Run(_Repeated[Summary, RunManifest]):
     kind = Kind(
         "run",
         "runs",
-        draw="experiments.figures.run:draw_run",
+        draw="experiments.figures.replications:draw_seeds",
+        draw_seed="experiments.figures.run:draw_run",
         page="experiments.report.run:run_page",
         compare="experiments.comparison.runs:compare_runs",
         draw_compared="experiments.figures.comparison:draw_runs",
+        recorded=True,
     )
     records = Summary, RunManifest
 
@@ -162,6 +164,11 @@ class Run(_Repeated[Summary, RunManifest]):
     def valid(self) -> bool:
         """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
         return self.summary.fidelity.valid
+
+    def packets(self) -> Iterator[Packets]:
+        """Yields the packets of each replication."""
+        for one in self.replications:
+            yield one.summary, self.manifest.traffic.flows, ()
 
     def _short(self) -> Mapping[str, Any]:
         doubts = "; ".join(self.summary.fidelity.reasons) + self.summary.remedy
@@ -177,9 +184,10 @@ class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
     kind = Kind(
         "simulation",
         "simulations",
-        draw="experiments.figures.simulation.single:draw_simulation",
-        page="experiments.report.simulation:simulation_page",
-        compare="experiments.comparison.runs:compare_simulations",
+        draw="experiments.figures.replications:draw_seeds",
+        draw_seed="experiments.figures.simulation.single:draw_simulation",
+        page="experiments.report.run:run_page",
+        compare="experiments.comparison.runs:compare_runs",
         draw_compared="experiments.figures.comparison:draw_runs",
     )
     records = SimulationSummary, SimulationManifest
@@ -205,26 +213,64 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
     Attributes:
         engine: what carried the packets.
-        record, row: classes of a point's summary and of its row.
-        readers: functions that read the manifest and the rows of a folder.
+        records: classes of a point's summary and of the manifest.
+        row: class of a point's row.
     """
 
     engine: ClassVar[Engine]
-    record: ClassVar[type]
+    records: ClassVar[tuple[type, type]]
     row: ClassVar[type[SweptRow]]
-    readers: ClassVar[tuple[Callable[[Path], Any], Callable[[Path], Any]]]
+
+    @classmethod
+    def held_by(cls, folder: Path) -> bool:
+        """Returns whether a folder has a table of points, which its manifest says are of this engine.
+
+        Raises:
+            ParameterError: the manifest is damaged.
+        """
+        path = folder / MANIFEST
+        return (folder / POINTS).exists() and cls._made(_content(path) if path.exists() else {})
+
+    @classmethod
+    def _made(cls, content: Mapping[str, Any]) -> bool:
+        """Returns whether a manifest is of this engine; only those of simulations name theirs."""
+        named: bool = content.get("engine") == getattr(cls.records[1], "engine", None)
+        return named
 
     @cached_property
     def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
-        found: AnyManifest = self.readers[0](self.folder)
+        content = _content(self.folder / MANIFEST)
+        if "sweep" not in content or not self._made(content):
+            raise ParameterError(f"{self.folder} does not hold a {self.kind.name}")
+        found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
         return found
+
+    def begun(self) -> AnyManifest | None:
+        """Returns the manifest, if points are to be added to the folder; None if it is empty.
+
+        Raises:
+            ParameterError: it holds something else, or a damaged sweep.
+        """
+        # A manifest whose writer was ended before its last byte does not count.
+        if all(path.name.endswith(".partial") for path in self.folder.iterdir()):
+            return None
+        try:
+            return self.manifest
+        except ParameterError as error:
+            raise ParameterError(f"{error}; choose another --out") from None
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:
         """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
-        found: Mapping[Point, AnyRow] = self.readers[1](self.folder)
+        manifest: Any = self.manifest if (self.folder / MANIFEST).exists() else None
+        keys = () if manifest is None else tuple(manifest.sweep.varied)
+        found: Mapping[Point, Any] = read_rows(self.folder, self.row, keys)
         return found
+
+    def kept(self) -> Mapping[Point, AnyRow]:
+        """Returns the points of a sweep that may have just begun; none before the first."""
+        return self.points if (self.folder / POINTS).exists() else {}
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         """Returns the files of a point's summary and of its link loads."""
@@ -240,7 +286,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
             ParameterError: the result is damaged.
         """
         path, _ = self._files(point)
-        return read_record(path, self.record) if path.exists() else None
+        return read_record(path, self.records[0]) if path.exists() else None
 
     def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
         """Returns the load of each directed link at a point; none where they are not known.
@@ -297,16 +343,18 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         compare="experiments.comparison.sweeps:compare_sweeps",
         draw_compared="experiments.figures.comparison:draw_sweeps",
     )
-    engine, record, row = Engine.EMULATION, Summary, PointRow
-    readers = read_sweep_manifest, point_rows
-
-    @classmethod
-    def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder has a table of points."""
-        return (folder / POINTS).exists()
+    engine, row = Engine.EMULATION, PointRow
+    records = Summary, SweepManifest
 
     def _files(self, point: Point) -> tuple[Path, Path]:
         return self.folder / point_summary(point), self.folder / point_links(point)
+
+    def packets(self) -> Iterator[Packets]:
+        """Yields the packets of each point whose summary is left."""
+        for point in self.points:
+            summary = self.summary(point)
+            if summary is not None:
+                yield summary, self.manifest.sweep.flows, point.options
 
     @property
     def remedy(self) -> str:
@@ -328,22 +376,13 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
     kind = Kind(
         "sweep of simulations",
         "sweeps of simulations",
-        draw="experiments.figures.sweep:draw_simulated_sweep",
+        draw="experiments.figures.sweep:draw_sweep",
         page="experiments.report.sweep:sweep_page",
         compare="experiments.comparison.sweeps:compare_sweeps",
         draw_compared="experiments.figures.comparison:draw_sweeps",
     )
-    engine, record, row = Engine.SIMULATION, SimulationSummary, SimulatedPointRow
-    readers = read_simulated_manifest, simulated_rows
-
-    @classmethod
-    def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder has a table of points, which its manifest says were simulated.
-
-        Raises:
-            ParameterError: the manifest is damaged.
-        """
-        return (folder / POINTS).exists() and holds_simulated_sweep(folder)
+    engine, row = Engine.SIMULATION, SimulatedPointRow
+    records = SimulationSummary, SimulatedSweepManifest
 
     def simulation(self, point: Point) -> Simulation:
         """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
@@ -369,6 +408,7 @@ class Failover(_Summarised[FailoverSummary, RunManifest]):
         page="experiments.report.failover:failover_page",
         compare="experiments.comparison.failovers:compare_failovers",
         draw_compared="experiments.figures.comparison:draw_failovers",
+        recorded=True,
     )
     records = FailoverSummary, RunManifest
 
@@ -488,9 +528,14 @@ def open_results(folder: Path | str) -> Results:
     )
 
 
+def _content(path: Path) -> dict[str, Any]:
+    """Returns the content of a manifest of any kind."""
+    return read_record(path, dict[str, Any])
+
+
 def _fabric(settings: Any) -> str:
     """Returns family, parameters and hosts of results; of a graph with its own hosts, how many they are."""
-    own = settings.name == NetworkxTopology.name and isinstance(settings, Summary | SimulationSummary)
+    own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 
 

@@ -10,10 +10,9 @@ from typing import TypeVar
 from experiments.results.metrics import In, metrics
 from experiments.results.model import Summary
 from experiments.results.parts.over_seeds import combined
-from experiments.results.parts.replications import Interval, Replications, SimulatedReplications
+from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import SimulationSummary
 
-INTERRUPTED = "it was interrupted before its end"
 _CONFIDENCE = 0.95
 AnySummary = TypeVar("AnySummary", Summary, SimulationSummary)
 
@@ -64,10 +63,5 @@ def combine(summaries: Sequence[AnySummary], asked: int) -> AnySummary:
     complete = [one for one in summaries if not one.interrupted] or interrupted
     whole = replace(combined([one.of_seed() for one in complete]), interrupted=True if interrupted else None)
     means = {one.key: interval_of(map(one.of, complete)) for one in metrics(whole.engine, In.SEEDS)}
-    seeds = tuple(one.seed for one in complete)
-    if isinstance(whole, SimulationSummary):
-        stable = sum(bool(one.stable) for one in complete)
-        repeat = SimulatedReplications(asked=asked, seeds=seeds, stable=stable, **means)
-        return replace(whole, repeat=repeat, batches=None)
-    doubts = [INTERRUPTED] if interrupted and complete is not interrupted else []
-    return replace(whole.doubted(*doubts), repeat=Replications(asked=asked, seeds=seeds, **means))
+    seeds, left_out = tuple(one.seed for one in complete), bool(interrupted) and complete is not interrupted
+    return whole.repeated(complete, interrupted=left_out, asked=asked, seeds=seeds, **means)

@@ -102,7 +102,7 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
     columns = [entry.name for entry in fields(HostLinkRow)]
     directory.write_csv(HOST_LINKS, columns, map(astuple, record.host_links() or ()))
     links = directed_links(record.fabric.options.topology)
-    rows = load_rows(links, [measured])
+    rows = load_rows(links, measured.loads, measured.dropped)
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))
     readings = len(log.history.series(1, 1)[0])
     stride = max(1, -(-readings * len(links) // _MOST_LINK_ROWS))

@@ -14,10 +14,17 @@ from experiments.results.collective import collective_summary
 from experiments.results.flows.statistics import flow_doubts, flow_fractions, flow_summary
 from experiments.results.link_loads import directed_links, load_values
 from experiments.results.manifest import versions
-from experiments.results.model import Latencies, LinkSummary, PacketCounts, Predicted, Summary, share
+from experiments.results.model import (
+    INTERRUPTED,
+    Latencies,
+    LinkSummary,
+    PacketCounts,
+    Predicted,
+    Summary,
+    share,
+)
 from experiments.results.parts.host_links import host_link_summary
 from experiments.results.record import RunRecord
-from experiments.results.replications import INTERRUPTED
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.flows import FlowOptions
 from experiments.spec.programs import ProgramTraffic

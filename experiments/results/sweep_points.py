@@ -1,4 +1,4 @@
-"""Points of sweeps of both engines: the row of each in `points.csv`, and what a folder holds of them."""
+"""Points of sweeps of both engines: the row of each in `points.csv`, and the names of its files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import msgspec
 
-from experiments.codec import described, omitted, read_record
+from experiments.codec import described, omitted
 from experiments.results.link_loads import LINK_LOADS
-from experiments.results.manifest import SweepManifest, SweepSettings
 from experiments.results.metrics import Engine, In, metrics, with_fields
 from experiments.results.model import Summary
-from experiments.results.run_directory import MANIFEST, seed_folder
+from experiments.results.run_directory import RunDirectory, seed_folder
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.tables import read_csv
-from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 from experiments.spec.sweep import Point
 from experiments.spec.variations import read_value, values_at
 from topology.errors import ParameterError
@@ -101,6 +99,7 @@ class SimulatedPointRow(SweptRow):
     engine = Engine.SIMULATION
 
 
+_ROWS = {kind.engine: kind for kind in (PointRow, SimulatedPointRow)}
 AnyRow = TypeVar("AnyRow", bound=SweptRow)
 
 
@@ -134,14 +133,28 @@ def row_of(point: Point, summary: Summary | SimulationSummary, keys: Iterable[st
         values[one.key] = one.of(summary)
         if In.HALVES in one.places:
             values[one.half] = one.half_of(summary)
-    kind = PointRow if isinstance(summary, Summary) else SimulatedPointRow
-    return kind(
+    return _ROWS[summary.engine](
         routing=point.routing,
         pattern=point.pattern,
         load=point.load,
         varied=_varied_at(point, tuple(keys)),
         **values,
     )
+
+
+def append_point(
+    directory: RunDirectory, point: Point, summary: Summary | SimulationSummary, keys: Iterable[str]
+) -> None:
+    """Appends the row of a point to the table of a sweep.
+
+    Args:
+        directory: folder of the sweep.
+        point: the point.
+        summary: its result.
+        keys: keys that the sweep varies.
+    """
+    row = row_of(point, summary, keys)
+    directory.append_row(POINTS, columns_of(keys, type(row)), row.cells())
 
 
 def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:
@@ -179,8 +192,7 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
 
 def _row(cells: dict[str, str], kind: type[AnyRow], keys: Sequence[str]) -> AnyRow:
     """Returns a row by its cells; raises ValueError if one of them does not fit."""
-    options = SWEEP if kind.engine is Engine.EMULATION else SIMULATED_SWEEP
-    varied = sorted((key, read_value(key, cells[key], options)) for key in keys if "." not in key)
+    varied = sorted((key, read_value(key, cells[key], kind.engine.sweep)) for key in keys if "." not in key)
     words = {one.key for one in metrics(kind.engine, In.POINTS) if one.kind is bool}
     values: dict[str, Any] = {name: cells[name] or None for name in columns_of((), kind)}
     values |= {name: {"yes": True, "no": False}.get(cells[name], values[name]) for name in words}
@@ -207,70 +219,15 @@ def point_summary(point: Point, seed: int | None = None) -> str:
     return f"{_stem(point, seed)}.json"
 
 
-def _stem(point: Point, seed: int | None) -> str:
-    return f"{POINTS_FOLDER}/{point.name}" + ("" if seed is None else f"-{seed_folder(seed)}")
-
-
-def held_settings(folder: Path) -> SweepSettings | None:
-    """Returns the settings of the sweep that a folder holds, None if it is empty.
-
-    Raises:
-        ParameterError: the folder holds something else, or a damaged sweep.
-    """
-    # A manifest whose writer was ended before its last byte does not count.
-    if all(path.name.endswith(".partial") for path in folder.iterdir()):
-        return None
-    try:
-        return read_sweep_manifest(folder).sweep
-    except ParameterError as error:
-        raise ParameterError(f"{error}; choose another --out") from None
-
-
-def read_sweep_manifest(folder: Path) -> SweepManifest:
-    """Returns the manifest of a sweep.
-
-    Raises:
-        ParameterError: the folder does not hold a sweep, or its manifest is damaged.
-    """
-    path = folder / MANIFEST
-    content = read_record(path, dict[str, object])
-    if "sweep" not in content:
-        raise ParameterError(f"{folder} does not hold a sweep")
-    return read_record(path, SweepManifest)
-
-
-def point_rows(folder: Path) -> dict[Point, PointRow]:
-    """Returns the points of a folder, in their order.
-
-    Raises:
-        ParameterError: the table is missing or damaged.
-    """
-    return read_rows(folder, PointRow, _varied_keys(folder))
-
-
-def _varied_keys(folder: Path) -> tuple[str, ...]:
-    """Returns the keys that the sweep of a folder varies; none where it has no manifest."""
-    return tuple(read_sweep_manifest(folder).sweep.varied) if (folder / MANIFEST).exists() else ()
-
-
-def measured_points(folder: Path) -> frozenset[Point]:
-    """Returns the points that a folder holds; none if it has no table yet.
-
-    Raises:
-        ParameterError: the table is damaged.
-    """
-    return frozenset(point_rows(folder)) if (folder / POINTS).exists() else frozenset()
-
-
-def rows_of(folder: Path, points: Iterable[Point]) -> list[PointRow]:
-    """Returns the rows of some points of a folder, in their order.
+def point_folder(folder: Path, point: Point) -> Path:
+    """Returns the folder of a simulated point.
 
     Args:
         folder: folder of the sweep.
-        points: points that it holds.
-
-    Raises:
-        ParameterError: the table is missing or damaged.
+        point: the point.
     """
-    held = point_rows(folder)
-    return [held[point] for point in points]
+    return folder / POINTS_FOLDER / point.name
+
+
+def _stem(point: Point, seed: int | None) -> str:
+    return f"{POINTS_FOLDER}/{point.name}" + ("" if seed is None else f"-{seed_folder(seed)}")

@@ -7,17 +7,17 @@ once, and its changes take effect at once, where a controller reads switch by sw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from controller.adaptation_loop import step_s
 from emulation.shaping import burst_bytes
 from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.results.model import Summary, mean_hops
-from experiments.results.open import Run, Sweep, open_results
+from experiments.results.open import open_results
 from experiments.results.parts.crosscheck import CROSSCHECK, Compared, Crosscheck, Judged, Replicated
 from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
@@ -35,12 +35,9 @@ from simulation.tables.model import ForwardingTables
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError
 from topology.links import LinkSpec
-from topology.parameters import Value
 from topology.registry import make_topology
 from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import PatternSchedule
-
-Options = tuple[tuple[str, Value], ...]  # name -> value
 
 _NS = 1_000_000_000
 _FLITS = 4  # of a packet; a cycle is a quarter of a frame's time
@@ -64,12 +61,17 @@ def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
     plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
     points = []
-    for summary, flows, options in _summaries(folder):
+    results: Any = open_results(folder)
+    packets = results.packets()
+    check_kept(results.manifest.experiment)
+    for summary, flows, options in packets:
+        if not _is_schedule(summary):
+            continue
         topology = topology or _topology(folder, summary)
         if summary.routing not in plans:
             plan = make_plan(topology, summary.hosts, summary.routing)
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)
-        point = _point(summary, flows, *plans[summary.routing])
+        point = _point(summary, flows or _FLOWS, *plans[summary.routing])
         points.append(replace(point, options=dict(options)) if options else point)
         notify(
             Notice(
@@ -122,31 +124,10 @@ def _judged(group: Sequence[Compared], name: str) -> Judged | None:
     return Judged(mean=measured.mean, ci95=measured.ci95, simulated=simulated.mean, within=within)
 
 
-def _summaries(folder: Path) -> Iterator[tuple[Summary, int, Options]]:
-    """Yields the results that can be simulated, their flows, and the options that a sweep varies.
-
-    These are those of packets of a pattern, without faults.
-    """
-    results = open_results(folder)
-    found: list[tuple[Summary | None, Options]]
-    match results:
-        case Run():
-            found = [(one.summary, ()) for one in results.replications]
-            flows = results.manifest.traffic.flows
-        case Sweep():
-            found = [(results.summary(point), point.options) for point in results.points]
-            flows = results.manifest.sweep.flows
-        case _:
-            raise ParameterError(f"results to compare must be those of a run or a sweep, got {folder}")
-    check_kept(results.manifest.experiment)
-    for summary, options in found:
-        if summary is None:  # only its row is left
-            continue
-        measured = (
-            summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
-        )
-        if measured and summary.faults is None and summary.repeat is None:
-            yield summary, flows or _FLOWS, options
+def _is_schedule(summary: Summary) -> bool:
+    """Returns whether a result is of packets of a pattern without faults, which can be simulated."""
+    measured = summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
+    return bool(measured and summary.faults is None and summary.repeat is None)
 
 
 def _topology(folder: Path, summary: Summary) -> Topology:

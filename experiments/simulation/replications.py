@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from experiments.codec import read_record
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, read_link_loads
+from experiments.results.link_loads import (
+    LINK_LOAD_COLUMNS,
+    LINK_LOADS,
+    LinkLoadRow,
+    mean_rows,
+    read_link_loads,
+)
 from experiments.results.manifest import experiment_of_seed
 from experiments.results.replications import combine
 from experiments.results.run_directory import SUMMARY, RunDirectory, seed_folder
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.simulation.record import SimulationRecord
-from experiments.results.simulation.series import link_load_rows
 from experiments.spec.simulation.resolve import Simulation
 
 
@@ -49,27 +51,6 @@ def seed_directory(directory: RunDirectory, seed: int) -> RunDirectory:
     return RunDirectory(directory.path / seed_folder(seed), go_on=True)
 
 
-def write_means(
-    directory: RunDirectory,
-    records: Sequence[SimulationRecord],
-    summaries: Sequence[SimulationSummary],
-    asked: int,
-) -> SimulationSummary:
-    """Writes the loads of links and the summary of replications, which are means, and returns the summary.
-
-    Args:
-        directory: folder of all replications.
-        records: the simulations, one at least.
-        summaries: their results.
-        asked: number of replications that were asked for.
-    """
-    kept = [
-        KeptReplication(summary, link_load_rows(record.counts))
-        for record, summary in zip(records, summaries, strict=True)
-    ]
-    return write_means_of_kept(directory, kept, asked)
-
-
 class KeptReplication(NamedTuple):
     """A replication as its folder has it.
 
@@ -79,7 +60,7 @@ class KeptReplication(NamedTuple):
     """
 
     summary: SimulationSummary
-    loads: tuple[LinkLoadRow, ...]
+    loads: Sequence[LinkLoadRow]
 
 
 def kept_replication(folder: Path, seed: int) -> KeptReplication | None:
@@ -98,16 +79,16 @@ def kept_replication(folder: Path, seed: int) -> KeptReplication | None:
     return KeptReplication(read_record(own / SUMMARY, SimulationSummary), read_link_loads(own / LINK_LOADS))
 
 
-def write_means_of_kept(
-    directory: RunDirectory, kept: Sequence[KeptReplication], asked: int
-) -> SimulationSummary:
-    """Writes the loads of links and the summary of kept replications, as `write_means`."""
-    means = np.mean([[row.load for row in one.loads] for one in kept], axis=0).tolist()
-    rows = (
-        (rows[0].link, rows[0].port, round(mean, 6), sum(row.dropped_packets for row in rows))
-        for mean, rows in zip(means, zip(*(one.loads for one in kept), strict=True), strict=True)
-    )
-    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, rows)
+def write_means(directory: RunDirectory, kept: Sequence[KeptReplication], asked: int) -> SimulationSummary:
+    """Writes the loads of links and the summary of replications, which are means, and returns the summary.
+
+    Args:
+        directory: folder of all replications.
+        kept: the replications, one at least.
+        asked: number of replications that were asked for.
+    """
+    rows = mean_rows([one.loads for one in kept])
+    directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))
     summary = combine([one.summary for one in kept], asked)
     directory.write_record(SUMMARY, summary)
     return summary

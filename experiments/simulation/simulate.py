@@ -13,12 +13,18 @@ from experiments.planned_fabric import PlannedFabric
 from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import AnyTraffic, SimulationRecord
+from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import replan_record, summarise
 from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric, warn_of_repairs
 from experiments.simulation.files import write_origin, write_result, write_simulation
 from experiments.simulation.pace import Pace
-from experiments.simulation.replications import replications_of, seed_directory, write_means
+from experiments.simulation.replications import (
+    KeptReplication,
+    replications_of,
+    seed_directory,
+    write_means,
+)
 from experiments.simulation.task import task_of
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
@@ -71,8 +77,7 @@ def _replicated(
     fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, notify: Notify
 ) -> SimulationSummary:
     """Simulates every replication, until one does not end as it should, and writes each as it ends."""
-    records: list[SimulationRecord] = []
-    summaries: list[SimulationSummary] = []
+    kept: list[KeptReplication] = []
     for number, one in enumerate(replications_of(simulation), start=1):
         if simulation.repeat > 1:
             notify(
@@ -85,8 +90,7 @@ def _replicated(
             )
         record = _simulated(fabric.changed(options=one.fabric), one.traffic, notify)
         summary = summarise(record)
-        records.append(record)
-        summaries.append(summary)
+        kept.append(KeptReplication(summary, link_load_rows(record.counts)))
         try:
             with directory.keeping_what_fits():
                 if simulation.repeat == 1:
@@ -94,7 +98,7 @@ def _replicated(
                 else:
                     own = seed_directory(directory, one.traffic.seed)
                     write_simulation(own, record.counts, summary)
-                    summary = write_means(directory, records, summaries, simulation.repeat)
+                    summary = write_means(directory, kept, simulation.repeat)
         except (OSError, MachineError):
             notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
             raise

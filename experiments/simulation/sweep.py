@@ -8,7 +8,6 @@ done.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +19,8 @@ from experiments.points.engine import ListedGroup, do_points, told_if_interrupte
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
-from experiments.results.parts.swept_values import widened
+from experiments.results.open import SimulatedSweep as SweepResults
+from experiments.results.parts.swept_values import check_joins, joined
 from experiments.results.run_directory import MANIFEST, RunDirectory, kept_directory
 from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import SimulationCounts, SimulationRecord
@@ -28,14 +28,16 @@ from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import summarise
 from experiments.results.simulation.sweep import (
     SimulatedSweepManifest,
-    holds_simulated_sweep,
-    point_folder,
-    read_simulated_manifest,
     simulated_manifest,
-    simulated_rows,
     simulated_settings,
 )
-from experiments.results.sweep_points import POINTS, SimulatedPointRow, columns_of, row_of
+from experiments.results.sweep_points import (
+    POINTS,
+    SimulatedPointRow,
+    append_point,
+    columns_of,
+    point_folder,
+)
 from experiments.simulation.address import Scheduler
 from experiments.simulation.fabric import (
     check_channels,
@@ -52,7 +54,7 @@ from experiments.simulation.replications import (
     kept_replication,
     replications_of,
     seed_directory,
-    write_means_of_kept,
+    write_means,
 )
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import together
@@ -62,7 +64,6 @@ from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
 from experiments.spec.sweep import Point
 from routing.registry import routing
 from simulation.result import SimulationResult
-from topology.errors import ParameterError
 
 Points = Sequence[tuple[Point, Simulation]]
 
@@ -92,7 +93,7 @@ def run_simulated_sweep(
     with kept_directory(folder, go_on=True) as directory:
         before = _held(chosen, folder)
         directory.drop_torn_row(POINTS)
-        held = simulated_rows(folder)
+        held = SweepResults(folder).kept()
         missing = [(point, one) for point, one in chosen.points if point not in held]
         if held:
             notify(Notice("sweep-resumed", folder=folder, measured=len(held), missing=len(missing)))
@@ -102,7 +103,7 @@ def run_simulated_sweep(
             asked = len(held) + len(missing)
             with (
                 back_end_for(workers, scheduler, notify) as back_end,
-                told_if_interrupted(folder, asked, lambda: len(simulated_rows(folder)), notify),
+                told_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
             ):
                 _write_origin(chosen, directory, before)
                 swept = _Swept(chosen, directory, len(missing), notify)
@@ -126,7 +127,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
     """
     if folder.is_dir():
         _held(chosen, folder)
-    held = simulated_rows(folder)
+    held = SweepResults(folder).kept()
     missing = [(point, one) for point, one in chosen.points if point not in held]
     works = []
     for group in _groups(missing):
@@ -146,32 +147,10 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
     Raises:
         ParameterError: it holds something else than points of the same sweep.
     """
-    if all(path.name.endswith(".partial") for path in folder.iterdir()):
-        return None
-    if not holds_simulated_sweep(folder):
-        raise ParameterError(f"{folder} does not hold a sweep of simulations; choose another --out")
-    held, wanted = read_simulated_manifest(folder), chosen.fabric
-    for name, has, wants in (
-        ("topology", (held.name, dict(held.params)), (wanted.name, dict(wanted.params))),
-        ("hosts", held.hosts, wanted.hosts),
-    ):
-        if has != wants:
-            raise ParameterError(
-                f"{folder} holds a sweep of another {name}: {has}, not {wants}; choose another --out"
-            )
-    together(held.experiment, chosen.experiment, folder)
-    settings = simulated_settings(chosen)
-    if held.sweep.varied.keys() != settings.varied.keys():
-        keys = [", ".join(one.varied) or "nothing else" for one in (held.sweep, settings)]
-        raise ParameterError(
-            f"{folder} holds a sweep that varies {keys[0]}, not {keys[1]}; choose another --out"
-        )
-    different = held.sweep.difference(settings)
-    if different is not None:
-        mine, theirs = held.sweep.shared()[different], settings.shared()[different]
-        raise ParameterError(
-            f"{folder} holds a sweep with {different} {mine}, not {theirs}; choose another --out"
-        )
+    held = SweepResults(folder).begun()
+    if held is not None:
+        check_joins(simulated_settings(chosen), chosen.fabric, held, folder)
+        together(held.experiment, chosen.experiment, folder)
     return held
 
 
@@ -186,8 +165,7 @@ class _Swept:
     def add(self, point: Point, summary: SimulationSummary, seconds_left: float | None = None) -> None:
         """Adds the row of a point that is complete."""
         self._done += 1
-        row = row_of(point, summary, self._keys)
-        self.directory.append_row(POINTS, columns_of(self._keys, SimulatedPointRow), row.cells())
+        append_point(self.directory, point, summary, self._keys)
         if summary.deadlock:
             self.notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
         self.notify(PointsSimulated(self._done, self._missing, point.name, seconds_left))
@@ -273,7 +251,7 @@ class _PointsOfPlan(
         directory = RunDirectory(self._folder(number), go_on=True)
         write_origin(directory, one.fabric, one.traffic)
         kept = [replication for _, replication in sorted(self._kept[number].items())]
-        self._swept.add(point, write_means_of_kept(directory, kept, one.repeat), seconds_left)
+        self._swept.add(point, write_means(directory, kept, one.repeat), seconds_left)
 
 
 def _groups(points: Points) -> list[Points]:
@@ -335,10 +313,7 @@ def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
     """Writes everything that the points depend on; the schedule of faults where all have the same."""
-    manifest = simulated_manifest(chosen)
-    if held is not None:
-        experiment = together(held.experiment, manifest.experiment, directory.path)
-        manifest = replace(manifest, sweep=widened(manifest.sweep, held.sweep), experiment=experiment)
+    manifest = joined(simulated_manifest(chosen), held, directory.path)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)
     traffic = [one.packets for _, one in chosen.points]
@@ -348,7 +323,7 @@ def _write_origin(
 
 def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
     """Writes the table of points in the order of points, not in that of their ends."""
-    rows = simulated_rows(directory.path)
+    rows = SweepResults(directory.path).kept()
     if rows:
         keys = [variation.key for variation in chosen.sweep.vary]
         columns = columns_of(keys, SimulatedPointRow)

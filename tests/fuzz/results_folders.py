@@ -15,7 +15,6 @@ import polarlab
 from experiments.comparison.compare import compare
 from experiments.observation.recording import read_recording
 from experiments.results.parts.crosscheck import kept_crosscheck
-from experiments.results.sweep_points import held_settings, measured_points
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
 from polarlab.api.requests import results_again
@@ -38,8 +37,10 @@ def _glance(folder: Path) -> None:
 
 
 def _resume(folder: Path) -> None:
-    held_settings(folder)
-    measured_points(folder)
+    results = polarlab.open_results(folder)
+    if hasattr(results, "points"):
+        results.begun()
+        results.kept()
     kept_crosscheck(folder)
 
 

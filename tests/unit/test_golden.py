@@ -9,6 +9,7 @@ import pytest
 from golden import OPENED, PAPERS, RESULTS, differences
 
 import polarlab
+from experiments.figures.replications import draw_replications
 from experiments.results.replications import combine
 
 EXPECTED = json.loads(golden.EXPECTED.read_text(encoding="utf-8"))
@@ -155,3 +156,12 @@ def test_seeds_are_combined_to_the_same_result(name):
     results = polarlab.open_results(golden.FOLDER / name)
     again = combine([one.summary for one in results.replications], results.summary.repeat.asked)
     same(again, content(results.folder / "summary.json"))
+
+
+def test_seeds_whose_load_is_not_carried_are_crossed_out(tmp_path):
+    [folder] = golden.copied(tmp_path, "simulation-repeated")
+    file = folder / "seed-2" / "summary.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"stable": False}))
+    figure = draw_replications(polarlab.Simulation(folder))["replications"]
+    named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    assert "crossed out: not stable" in named

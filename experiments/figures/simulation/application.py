@@ -18,7 +18,7 @@ from experiments.figures.style import (
     set_title,
 )
 from experiments.results.open import Simulation
-from experiments.results.simulation.tables import (
+from experiments.results.tables import (
     ITERATION_COLUMNS,
     ITERATIONS,
     MESSAGE_COLUMNS,

@@ -6,43 +6,26 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from experiments.figures.events import IN_CYCLES, list_events, list_inches, mark_events
+from experiments.figures.events import draw_course
 from experiments.figures.latency import draw_latency
 from experiments.figures.links import draw_links
 from experiments.figures.look import scaled
-from experiments.figures.replications import draw_seeds
 from experiments.figures.simulation.application import draw_application
 from experiments.figures.style import (
     DARK,
     LIGHT,
-    heading,
     legend_above,
-    new_panels,
-    set_title,
 )
 from experiments.results.open import Simulation
-from experiments.results.simulation.tables import (
-    LATENCY_CYCLE_COLUMNS,
-    LATENCY_CYCLES,
+from experiments.results.tables import (
+    HOP_COLUMNS,
+    HOPS,
     PERIOD_COLUMNS,
     PERIODS,
 )
-from experiments.results.tables import HOP_COLUMNS, HOPS, damage_named
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
-    """Returns the figures of a simulation by their names; of replications, behind the names of their folders.
-
-    Args:
-        results: the simulation.
-
-    Raises:
-        ParameterError: the folder does not hold a complete simulation, or a damaged one.
-    """
-    return draw_seeds(results, draw_single)
-
-
-def draw_single(results: Simulation) -> dict[str, Figure]:
     """Returns the figures of a simulation with one seed by their names.
 
     `throughput` (over the window, and packets by hops), `latency` (its distribution), `links` (their loads on
@@ -54,25 +37,12 @@ def draw_single(results: Simulation) -> dict[str, Figure]:
     Raises:
         ParameterError: the folder does not hold a complete simulation, or a damaged one.
     """
-    with damage_named(results.folder):
-        return {
-            "throughput": _throughput(results),
-            "latency": _latency(results),
-            "links": draw_links(results),
-            **draw_application(results),
-        }
-
-
-def _throughput(results: Simulation) -> Figure:
-    events = results.summary.faults.events if results.summary.faults else []
-    below = list_inches(events, 11, IN_CYCLES)
-    figure, [over_time, by_hops] = new_panels((11, 4.4), (2, 1), below=below)
-    _periods(over_time, results)
-    _hops(by_hops, results)
-    mark_events(over_time, events)
-    list_events(figure, events, IN_CYCLES)
-    set_title(figure, heading(results.summary))
-    return figure
+    return {
+        "throughput": draw_course(results, _periods, _hops),
+        "latency": draw_latency(results),
+        "links": draw_links(results),
+        **draw_application(results),
+    }
 
 
 def _periods(axes: Axes, results: Simulation) -> None:
@@ -100,9 +70,3 @@ def _hops(axes: Axes, results: Simulation) -> None:
     axes.set_xticks(taken)
     axes.set_ylim(0, 1.15 * max(packets.max(initial=0), 1))
     axes.ticklabel_format(axis="y", style="plain")
-
-
-def _latency(results: Simulation) -> Figure:
-    table, summary = results.table(LATENCY_CYCLES, LATENCY_CYCLE_COLUMNS), results.summary
-    cycles, packets = np.array(table["latency_cycles"], float), np.array(table["packets"], float)
-    return draw_latency(cycles, packets, summary.latency_cycles, "cycles", heading(summary))

@@ -13,8 +13,6 @@ from matplotlib.lines import Line2D
 
 from experiments.figures.look import current, ordered, scaled
 from experiments.figures.style import (
-    INVALID,
-    UNSTABLE,
     cross_out,
     crossed_handle,
     curve_styles,
@@ -27,7 +25,6 @@ from experiments.figures.style import (
 )
 from experiments.figures.sweeps.axes import Axis, SweptPoint, axis_of
 from experiments.results.metrics import Engine, Metric, metric_of
-from experiments.spec.options import SIMULATED_SWEEP, SWEEP
 
 LINES = ("-", "--", ":", "-.")  # of several sweeps in one figure
 _PREDICTED: dict[str, Any] = {"linestyle": ":"}
@@ -36,7 +33,6 @@ _PANEL, _LEAST_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
 _FEW_CURVES, _CURVE = 6, 0.12  # each further curve makes the legend, and the figure, longer
 _NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # of a panel, and of an entry of the legend, in a narrow figure
 _ALIKE = 2.0  # ratio of latencies that hardly differ
-_DOUBTS = {"valid": INVALID, "stable": UNSTABLE}
 
 Curve = list[tuple[float, float]]
 
@@ -82,7 +78,7 @@ class SweepPanels:
                     self._draw_curve(axes, chosen, quantity, (marker, color), number)
                     crossed = self.places(doubtful, quantity.key)
                     cross_out(axes, crossed, marker, color)
-                    self.shown |= {_DOUBTS[sound]} if crossed else set()
+                    self.shown |= {"doubt"} if crossed else set()
                 self.latencies += [y for _, y in self.places(chosen, quantities[1].key) if y > 0]
                 if predicted:
                     self._draw_predicted(pair[0], self.places(chosen, "predicted_accepted"), color)
@@ -167,7 +163,8 @@ class SweepPanels:
             more.append(Line2D([], [], color="0.3", **_PREDICTED, label=f"dotted: {model}"))
         if "level" in self.shown:
             more.append(Line2D([], [], color="0.3", **_LEVEL, label=f"dashed: without {self.axis.key}"))
-        more += [crossed_handle(doubt) for doubt in _DOUBTS.values() if doubt in self.shown]
+        if "doubt" in self.shown:
+            more.append(crossed_handle(self.engine.doubt))
         if current().look.width is not None:
             self.figure.set_figheight(self.figure.get_figheight() + _ENTRY * len([*handles, *more]) / 2)
         legend_below(self.figure, [*handles, *more], small=len(self.styles) > _FEW_CURVES)
@@ -190,7 +187,7 @@ def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
     Raises:
         ParameterError: the look has another horizontal axis than these points can have.
     """
-    axis = axis_of(rows, SWEEP if engine is Engine.EMULATION else SIMULATED_SWEEP)
+    axis = axis_of(rows, engine.sweep)
     styles = curve_styles(ordered(axis.curve(row) for row in rows))
     patterns = ordered(axis.panel(row) for row in rows)
     width = current().look.width

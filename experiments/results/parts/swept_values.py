@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from experiments.spec.files.experiment_file import together
 from experiments.spec.variations import swept_options
+from topology.errors import ParameterError
 from topology.parameters import Value
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+    from experiments.spec.sweep import SweepOptions
 else:
     DataclassInstance = object
 
@@ -75,24 +80,67 @@ class SweptSettings(DataclassInstance):
         return next((name for name in fixed if mine[name] != theirs[name]), None)
 
 
-AnySettings = TypeVar("AnySettings", bound=SweptSettings)
-
-
-def widened(settings: AnySettings, held: AnySettings) -> AnySettings:
-    """Returns the settings of a sweep that goes on in a folder, with the values of the points there.
+def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -> None:
+    """Raises ParameterError if points do not belong to the sweep that a folder holds.
 
     Args:
-        settings: settings of the sweep.
-        held: settings of the sweep that the folder holds, which varies the same keys.
+        settings: settings of the points.
+        fabric: their fabric, which has `name`, `params` and `hosts` as the manifest.
+        held: manifest of the sweep.
+        folder: the folder.
     """
-    vary = {key: _together(held.varied.get(key, ()), values) for key, values in settings.varied.items()}
-    return replace(
-        settings,
-        routings=_together(held.routings, settings.routings),
-        patterns=_together(held.patterns, settings.patterns),
-        loads=tuple(sorted({*held.loads, *settings.loads})),
+    for name in ("name", "params", "hosts"):
+        has, wants = getattr(held, name), getattr(fabric, name)
+        if has != wants:
+            raise _other_sweep(folder, f"with {name}", has, wants)
+    both = held.sweep, settings
+    if both[0].varied.keys() != both[1].varied.keys():
+        varied = (", ".join(one.varied) or "routings, patterns and loads only" for one in both)
+        raise _other_sweep(folder, "that varies", *varied)
+    different = held.sweep.difference(settings)
+    if different is not None:
+        raise _other_sweep(folder, f"with {different}", *(one.shared()[different] for one in both))
+
+
+def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
+    return ParameterError(f"{folder} holds a sweep {what} {has}, not {wants}; choose another --out")
+
+
+def swept_values(sweep: SweepOptions) -> dict[str, Any]:
+    """Returns the values that a sweep goes over, and its replications, by the names of settings."""
+    return {
+        "routings": tuple(sweep.routings),
+        "patterns": tuple(sweep.patterns),
+        "loads": tuple(sweep.loads),
+        "repeat": sweep.repeat,
+        "vary": {variation.key: variation.values for variation in sweep.vary} or None,
+    }
+
+
+def joined(manifest: Any, held: Any, folder: Path) -> Any:
+    """Returns the manifest of a sweep that goes on in a folder, with the values of the points there.
+
+    Args:
+        manifest: the manifest.
+        held: that of the points, which vary the same keys; None without any.
+        folder: the folder, for errors.
+
+    Raises:
+        ParameterError: results of the folder are of another plug-in of the same name.
+    """
+    if held is None:
+        return manifest
+    before, now = held.sweep, manifest.sweep
+    vary = {key: _together(before.varied.get(key, ()), values) for key, values in now.varied.items()}
+    sweep = replace(
+        now,
+        routings=_together(before.routings, now.routings),
+        patterns=_together(before.patterns, now.patterns),
+        loads=tuple(sorted({*before.loads, *now.loads})),
         vary=vary or None,
     )
+    experiment = together(held.experiment, manifest.experiment, folder)
+    return replace(manifest, sweep=sweep, experiment=experiment)
 
 
 Held = TypeVar("Held", bound=Value)

@@ -16,7 +16,7 @@ from experiments.results.simulation.application_model import (
     Spread,
 )
 from experiments.results.simulation.record import ApplicationRecord, SimulationCounts, SimulationRecord
-from experiments.results.simulation.tables import (
+from experiments.results.tables import (
     ITERATION_COLUMNS,
     ITERATIONS,
     MESSAGE_COLUMNS,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Self
 
 from experiments.codec import FORMAT, omitted
 from experiments.results.manifest import Origin
@@ -309,6 +309,39 @@ class SimulationSummary(SimulatedSettings):
     def application(self) -> SimulatedCollective | SimulatedMessages | None:
         """Completion of the application; None where packets were drawn."""
         return self.collective or self.trace
+
+    @property
+    def medium(self) -> str:
+        """What carried the packets, for a heading."""
+        return f"simulated ({self.routers.flow_control})"
+
+    @property
+    def traffic(self) -> str:
+        """The traffic, for a heading."""
+        return self.pattern if self.load is None else f"{self.pattern} traffic at {self.load:g}"
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the result, for a heading; empty if the network carries the load."""
+        return "deadlock" if self.deadlock else self.engine.doubt if self.stable is False else ""
+
+    @property
+    def note(self) -> str:
+        """The same as a sentence."""
+        if self.deadlock:
+            return f"The simulation ended in a {self.deadlock.text}."
+        return "The network does not carry the load: the result is not stable." if self.doubt else ""
+
+    def repeated(self, each: Sequence[SimulationSummary], *, interrupted: bool, **means: Any) -> Self:
+        """Returns the same result, combined from those of several seeds, with their means.
+
+        Args:
+            each: the results of the seeds.
+            interrupted: whether further ones were interrupted, and do not count.
+            means: fields of SimulatedReplications.
+        """
+        stable = sum(bool(one.stable) for one in each)
+        return replace(self, repeat=SimulatedReplications(stable=stable, **means), batches=None)
 
     def of_seed(self) -> SimulationSummary:
         """Returns the same result beside those of other seeds."""

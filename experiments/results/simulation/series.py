@@ -7,11 +7,19 @@ from dataclasses import astuple
 
 import numpy as np
 
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, LinkLoadRow, directed_links
+from experiments.results.link_loads import (
+    LINK_LOAD_COLUMNS,
+    LINK_LOADS,
+    LinkLoadRow,
+    directed_links,
+    load_rows,
+)
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.applications import write_application
 from experiments.results.simulation.record import SimulationCounts
-from experiments.results.simulation.tables import (
+from experiments.results.tables import (
+    HOP_COLUMNS,
+    HOPS,
     HOST_COLUMNS,
     HOSTS,
     LATENCY_CYCLE_COLUMNS,
@@ -19,7 +27,6 @@ from experiments.results.simulation.tables import (
     PERIOD_COLUMNS,
     PERIODS,
 )
-from experiments.results.tables import HOP_COLUMNS, HOPS
 from simulation.kernels.latency import middle_of_class
 from topology.addressing import hosts_of
 
@@ -46,14 +53,9 @@ def write_series(directory: RunDirectory, counts: SimulationCounts) -> None:
     write_application(directory, counts)
 
 
-def link_load_rows(counts: SimulationCounts) -> tuple[LinkLoadRow, ...]:
+def link_load_rows(counts: SimulationCounts) -> list[LinkLoadRow]:
     """Returns the load of each directed link, and the packets that it lost."""
-    links = directed_links(counts.fabric.topology)
-    loads, drops = counts.link_loads().tolist(), counts.result.link_drops.tolist()
-    return tuple(
-        LinkLoadRow(link.name, link.port, round(load, 6), dropped)
-        for link, load, dropped in zip(links, loads, drops, strict=True)
-    )
+    return load_rows(directed_links(counts.fabric.topology), counts.link_loads(), counts.result.link_drops)
 
 
 def _latencies(counts: SimulationCounts) -> Iterator[tuple[float, int]]:

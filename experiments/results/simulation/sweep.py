@@ -1,21 +1,16 @@
-"""Sweeps of simulations: manifest, and the row of each point in `points.csv`."""
+"""Manifests of sweeps of simulations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from experiments.codec import omitted, read_record
+from experiments.codec import omitted
 from experiments.results.manifest import Origin, origin, simulation_versions
-from experiments.results.parts.swept_values import SweptSettings
-from experiments.results.run_directory import MANIFEST
-from experiments.results.sweep_points import POINTS, POINTS_FOLDER, SimulatedPointRow, read_rows
+from experiments.results.parts.swept_values import SweptSettings, swept_values
 from experiments.spec.options import SIMULATED_SWEEP, SIMULATION
 from experiments.spec.simulation.model import RouterRecord, fault_settings, router_record
 from experiments.spec.simulation.resolve import SimulatedSweep
-from experiments.spec.sweep import Point
-from topology.errors import ParameterError
 from topology.parameters import Value
 
 _BY_ROUTING = "that of the routing"
@@ -96,13 +91,9 @@ def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
         seed=first.traffic.seed,
         warmup_cycles=first.packets.times.warmup,
         window_cycles=first.packets.times.window,
-        routings=tuple(sweep.routings),
-        patterns=tuple(sweep.patterns),
-        loads=tuple(sweep.loads),
-        repeat=sweep.repeat,
+        **swept_values(sweep),
         ordered_repair=first.fabric.ordered_repair,
         **fault_settings(first.packets),
-        vary={variation.key: variation.values for variation in sweep.vary} or None,
     )
 
 
@@ -120,55 +111,3 @@ def simulated_manifest(chosen: SimulatedSweep) -> SimulatedSweepManifest:
         hosts=fabric.hosts,
         sweep=settings,
     )
-
-
-def holds_simulated_sweep(folder: Path) -> bool:
-    """Returns whether a folder holds a sweep of simulations, or the begin of one.
-
-    Args:
-        folder: the folder.
-
-    Raises:
-        ParameterError: its manifest is damaged.
-    """
-    path = folder / MANIFEST
-    return path.exists() and read_record(path, dict[str, object]).get("engine") == SIMULATION
-
-
-def read_simulated_manifest(folder: Path) -> SimulatedSweepManifest:
-    """Returns the manifest of a sweep of simulations.
-
-    Args:
-        folder: its folder.
-
-    Raises:
-        ParameterError: the folder does not hold such a sweep, or its manifest is damaged.
-    """
-    if not holds_simulated_sweep(folder):
-        raise ParameterError(f"{folder} does not hold a sweep of simulations")
-    return read_record(folder / MANIFEST, SimulatedSweepManifest)
-
-
-def simulated_rows(folder: Path) -> dict[Point, SimulatedPointRow]:
-    """Returns the simulated points of a folder, in their order; none if it has no table yet.
-
-    Args:
-        folder: folder of the sweep.
-
-    Raises:
-        ParameterError: the table is damaged.
-    """
-    if not (folder / POINTS).exists():
-        return {}
-    keys = tuple(read_simulated_manifest(folder).sweep.varied)
-    return read_rows(folder, SimulatedPointRow, keys)
-
-
-def point_folder(folder: Path, point: Point) -> Path:
-    """Returns the folder of a simulated point.
-
-    Args:
-        folder: folder of the sweep.
-        point: the point.
-    """
-    return folder / POINTS_FOLDER / point.name

@@ -16,7 +16,7 @@ from experiments.results.model import Fidelity, LinkSummary, Predicted, Summary
 from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.replications import combine
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import POINTS, columns_of, point_links, row_of
+from experiments.results.sweep_points import append_point, point_links
 from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PROBES
 from experiments.spec.settings import TrafficSettings
 from experiments.spec.sweep import SweepOptions
@@ -128,7 +128,7 @@ def write_sweep(
             )
             directory.write_record(f"points/{point.name}.json", summary)
             directory.write_csv(point_links(point), LINK_LOAD_COLUMNS, link_rows(3, 7))
-            directory.append_row(POINTS, columns_of(keys), row_of(point, summary, keys).cells())
+            append_point(directory, point, summary, keys)
     return folder
 
 

@@ -5,12 +5,12 @@ import pickle
 from dataclasses import replace
 
 import pytest
+from support.builders import records
 
 import polarlab
 from experiments.events.pace import EveryEvent
 from experiments.events.progress import PointsSimulated
-from experiments.results.manifest import SweepSettings
-from experiments.results.parts.swept_values import widened
+from experiments.results.parts.swept_values import joined
 from experiments.results.run_directory import kept_directory
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.task import task_of
@@ -179,11 +179,9 @@ def test_the_manifest_keeps_the_values_of_earlier_sweeps(tmp_path):
     assert json.loads((results.folder / "manifest.json").read_text())["sweep"]["loads"] == [0.1, 0.4]
 
 
-def test_settings_of_real_sweeps_are_widened_in_the_same_way():
-    shared = {"name": "polarfly", "params": {}, "hosts": 1, "link_rate_bps": 1, "queue_packets": 1}
-    shared |= {"frame_bytes": 1000}
-    held = SweepSettings(**shared, routings=("min",), patterns=("uniform",), loads=(0.5,))
-    new = SweepSettings(**shared, routings=("ugal",), patterns=("uniform",), loads=(0.1,))
-    both = widened(new, held)
+def test_settings_of_real_sweeps_are_widened_in_the_same_way(tmp_path):
+    held = records.sweep_manifest(routings=("min",), patterns=("uniform",), loads=(0.5,))
+    new = records.sweep_manifest(routings=("ugal",), patterns=("uniform",), loads=(0.1,))
+    both = joined(new, held, tmp_path).sweep
     assert (both.routings, both.patterns, both.loads) == (("min", "ugal"), ("uniform",), (0.1, 0.5))
     assert both.vary is None

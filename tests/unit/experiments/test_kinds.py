@@ -2,6 +2,8 @@
 
 import csv
 import json
+import tempfile
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
@@ -50,6 +52,10 @@ def draw(results):
     figure = Figure()
     figure.subplots().plot(results.weights_kg)
     return {"weights": figure}
+
+
+def draw_wrongly(results):
+    return {"weights": results.weights_in_pounds}
 
 
 def page(results):
@@ -101,3 +107,16 @@ def test_results_of_two_kinds_are_not_compared_whatever_the_kinds(folders):
     (folders[1] / CABLES).rename(folders[1] / "summary.json")
     with pytest.raises(polarlab.ParameterError, match=r"a weighing .* and a run "):
         polarlab.compare(*folders)
+
+
+def test_an_error_of_the_code_that_draws_is_not_damage(folders, capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # for the log
+    monkeypatch.setattr(Weighing, "kind", replace(Weighing.kind, draw=f"{__name__}:draw_wrongly"))
+    assert entry.main(["plot", str(folders[0])]) == Status.INTERNAL
+    assert "damaged" not in capsys.readouterr().err
+
+
+def test_a_value_that_cannot_be_read_is_damage(folders, capsys):
+    (folders[0] / CABLES).write_text("weight_kg\nheavy\n")
+    assert entry.main(["plot", str(folders[0])]) == Status.USAGE
+    assert f"{folders[0]} is damaged" in capsys.readouterr().err

@@ -14,20 +14,22 @@ from experiments.figures.sweep import simulated_curve
 from experiments.results.model import Adaptation, Predicted
 from experiments.results.open import Sweep, open_results
 from experiments.results.run_directory import RunDirectory
-from experiments.results.sweep_points import (
-    POINTS,
-    columns_of,
-    held_settings,
-    measured_points,
-    row_of,
-    rows_of,
-)
+from experiments.results.sweep_points import POINTS, columns_of, row_of
 from experiments.spec.sweep import Point, SweepOptions
 from experiments.spec.variations import read_variations
 from topology.errors import ParameterError
 
 SETTINGS = records.sweep_manifest().sweep
 COLUMNS = columns_of(())
+
+
+def measured_points(folder):
+    return set(Sweep(folder).kept())
+
+
+def held_settings(folder):
+    manifest = Sweep(folder).begun()
+    return manifest and manifest.sweep
 
 
 @pytest.fixture
@@ -50,7 +52,8 @@ def test_points_are_read_as_they_were_written(sweep):
         Point("ugal-pf", "tornado", 0.5),
         Point("ugal-pf", "perm2hop", 0.333333),
     }
-    rows = rows_of(sweep.path, SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points())
+    held = Sweep(sweep.path).points
+    rows = [held[point] for point in SweepOptions(("ugal-pf", "min"), ("tornado",), (0.5,)).points()]
     assert [(row.routing, row.accepted) for row in rows] == [("ugal-pf", 0.49), ("min", 0.29)]
     assert (rows[1].valid, rows[1].groups_modified, rows[1].predicted_accepted) == (True, None, 0.3)
     assert rows[0].groups_modified == 7
@@ -69,7 +72,7 @@ def test_a_torn_row_is_dropped_and_the_others_stay(sweep):
 def test_a_table_without_a_whole_row_is_none(sweep, content):
     (sweep.path / POINTS).write_text(content)
     sweep.drop_torn_row(POINTS)
-    assert measured_points(sweep.path) == frozenset()
+    assert measured_points(sweep.path) == set()
 
 
 def test_a_folder_of_something_else_is_no_sweep(tmp_path):
@@ -86,6 +89,13 @@ def test_a_folder_of_something_else_is_no_sweep(tmp_path):
         (tmp_path / "manifest.json").write_text(json.dumps({"sweep": damaged}))
         with pytest.raises(ParameterError, match="is damaged"):
             held_settings(tmp_path)
+
+
+def test_a_sweep_of_simulations_is_none_of_packets(sweep):
+    manifest = sweep.path / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"engine": "simulation"}))
+    with pytest.raises(ParameterError, match="hold a sweep"):
+        held_settings(sweep.path)
 
 
 @AS_ROOT
