@@ -39,7 +39,7 @@ def test_results_are_right_though_packets_are_lost():
     """Many ranks' messages share links whose queues hold four packets."""
     spec = LinkSpec(10_000_000, 4)
     with live_fabric(replace(er_options(2, hosts=3), links=spec), ignore) as fabric:
-        chosen = collective_options("allreduce:recursive-doubling", 21, (64 * KIB,), placement="random:1")
+        chosen = collective_options("allreduce:recursive-doubling", 21, (32 * KIB,), placement="random:1")
         outcome = complete_collective(fabric, chosen).outcome
     assert collective_troubles(outcome) == []
     assert outcome.resent > 0

@@ -18,18 +18,18 @@ from traffic.workload.schedule import PatternSchedule
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
-FRAME_BYTES, LOAD = 1000, 0.2
+FRAME_BYTES, LOAD = 1000, 0.1
 # Open vSwitch calls its controller again some seconds after its start.
-STEPS = "0.4 drain {0}\n1.8 fail {1}\n2.6 restore {1}\n7.5 undrain {0}\n"
-SECONDS = 8.5
+OF_A_SWITCH = "0.4 drain {0}\n1.8 fail {1}\n2.6 restore {1}\n7.5 undrain {0}\n"
+OF_A_LINK = "0.4 drain {0}\n1.2 fail {0}\n1.8 restore {0}\n2.6 undrain {0}\n"
 
 
-def play(fabric, text):
+def play(fabric, text, seconds):
     """Plays a schedule under load and returns what was sent and received by pair, and the player."""
     options = fabric.options
     most = options.links.rate_bps / (FRAME_BYTES * 8)
     pattern = make_pattern("uniform", options.topology, options.hosts, 1)
-    schedule = PatternSchedule(pattern, LOAD * most, round(SECONDS * 1e9), 32, 1, most_packets_per_s=most)
+    schedule = PatternSchedule(pattern, LOAD * most, round(seconds * 1e9), 32, 1, most_packets_per_s=most)
     job = make_job(fabric, schedule, FRAME_BYTES, next_run(), 32, (0, schedule.end_ns))
     with FaultSchedule(fabric, parse_schedule(text, options.topology), QUIET) as player:
         result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
@@ -58,12 +58,12 @@ def session(er3_alive):
 
 @pytest.mark.tried_again
 def test_a_drained_switch_is_switched_off_and_brought_back_without_loss_for_others(er3_alive, session):
-    sent, received, player = play(er3_alive, STEPS.format("s5", "switch:s5"))
+    sent, received, player = play(er3_alive, OF_A_SWITCH.format("s5", "switch:s5"), 8.5)
     verbs = [str(done.fault) for done in player.done]
     assert verbs == ["drain switch:s5", "fail switch:s5", "restore switch:s5", "undrain switch:s5"]
     others = [host for host in range(13) if host != 4]
     lost = (sent - received)[[[host] for host in others], others].sum()
-    assert sent.sum() > 20_000
+    assert sent.sum() > 10_000
     assert lost == 0
     assert er3_alive.controller.planned_drain == "none"
 
@@ -71,14 +71,16 @@ def test_a_drained_switch_is_switched_off_and_brought_back_without_loss_for_othe
 @pytest.mark.tried_again
 def test_a_drained_link_is_pulled_and_plugged_in_without_any_loss(er3_alive, session):
     name = link_element(er3_alive.options.topology.link_list[4]).name
-    sent, received, _ = play(er3_alive, STEPS.format(name, name))
+    sent, received, player = play(er3_alive, OF_A_LINK.format(name), 3.5)
+    assert len(player.done) == 4
+    assert sent.sum() > 4000
     assert (sent - received).sum() == 0
 
 
 @pytest.mark.slow
 @pytest.mark.tried_again
 def test_adaptive_traffic_is_drained_without_loss(adaptive_er3):
-    sent, received, _ = play(adaptive_er3, STEPS.format("s5", "switch:s5"))
+    sent, received, _ = play(adaptive_er3, OF_A_SWITCH.format("s5", "switch:s5"), 8.5)
     others = [host for host in range(13) if host != 4]
     assert (sent - received)[[[host] for host in others], others].sum() == 0
 

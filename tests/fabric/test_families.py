@@ -19,10 +19,10 @@ from topology.links import LinkSpec
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 FABRICS = [
-    ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "hierarchical"),
+    pytest.param("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "hierarchical", marks=pytest.mark.slow),
     ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "two-color"),
     pytest.param("hyperx", {"shape": "4x4"}, "dor", marks=pytest.mark.slow),
-    ("fat-tree", {"arity": 4, "levels": 2}, "nca"),
+    pytest.param("fat-tree", {"arity": 4, "levels": 2}, "nca", marks=pytest.mark.slow),
     pytest.param("megafly", {"rho": 1, "a": 4}, "nca", marks=pytest.mark.slow),
     pytest.param("jellyfish", {"routers": 20, "degree": 4}, "up-down", marks=pytest.mark.slow),
     pytest.param("polarfly", {"q": 3, "expand": "quadric:1"}, "min", marks=pytest.mark.slow),

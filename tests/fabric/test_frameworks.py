@@ -22,9 +22,8 @@ OPTIONS = replace(OPTIONS, links=replace(OPTIONS.links, rate_bps=500_000, queue_
 PERMUTATION = TrafficOptions("random-permutation", 0.6, 1000, 64, 1.0, 2.0, seed=1)
 
 
-each_framework = pytest.mark.parametrize("framework", FRAMEWORKS, indirect=True)
-# With the first framework, which is that of all other tests, two tests show what others do: of lost links,
-# test_fault_campaign, and of congested ones, test_detours.
+# With the first framework, which is that of all other tests, they show what others do: of lost links,
+# test_fault_campaign, of congested ones, test_detours, and of the next controller, test_fault_campaign.
 each_other_framework = pytest.mark.parametrize(
     "framework",
     [pytest.param(name, marks=pytest.mark.slow) if name == "ryu" else name for name in FRAMEWORKS],
@@ -99,7 +98,7 @@ def test_traffic_moves_to_detours_where_links_are_congested_and_back(network, fr
     assert framework in summary.versions
 
 
-@each_framework
+@each_other_framework
 @pytest.mark.tried_again
 def test_a_controller_of_the_other_framework_takes_over_without_a_change(network, framework):
     """Both know rules and groups by the same fingerprints; and the switches forward meanwhile."""

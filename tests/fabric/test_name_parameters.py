@@ -24,6 +24,7 @@ FABRIC = (
 EAGER, RELUCTANT = "ugal-pf:threshold=0.05", "ugal-pf:threshold=0.95"
 
 
+@pytest.mark.slow  # as the unit test of thresholds, and test_sweep
 @pytest.mark.tried_again
 def test_a_threshold_is_changed_on_a_standing_fabric_and_decides_when_detours_begin(tmp_path):
     """Tornado at 0.2 loads one link by 0.8: its queue is often not empty, and never full."""

@@ -1,6 +1,5 @@
 """Other fabrics than PolarFly, with real packets: all pairs, over as many hops as the graph says; repairs."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +10,8 @@ from conftest import (
     eventually,
     eventually_missing,
     fabric_options,
-    polarlab,
     probe_all_pairs,
+    summary_of_run,
 )
 from pair_probes import next_run
 
@@ -37,12 +36,8 @@ TORUS = str(Path(__file__).parents[2] / "examples" / "torus-3x3.edges")
 
 
 def test_all_pairs_and_a_run(tmp_path):
-    done = polarlab(
-        *("run", "graph", "--from", TORUS, "--routing", "ugal", "--load", "0.1", "--duration", "1"),
-        *("--warmup", "0.2", "--link-rate", "1Mbit", "--out", str(tmp_path / "run"), "--json"),
-    )
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    traffic = {"load": 0.1, "duration": 1, "warmup": 0.2, "link_rate": "1Mbit"}
+    summary = summary_of_run(tmp_path / "run", "graph", from_=TORUS, routing="ugal", **traffic)
     assert summary["verified"]["pairs"] == summary["verified"]["delivered"] == 9 * 8
     assert summary["loss"] == 0
     assert max(map(int, summary["hops"])) == 2
@@ -53,7 +48,7 @@ FABRICS = [
     ("polarstar", {"q": 2, "degree": 0}, 5, ("ugal",)),
     pytest.param("polarstar", {"q": 2, "degree": 3}, 90, (), marks=pytest.mark.slow),
     pytest.param("slimfly", {"q": 3}, 9, ("ugal",), marks=pytest.mark.slow),
-    ("graph", {"from": TORUS}, 3, ()),
+    pytest.param("graph", {"from": TORUS}, 3, (), marks=pytest.mark.slow),
 ]
 
 

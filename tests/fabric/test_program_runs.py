@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import one_line, polarlab, start_polarlab, wait_for_line
+from conftest import one_line, polarlab, start_polarlab, summary_of_run, wait_for_line
 
 from emulation.cleanup import marked_processes
 from polarlab import plot, report
@@ -158,13 +158,9 @@ def test_reports_and_plots_take_such_runs(finished):
 
 def test_programs_run_beside_generated_traffic_and_faults(tmp_path):
     (tmp_path / "faults.txt").write_text("0.5 fail link:s1-s5\n1.5 restore link:s1-s5\n")
-    done = polarlab(
-        *("run", "polarfly", "--q", "2", "--load", "0.2", "--warmup", "0.5", "--duration", "1.5"),
-        *("--faults", "faults.txt", "--exec", "h1_1 ping -i 0.2 -c 15 h5_1", "--out", "run", "--json"),
-        cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    traffic = {"load": 0.2, "warmup": 0.5, "duration": 1.5, "faults": tmp_path / "faults.txt"}
+    program = "h1_1 ping -i 0.2 -c 15 h5_1"
+    summary = summary_of_run(tmp_path / "run", "polarfly", q=2, **traffic, exec=program)
     assert summary["offered"] > 0.1
     assert summary["packets"]["received"] > 100
     assert len(summary["faults"]["done"]) == 2

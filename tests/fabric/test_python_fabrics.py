@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 from conftest import TIMEOUT_S, completed, eventually, wait_for_line
 from conftest import polarlab as polarlab_command
+from support.builders.repeats import repeats
 from support.fixtures.documents import ROOT
 
 import polarlab
@@ -139,6 +140,7 @@ def test_replications_sweeps_and_failovers_hold_their_graph(folder):
     }
 
 
+@pytest.mark.slow  # as a run with failures that stand, and one that is measured again
 @pytest.mark.tried_again
 def test_traffic_on_a_fabric_is_measured_again(folder):
     topology = polarlab.from_networkx(nx.complete_graph(4))
@@ -221,9 +223,8 @@ assert asyncio.run(work()).summary.packets.received > 0
 @pytest.mark.parametrize(
     ("number", "status"),
     [
-        (signal.SIGINT, -signal.SIGINT),
         (signal.SIGTERM, 143),
-        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+        *repeats((signal.SIGINT, -signal.SIGINT), (signal.SIGHUP, 129)),
     ],
 )
 def test_a_signal_takes_the_fabric_down(number, status, folder):

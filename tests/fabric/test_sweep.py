@@ -15,6 +15,7 @@ from experiments.results.open import open_results
 from experiments.run import run_experiment
 from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
+from polarlab import sweep as sweep_of_fabric
 
 needs_netem = pytest.mark.skipif(not qdisc_available("netem delay 1ms"), reason="this kernel has no netem")
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -113,11 +114,9 @@ def test_a_sweep_does_not_touch_the_folder_of_a_run(tmp_path):
 
 def test_a_sweep_without_a_link_rate_keeps_the_one_that_it_has(tmp_path):
     out = tmp_path / "sweep"
-    words = ["sweep", "polarfly", "--q", "2", "--hosts", "2", "--warmup", "0.3", "--duration", "0.5"]
-    words += ["--routings", "min", "--patterns", "uniform", "--out", str(out)]
+    given = {"q": 2, "hosts": 2, "warmup": 0.3, "duration": 0.5, "routings": "min", "patterns": "uniform"}
     for loads in ("0.05", "0.05,0.9"):  # which alone has a lower rate
-        done = polarlab(*words, "--loads", loads)
-        assert done.returncode == 0, done.stderr
+        sweep_of_fabric("polarfly", **given, loads=loads, out=out)
     summaries = [json.loads(path.read_text()) for path in sorted(out.glob("points/*.json"))]
     assert [one["load"] for one in summaries] == [0.05, 0.9]
     first, second = [(one["link_rate_bps"], one["link_rate_from"]) for one in summaries]

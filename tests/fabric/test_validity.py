@@ -20,7 +20,7 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.validity.held_reader import frame_memory_bytes
 from topology.faults import Fault, parse_elements
 
-TRAFFIC = TrafficOptions("uniform", 0.3, 1000, 64, 1.0, 3.0, seed=1)
+TRAFFIC = TrafficOptions("uniform", 0.15, 1000, 64, 1.0, 3.0, seed=1)
 CHECK = PairCheck(0, 0, 0, 0, 0)
 
 
@@ -76,26 +76,31 @@ def test_a_switch_that_is_made_to_fail_is_not_judged_for_what_it_holds_then(er3_
     assert not any(reason.startswith("s5 held") for reason in fidelity.reasons)
 
 
-@pytest.mark.parametrize("length", [60, 200, 400, 1000, 1514, 3000, 5000, 9000])
-def test_the_memory_of_a_frame_is_what_the_kernel_takes(length):
+def test_the_memory_of_a_frame_is_what_the_kernel_takes():
+    lengths = [60, 200, 400, 1000, 1514, 3000, 5000, 9000]
     done = subprocess.run(
-        ["unshare", "--net", sys.executable, __file__, str(length)],
+        ["unshare", "--net", sys.executable, __file__, *map(str, lengths)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.returncode == 0, done.stderr
-    assert frame_memory_bytes(length) == pytest.approx(int(done.stdout), rel=0.1)
+    taken = [int(line) for line in done.stdout.split()]
+    assert [frame_memory_bytes(length) for length in lengths] == pytest.approx(taken, rel=0.1)
 
 
-def _memory_of_one_frame(length):
-    """Prints the memory that a frame takes in a packet socket that nobody reads."""
+def _memory_of_frames(lengths):
+    """Prints the memory that each of some frames takes alone in a packet socket that nobody reads."""
     for command in (
         "link add name va mtu 9500 type veth peer name vb mtu 9500",
         "link set va up",
         "link set vb up",
     ):
         subprocess.run(["ip", *command.split()], check=True)
+    for length in lengths:
+        print(_memory_of_one_frame(length))
+
+
+def _memory_of_one_frame(length):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0x88B5) as receiver:
         receiver.bind(("vb", 0x88B5))
         with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sender:
@@ -103,8 +108,8 @@ def _memory_of_one_frame(length):
             sender.send(b"\xff" * 6 + b"\x02" + b"\0" * 5 + b"\x88\xb5" + bytes(length - 14))
         settle(0.1)
         lines = Path("/proc/net/packet").read_text().split("\n")[1:]
-    print(max(int(line.split()[6]) for line in lines if line))
+    return max(int(line.split()[6]) for line in lines if line)
 
 
 if __name__ == "__main__":
-    _memory_of_one_frame(int(sys.argv[1]))
+    _memory_of_frames(map(int, sys.argv[1:]))

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from conftest import POLARLAB, eventually, one_line, start_polarlab
+from support.builders.repeats import repeats
 from support.fixtures.browser import browser, needs_browser
 from support.fixtures.web_requests import ask
 
@@ -29,21 +30,31 @@ def ended_by_ctrl_c(process):
 @pytest.mark.tried_again
 @needs_browser
 @pytest.mark.usefixtures("no_leftovers")
-def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_repaired_it():
-    """The README's one line: ER_5 with gentle traffic, which Ctrl-C takes down."""
-    with start_polarlab("demo", "web", "--web=0") as process, ended_by_ctrl_c(process), browser() as page:
+@pytest.mark.parametrize(
+    ("fabric", "facts", "link"),
+    [
+        ("polarfly --q 3", "13 switches, 24 links", "s1-s10"),
+        *repeats(("", "31 switches, 90 links", "s1-s28")),  # the README's one line
+    ],
+)
+def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_repaired_it(
+    fabric, facts, link
+):
+    """With gentle traffic, which Ctrl-C takes down."""
+    words = ("demo", "web", *fabric.split(), "--web=0")
+    with start_polarlab(*words) as process, ended_by_ctrl_c(process), browser() as page:
         page.open(next(line.split()[-1] for line in process.stderr if "live page: " in line))
-        assert "31 switches, 90 links" in page.text("facts")
+        assert facts in page.text("facts")
         page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0.0"))
-        page.click_drawn("link:s1-s28")
-        page.wait(lambda: page.text("selected-name") == "link s1-s28")
+        page.click_drawn(f"link:{link}")
+        page.wait(lambda: page.text("selected-name") == f"link {link}")
         page.press("cut")
-        page.wait(lambda: page.dead() == {"s1-s28"})
+        page.wait(lambda: page.dead() == {link})
         page.wait(lambda: "is down" in page.text("entries"))
         repaired = r"repaired by(switches|the controller|nothing was lost)"
         page.wait(lambda: re.search(repaired, page.text("incident-facts")))
         page.wait(lambda: "packets of the traffic lost" in page.text("incident-facts"))
-        page.wait(lambda: "the controller's plan without s1-s28 is in place" in page.text("entries"))
+        page.wait(lambda: f"the controller's plan without {link} is in place" in page.text("entries"))
         page.press("restore")
         page.wait(lambda: not page.dead())
         page.wait(lambda: "all is as it was" in page.text("entries"))

@@ -85,6 +85,7 @@ def test_the_controller_is_killed_and_started_again(fabric, page):
     assert "the controller is killed" in page.text("entries")
 
 
+@pytest.mark.slow  # the next test shows detours, and another one the traffic
 def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     page.run(
         "document.getElementById('traffic-pattern').value = 'tornado';"
@@ -200,6 +201,7 @@ def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
     set_field(page, "traffic-load", 0.3)
     page.press("start", within="traffic-form")
     page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
+    page.wait(lambda: page.text("validity") not in ("", "nothing is measured"))
     wrong = ask(fabric.url, "POST", "api/traffic", {"pattern": "tornadoo"})
     assert wrong[0] == 400
     assert "tornado" in wrong[1]["error"]
@@ -213,6 +215,7 @@ def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
     told = r"the traffic's longest silence since then: [\d.]+ ms, h\d+_\d to h\d+_\d \(before: [\d.]+ ms\)"
     page.wait(lambda: re.search(told, page.text("entries")))
     page.press("stop", within="traffic-form")
+    page.wait(lambda: "tornado traffic has ended" in page.text("entries"))
 
 
 def test_what_has_failed_cannot_fail_again(fabric):
@@ -270,10 +273,10 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
     zipfile.ZipFile(BytesIO(fetch(fabric.url, f"api/results/{name}")[1])).extractall(tmp_path)
     run = polarlab.open_results(tmp_path / name)
     assert run.summary.measured_s == pytest.approx(3, abs=0.1)
-    with polarlab.watch(run, web=None) as url, browser() as replay:
-        replay.open(url)
-        assert replay.wait(lambda: int(replay.run("return document.getElementById('moment').max"))) > 5
-        assert replay.errors() == []
+    with polarlab.watch(run, web=None) as url:  # a unit test has a browser
+        states = ask(url, "GET", "api/recording")[1]
+    assert len(states) > 6
+    assert any(state["traffic"] for state in states)
 
 
 @pytest.mark.parametrize(

@@ -77,9 +77,10 @@ def test_commands_on_pages_can_be_parsed(words):
         assert make_parser().parse_args(words).command
 
 
-# Simulated sweeps, applications and failures have quicker tests of their own, and examples of `--help` run.
+# What these do has quicker tests of its own, as simulated sweeps and failures, and examples of `--help` run.
+LONG = {*NO_ROOT, "commands", "deadlocks", "routings", "topologies"}
 PAGES = [
-    pytest.param(document, marks=pytest.mark.slow if document.stem in NO_ROOT else (), id=document.name)
+    pytest.param(document, marks=pytest.mark.slow if document.stem in LONG else (), id=document.name)
     for document in LINES
 ]
 
@@ -150,7 +151,11 @@ def page_text(name):
 
 
 PYTHON = [
-    pytest.param(block.text, id=f"{document.name}-{number}")
+    pytest.param(
+        block.text,
+        marks=pytest.mark.slow if document.stem in NO_ROOT else (),
+        id=f"{document.name}-{number}",
+    )
     for document in DOCUMENTS
     for number, block in enumerate(blocks(document))
     # The blocks of the guide to Python depend on one another: tests of the API run them.

@@ -5,11 +5,8 @@ import contextlib
 import re
 from itertools import chain
 
-import pytest
 from support.fixtures.documents import PACKAGES, ROOT
 
-MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
-TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEADLESS = ("What", "Which", "Where", "How", "Who", "Whose", "From")
 PRIVATE = re.compile(r"_(?!_)\w*[^\W_]")  # `_name`, but neither `_`, `__name__` nor `_repr_html_`
 # Public in spite of their names, of `os` and of named tuples; and pytest's only way to run a test once more.
@@ -22,9 +19,16 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_the_first_word_on_a_module_is_a_noun(module):
-    assert not (ast.get_docstring(ast.parse(module.read_text())) or "").startswith(HEADLESS)
+def found_in_tests(search):
+    """Returns the names of the tests' modules in whose text a search finds anything, with what it finds."""
+    found = {name_of(path): [*search(path.read_text())] for path in (ROOT / "tests").rglob("*.py")}
+    return {name: those for name, those in found.items() if those}
+
+
+def test_the_first_word_on_a_module_is_a_noun():
+    modules = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    words = {name_of(path): ast.get_docstring(ast.parse(path.read_text())) or "" for path in modules}
+    assert [name for name, text in words.items() if text.startswith(HEADLESS)] == []
 
 
 def foreign_private_names(source):
@@ -47,9 +51,8 @@ def foreign_private_names(source):
         yield from (name for name in names if PRIVATE.fullmatch(name) and name not in PUBLIC)
 
 
-@pytest.mark.parametrize("module", TESTS, ids=name_of)
-def test_a_test_knows_no_private_name_of_the_product_or_of_a_library(module):
-    assert not list(foreign_private_names(module.read_text()))
+def test_tests_know_no_private_name_of_the_product_or_of_a_library():
+    assert found_in_tests(foreign_private_names) == {}
 
 
 def pinned_sentences(source):
@@ -60,10 +63,9 @@ def pinned_sentences(source):
             yield from (text for text in texts if isinstance(text, str) and SENTENCE.search(text))
 
 
-@pytest.mark.parametrize("module", TESTS, ids=name_of)
-def test_a_test_pins_the_value_that_an_error_names_and_not_its_words(module):
+def test_tests_pin_the_value_that_an_error_names_and_not_its_words():
     """Whole messages stand in tests/data/messages.txt."""
-    assert not list(pinned_sentences(module.read_text()))
+    assert found_in_tests(pinned_sentences) == {}
 
 
 def test_the_page_on_what_tests_share_has_all_of_it():

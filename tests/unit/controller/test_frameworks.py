@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from controller.openflow.frameworks import FRAMEWORKS, VARIABLE, choose
+from controller.openflow.frameworks import FRAMEWORKS, QUICK_START, VARIABLE, choose
 from experiments.live_fabric import live_fabric
 from experiments.spec.fabric import FabricOptions
 from topology.errors import MachineError, ParameterError, Status
@@ -33,7 +33,8 @@ def without(monkeypatch):
 def run_python(code, *words):
     """Runs a script in a process of its own: a process has one framework for its life."""
     command = [sys.executable, "-W", "ignore", "-c", code, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    quick = os.environ | QUICK_START
+    return subprocess.run(command, env=quick, capture_output=True, text=True, timeout=60, check=False)
 
 
 # ---- the choice ----

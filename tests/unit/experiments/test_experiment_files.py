@@ -117,7 +117,7 @@ def command_lines(draw):
     return words
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=command_lines())
 def test_what_a_command_line_means_is_read_back_identically(tmp_path, words):
     experiment = parse(words).experiment

@@ -155,7 +155,17 @@ MEMBERS = {
 }
 
 
-@pytest.mark.parametrize("member", MEMBERS.values(), ids=MEMBERS)
+# Predictions for these take a second each; each of the others shows as much of its family.
+LONG = ("torus", "long-hop", "hypercube")
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(one, id=family, marks=pytest.mark.slow if family in LONG else ())
+        for family, one in MEMBERS.items()
+    ],
+)
 def test_an_adversarial_pattern_is_no_better_for_shortest_paths_than_a_random_one(member):
     plan = polarlab.plan(member.network.graph(), hosts=member.hosts, routing="min")
 

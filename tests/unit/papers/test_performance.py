@@ -44,6 +44,7 @@ MINIMAL = simulated(ER_3, 2, "min")
 TORNADO = Curve("PF-MIN", MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
 UNIFORM = Curve("PF-MIN", MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
 QUICK = Effort(quick=True)
+ALONE = ("--quick", "--workers", "1")  # in this process: others would have to load everything first
 
 
 @pytest.mark.parametrize("ahead", [1, 2, 8])
@@ -213,7 +214,7 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     small = replace(item, curves=lambda _effort: [TORNADO, UNIFORM])
     monkeypatch.setitem(registry.ITEMS["polarfly"], "fig9", small)
     with kept_directory(tmp_path, go_on=True) as directory:
-        done = reproduce_item("polarfly", "fig9", QUICK, Place(directory))
+        done = reproduce_item("polarfly", "fig9", QUICK, Place(directory, workers=1))
     assert {claim.within for claim in done.claims} == {None}
     rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
     assert {row["pattern"] for row in rows} == {"tornado", "uniform"}
@@ -261,7 +262,7 @@ def test_a_keyword_that_is_unknown_is_refused(tmp_path):
 def test_all_items_leave_out_those_without_points(tmp_path, capfd, monkeypatch):
     items = {name: ITEMS["polarfly"][name] for name in ("table5", "fig9", "fig11")}
     monkeypatch.setitem(ITEMS, "polarfly", items)
-    options = ["--quick", "--curves", "PF-MIN:perm1hop", "--out", str(tmp_path)]
+    options = [*ALONE, "--curves", "PF-MIN:perm1hop", "--out", str(tmp_path)]
     assert main(["paper", "polarfly", "all", *options]) == 0
     assert "simulated: fig11" in capfd.readouterr().out
     assert {"table5.json", "fig9.json", "report.html"} <= {one.name for one in tmp_path.iterdir()}
@@ -296,7 +297,7 @@ def test_curves_are_of_items_that_are_simulated(tmp_path, capfd, item):
 
 
 def test_a_part_of_a_figure_is_told_as_such(tmp_path, capfd):
-    words = ["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path), "--curves"]
+    words = ["paper", "polarfly", "fig9", *ALONE, "--out", str(tmp_path), "--curves"]
     assert main([*words, "PF-MIN"]) == 0
     assert ": PF-UGAL, perm2hop; PF-UGAL, perm1hop;" in capfd.readouterr().out
     assert main([*words, "none", "--json"]) == 0
@@ -308,7 +309,7 @@ def test_a_part_of_a_figure_is_told_as_such(tmp_path, capfd):
 
 
 def test_a_curve_is_simulated_under_one_pattern_alone(tmp_path, capfd):
-    words = ["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path), "--curves", "PF-MIN:perm1hop"]
+    words = ["paper", "polarfly", "fig9", *ALONE, "--out", str(tmp_path), "--curves", "PF-MIN:perm1hop"]
     assert main(words) == 0
     assert ": PF-MIN, perm2hop; PF-UGAL, perm2hop;" in capfd.readouterr().out
     rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
@@ -319,7 +320,7 @@ def test_all_items_of_a_paper_take_the_curves_that_they_have(tmp_path, monkeypat
     items = {name: ITEMS["polarfly"][name] for name in ("table5", "fig9", "fig8")}
     monkeypatch.setitem(registry.ITEMS, "polarfly", items)
     found = polarlab.reproduce(
-        "polarfly", "all", quick=True, curves=["PF-MIN:perm1hop", "PF-MIN"], out=tmp_path
+        "polarfly", "all", quick=True, workers=1, curves=["PF-MIN:perm1hop", "PF-MIN"], out=tmp_path
     )
     assert [len(item.missing) for item in found.items] == [0, 4, 33]
 

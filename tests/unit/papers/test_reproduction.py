@@ -280,7 +280,7 @@ def test_the_list_has_every_item_once(capsys):
 
 
 # One curve of those of two items that are simulated.
-FEW = ("--curves", "2 VCs:uniform")
+FEW = ("--workers", "1", "--curves", "2 VCs:uniform")
 
 
 @pytest.mark.parametrize("curves", [FEW, pytest.param((), marks=pytest.mark.slow)], ids=["few", "all"])

@@ -33,8 +33,14 @@ def test_examples_can_be_parsed(name, line):
     assert make_parser().parse_args(words_of(line)).subcommand == name
 
 
-# These take seconds: five seeds, and each of 224 failed links.
+# These take a second or more; other tests simulate applications and decisions, and print tables of families.
 LONG = (
+    "polarlab families --radix 16 --group low-diameter",
+    "polarlab families --radix 32 --endpoints 16000",
+    "polarlab simulate polarfly --q 3 --pattern allreduce:ring --message-bytes 64KiB",
+    "polarlab simulate polarfly --q 3 --pattern sweep3d:3x4 --message-bytes 1KiB --compute-cycles 200",
+    "polarlab simulate polarfly --q 3 --routing ugal --pattern perm2hop --decision product:candidates=2",
+    "polarlab simulate polarfly --q 5 --hosts 2 --routing ugal-pf --pattern tornado --load 0.4",
     "polarlab simulate polarfly --q 5 --hosts 3 --load 0.5 --repeat 5",
     "polarlab verify polarfly --q 7 --routing ugal-pf --failures links",
 )

@@ -8,6 +8,7 @@ import pytest
 from support.builders.damaged_plans import damaged
 from support.fixtures.command_line import fails, prints_json
 
+import polarlab
 from experiments.simulation import fabric, saturation
 from polarlab.cli import main as entry
 from routing.registry import make_plan
@@ -89,15 +90,20 @@ def test_faults_are_told_counted_and_carried_out_again(capsys, tmp_path):
     assert "the controller&#39;s plan without s1-s10, s7" in (tmp_path / "two" / "report.html").read_text()
 
 
-def test_the_controllers_law_has_all_parameters_of_the_routing(capsys, tmp_path):
-    words = f"simulate {SHORT} --pattern tornado --load 0.6 --decision buckets:period=40"
-    found = []
+def test_the_controllers_law_has_all_parameters_of_the_routing(tmp_path):
+    given = {"q": 3, "hosts": 2, "warmup": 500, "cycles": 1500, "pattern": "tornado", "load": 0.6}
+    found, told = [], []
     for number, name in enumerate(("ugal-pf", "ugal-pf:margin=0.2,threshold=0.3,rest-detoured=0")):
-        out = tmp_path / str(number)
-        assert entry.main([*words.split(), "--routing", name, "--out", str(out), "--json"]) == Status.DONE
-        printed, told = capsys.readouterr()
-        assert "does not have" not in told
-        found.append(json.loads(printed)["detoured"])
+        done = polarlab.simulate(
+            "polarfly",
+            **given,
+            decision="buckets:period=40",
+            routing=name,
+            out=tmp_path / str(number),
+            progress=told.append,
+        )
+        found.append(done.summary.detoured)
+    assert not any("does not have" in str(event) for event in told)
     assert 0 < found[0] < found[1]
 
 
@@ -160,8 +166,9 @@ def test_applications_and_traces_have_no_faults(capsys, tmp_path, traffic):
     assert "--faults is not for" in fails(capsys, words, Status.USAGE)
 
 
-def test_no_quantile_of_latency_is_above_the_longest(capsys, tmp_path):
-    words = f"simulate {SHORT} --load 1 --pattern tornado --routing ugal-pf --out {tmp_path / 'full'} --json"
-    result = prints_json(capsys, words)
-    latency = result["latency_cycles"]
-    assert latency["p50"] <= latency["p99"] <= latency["p99_9"] <= latency["max"]
+def test_no_quantile_of_latency_is_above_the_longest(tmp_path):
+    given = {"q": 3, "hosts": 2, "warmup": 500, "cycles": 1500, "pattern": "tornado", "load": 1}
+    latency = polarlab.simulate(
+        "polarfly", **given, routing="ugal-pf", out=tmp_path / "full"
+    ).summary.latency_cycles
+    assert latency.p50 <= latency.p99 <= latency.p99_9 <= latency.max

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 import pytest
 from support.builders import result_folders
+from support.builders.repeats import repeats
 from support.fixtures.documents import ROOT
 
 MININET = ("mininet", "distutils", "imp", "asyncore", "asynchat", "smtpd", "pkg_resources")
@@ -85,9 +86,11 @@ def test_all_that_needs_no_fabric_works(tmp_path):
     "line",
     [
         "run polarfly --q 2",
-        "up polarfly --q 2 --exec net",
-        "sweep polarfly --q 2 --loads 0.5 --patterns uniform --routings min",
-        "demo failover polarfly --q 2",
+        *repeats(
+            "up polarfly --q 2 --exec net",
+            "sweep polarfly --q 2 --loads 0.5 --patterns uniform --routings min",
+            "demo failover polarfly --q 2",
+        ),
     ],
 )
 @pytest.mark.parametrize(("names", "named"), [(MININET, "find Mininet"), (("distutils",), "'distutils'")])

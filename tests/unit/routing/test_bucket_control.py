@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 
 import pytest
+from support.builders.repeats import repeats
 from support.oracles.queue_model import PacketModel
 
 from routing.algorithms.bucket_control import SwitchAdapter
@@ -241,7 +242,7 @@ def test_ugals_threshold_decides_whether_detours_win(text, moves):
 
 
 PERMUTATIONS = ("tornado", "random-permutation", "perm1hop", "perm2hop")
-QUICK = {("ugal", "tornado"), ("ugal-pf", "random-permutation"), ("ugal-pf", "perm1hop")}
+QUICK = {("ugal", "tornado"), ("ugal-pf", "random-permutation")}
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,7 @@ def test_a_tornado_out_of_uniform_traffic_is_met_within_two_seconds():
     assert sum(bins[16:20]) / 4 > 0.9 * final
 
 
-@pytest.mark.parametrize("pattern", PERMUTATIONS)
+@pytest.mark.parametrize("pattern", [PERMUTATIONS[0], *repeats(*PERMUTATIONS[1:])])
 def test_port_statistics_alone_do_nearly_as_well(pattern):
     bins = PacketModel(PolarFly(5), 3, "ugal-pf", "port-statistics").run([(99, pattern)], 0.5, 24)
     assert sum(bins[24:48]) / 24 > 0.42

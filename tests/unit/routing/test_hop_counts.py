@@ -2,6 +2,7 @@
 
 import pytest
 from support.builders.damaged_plans import damaged, unprotected
+from support.builders.repeats import repeats
 
 from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
@@ -51,7 +52,7 @@ def faulty_pairs(plan):
     return faulty
 
 
-@pytest.mark.parametrize("routing", ["min", "ugal-pf", "compact-valiant"])
+@pytest.mark.parametrize("routing", ["min", "ugal-pf", *repeats("compact-valiant")])
 def test_they_are_those_of_a_walk(routing):
     plan = make_plan(make_topology("polarfly", {"q": 3}), 2, routing)
     assert faulty_pairs(plan) == 0

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from support.builders.graphs import Drawn, routings_of, together
+from support.builders.repeats import repeats
 
 from routing.plan.model import GroupKind, Table
 from routing.registry import make_plan
@@ -14,7 +15,7 @@ LONGEST = {"min": 5, "valiant": 7, "compact-valiant": 7, "ugal": 7, "ugal-pf": 7
 DIAMETER, REPAIR_HOPS = 2, 3
 
 
-@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, *repeats(8, 9)])
 def test_every_single_link_may_fail_under_minimal_routing(q):
     graph = PolarFly(q)
     proof = prove(make_plan(graph, 1, "min"), [NO_FAILURE, *link_failures(graph)])
@@ -24,7 +25,7 @@ def test_every_single_link_may_fail_under_minimal_routing(q):
 
 
 @pytest.mark.parametrize("name", routings_of("polarfly"))
-@pytest.mark.parametrize("q", [2, 3, 4])
+@pytest.mark.parametrize("q", [2, 3, *repeats(4)])
 def test_every_single_link_may_fail_whatever_the_groups_choose(name, q):
     graph = PolarFly(q)
     plan = make_plan(graph, 1, name)
@@ -36,7 +37,7 @@ def test_every_single_link_may_fail_whatever_the_groups_choose(name, q):
     assert proof.max_hops <= LONGEST.get(name, promised + REPAIR_HOPS)
 
 
-@pytest.mark.parametrize("q", [5, 7, 8, 9])
+@pytest.mark.parametrize("q", [5, 7, *repeats(8, 9)])
 def test_every_single_switch_may_fail_under_minimal_routing(q):
     graph = PolarFly(q)
     proof = prove(make_plan(graph, 1, "min"), switch_failures(graph))
@@ -45,7 +46,7 @@ def test_every_single_switch_may_fail_under_minimal_routing(q):
 
 
 @pytest.mark.parametrize("name", routings_of("polarfly"))
-@pytest.mark.parametrize("q", [2, 3, 4])
+@pytest.mark.parametrize("q", [2, 3, *repeats(4)])
 def test_every_single_switch_may_fail(name, q):
     graph = PolarFly(q)
     proof = prove(make_plan(graph, 1, name), switch_failures(graph))

@@ -6,23 +6,21 @@ from routing.plan.model import GroupKind
 from routing.registry import routing
 from topology.families.low_diameter.polarfly import PolarFly
 
-ER_17 = PolarFly(17)
-
 
 @pytest.fixture(scope="module")
 def choices():
-    """Returns intermediates -> the groups of the first switch that a controller adapts, on ER_17."""
+    """Returns intermediates -> the groups of the first switch that a controller adapts, of 133 or 307."""
 
-    def of(intermediates):
-        plan = routing(f"ugal:intermediates={intermediates}").make_plan(ER_17, 1)
+    def of(q, intermediates):
+        plan = routing(f"ugal:intermediates={intermediates}").make_plan(PolarFly(q), 1)
         return [group for group in plan.switches[0].groups if group.kind is GroupKind.SELECT]
 
-    return {number: of(number) for number in (256, 4094)}
+    return {100: of(11, 100), 4094: of(17, 4094)}
 
 
 def test_candidates_are_not_limited_by_the_buckets_of_a_group(choices):
     """A select group has 256 buckets at most; the routers among which the controller samples may be more."""
-    assert {len(group.candidates) for group in choices[256]} == {257}
+    assert {len(group.candidates) for group in choices[100]} == {101}
     assert {len(group.buckets) for group in choices[4094]} == {64}
     # All but the source, the 17 or 18 routers behind the minimal port and, toward a neighbour, neighbours.
     assert {len(group.candidates) - 1 for group in choices[4094]} <= set(range(306 - 18 - 18, 306 - 16))

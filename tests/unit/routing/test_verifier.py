@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from support.builders.leaf_spine import LeafSpine
+from support.builders.repeats import repeats
 
 from routing.algorithms.minimal import minimal_plan
 from routing.plan.model import (
@@ -385,7 +386,7 @@ def test_switch_failures_name_every_switch_and_all_its_links():
     assert failures[4].name == "switch s5"
 
 
-@pytest.mark.parametrize("q", [2, 3, 4])
+@pytest.mark.parametrize("q", [2, 3, *repeats(4)])
 def test_a_dead_link_is_a_blackhole_for_exactly_the_pairs_whose_path_used_it(q):
     plan, routes = minimal(q), paths(er(q)).values()
     for link, failure in zip(er(q).link_list, link_failures(er(q)), strict=True):

@@ -189,6 +189,8 @@ def test_the_document_and_the_application_have_the_same_requests():
 
 # ---- requests ----
 
+of_each = settings(max_examples=40)  # of seven or eight operations, which share how they are read
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -229,6 +231,7 @@ def nearly_bodies_of(name):
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), WITH_BODY, ids=names_of(WITH_BODY))
+@of_each
 @given(st.data())
 def test_bodies_that_match_reach_the_fabric_as_they_are(path, method, operation, data):
     name = body_schema(operation)
@@ -242,6 +245,7 @@ def test_bodies_that_match_reach_the_fabric_as_they_are(path, method, operation,
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), WITH_BODY, ids=names_of(WITH_BODY))
+@of_each
 @given(st.data())
 def test_bodies_that_do_not_match_never_reach_it(path, method, operation, data):
     name = body_schema(operation)
@@ -253,6 +257,7 @@ def test_bodies_that_do_not_match_never_reach_it(path, method, operation, data):
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), WITH_BODY, ids=names_of(WITH_BODY))
+@of_each
 @given(st.binary(max_size=60))
 @example(b"[" * 60_000)
 @example(b'{"a":' * 10_000)
@@ -273,6 +278,7 @@ def test_bytes_that_are_no_json_never_reach_it(path, method, operation, body):
 
 
 @pytest.mark.parametrize(("path", "method", "operation"), READING, ids=names_of(READING))
+@of_each
 @given(st.data())
 def test_paths_and_queries_reach_the_fabric_only_as_the_document_has_them(path, method, operation, data):
     known = {one["name"]: one for one in operation.get("parameters", [])}
