@@ -30,7 +30,7 @@ class TabledTopology(Topology):
     @cached_property
     @abstractmethod
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the minimal next hop of every [source, destination]; on the diagonal, itself."""
+        """int16 array, N x N: the minimal next hop of every [source, destination]; itself on the diagonal."""
 
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
