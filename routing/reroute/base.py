@@ -102,7 +102,7 @@ def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> B
     return Bucket((*changes, DecrementTtl(), Output(port)), watch_port=port)
 
 
-def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
+def alternates_for_dead_port(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
     """Returns the buckets of a protected group that serve packets of a dead port.
 
     Args:
@@ -123,7 +123,7 @@ def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tu
         else:
             for action in bucket.actions:
                 if isinstance(action, ToGroup):
-                    buckets |= dict.fromkeys(alternates_beside(groups, action.group, port))
+                    buckets |= dict.fromkeys(alternates_for_dead_port(groups, action.group, port))
     return tuple(bucket for bucket in buckets if bucket.watch_port != port)
 
 

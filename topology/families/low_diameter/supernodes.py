@@ -162,7 +162,7 @@ _GraphAndImage = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
 def _inductive_quad(degree: int) -> _GraphAndImage:
-    """Returns the Inductive-Quad graph of a degree: IQ_0 or IQ_3 plus IQ_3 graphs (PolarStar, section 6.2)."""
+    """Returns the Inductive-Quad graph of a degree: IQ_0 or IQ_3, grown by IQ_3 (PolarStar, section 6.2)."""
     if degree < 3:
         return np.zeros((2, 2), bool), np.array([1, 0])
     if degree == 3:
