@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from routing.algorithms.minimal import minimal_plan
 from routing.deadlock.channels import Channels
-from routing.deadlock.circles import shortest_circle
+from routing.deadlock.circles import shortest_cycle
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts
 from routing.deadlock.moves import MoveFinder
 from routing.plan.model import RoutePlan, Table, ToGroup
@@ -58,7 +58,7 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
         raise UsageError(f"ordered repair needs a routing without detours, got {plan.routing}; try up-down")
     space = StateSpace(without_local_repair(plan))
     graph = dependency_graph(MoveFinder(space, first_hosts(space)), Channels(plan.topology))
-    if cycle := shortest_circle(graph):
+    if cycle := shortest_cycle(graph):
         raise UsageError(
             f"ordered repair needs a routing without cyclic dependencies, got {plan.routing} with a cycle of "
             f"{len(cycle)} channels; try up-down, which is acyclic on any graph"
