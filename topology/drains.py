@@ -182,9 +182,7 @@ def without_drained(topology: Topology, before: Drain, elements: Iterable[Elemen
             if (one.kind, one.routers) == (element.kind, element.routers) and element.copy in (0, one.copy)
         }
         if not covered:
-            names = f"{before.name} {'are' if len(before.elements) > 1 else 'is'}"
-            drained = names if before.elements else "nothing is"
-            raise ParameterError(f"{element.location} is not drained; {drained}")
+            raise ParameterError(f"{element.location} is not drained; drained: {before.name}")
         ended |= covered
     return drain_of(topology, [element for element in before.elements if element not in ended])
 

@@ -51,7 +51,7 @@ class LinkSpec:
             raise ParameterError(f"MTU must be {MIN_MTU} to {MAX_MTU} bytes, got {self.mtu}")
         if not 1 <= self.queue_packets <= MAX_QUEUE_PACKETS:
             raise ParameterError(
-                f"a queue must hold 1 to {MAX_QUEUE_PACKETS} packets, got {self.queue_packets}"
+                f"queue must be 1 to {MAX_QUEUE_PACKETS} packets long, got {self.queue_packets}"
             )
         if not 0 <= self.delay_ms <= MAX_DELAY_MS:  # also false for nan
             raise ParameterError(f"link delay must be 0 to {MAX_DELAY_MS:g} ms, got {self.delay_ms:g}")

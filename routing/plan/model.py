@@ -301,7 +301,7 @@ class RoutePlan:
     Attributes:
         topology: the fabric's graph.
         concentration: p, the number of hosts at each router that has any.
-        routing: the name of the routing that made the plan.
+        routing: the name of the routing that built the plan.
         switches: one plan per router, in router order.
         hop_bound: distances of router pairs (int16 array) -> the maximum number of hops of a packet between
             them without failures (int16 array of the same shape).

@@ -43,7 +43,7 @@ Shape = tuple[tuple[str, int | None], ...]
 
 
 class Effect(NamedTuple):
-    """What a rule does with a packet; rules with other matches may have the same effect.
+    """The effect of a rule on a packet; rules with different matches may share it.
 
     Attributes:
         facts: facts about the rule's actions.

@@ -44,7 +44,7 @@ def run_as_command() -> None:
 
 
 def _leave_homes_of_others() -> None:
-    """Makes a folder of root's the home, and drops variables that name folders which others can change."""
+    """Sets HOME to a folder of root's, and unsets variables whose folders others can change."""
     os.environ["HOME"] = str(trusted_folder(homes(), "home"))
     for name in filter(_BASE_FOLDERS.fullmatch, [*os.environ]):
         folders = [Path(os.path.realpath(folder)) for folder in os.environ[name].split(os.pathsep)]
