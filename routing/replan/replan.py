@@ -86,13 +86,13 @@ def surviving_plan(
         plan = _without_detours(plan, sorted(proof.undelivered | transit))
         proof, transit = check.proof(plan), check.transit(plan)
     if proof.undelivered:
-        raise NegativeResult(f"the plan without {_out_names(graph)} fails its proof: {proof.faults[0]}")
+        raise NegativeResult(f"the plan without {_outage(graph)} fails its proof: {proof.faults[0]}")
     if transit:
         pair = " to ".join(map(switch_name, min(transit)))
         raise NegativeResult(f"the plan sends packets from {pair} over {drain.name}, which is drained")
     if proof.max_hops >= INITIAL_TTL:
         raise NegativeResult(
-            f"paths without {_out_names(graph)} must have at most {INITIAL_TTL - 1} hops (the packets' TTL), "
+            f"paths without {_outage(graph)} must have at most {INITIAL_TTL - 1} hops (the packets' TTL), "
             f"got {proof.max_hops}"
         )
     return plan
@@ -130,7 +130,7 @@ class _Check:
         return {pair for pair in proof.undelivered if not crossing[pair]}
 
 
-def _out_names(graph: SurvivingGraph) -> str:
+def _outage(graph: SurvivingGraph) -> str:
     """Returns the names of the failed and the drained components."""
     names = [graph.failure.name] if graph.failure.any_failed else []
     return ", ".join([*names, *([graph.drain.name] if graph.drain.any_drained else [])])
