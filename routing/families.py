@@ -82,5 +82,5 @@ def detours_of(topology: Topology, routing: str) -> FamilyDetours:
     if topology.geometry not in DETOURS:
         families = " or ".join(sorted(DETOURS))
         other = _ANY_GRAPH.get(routing.partition(":")[0], "valiant, which works on any graph")
-        raise UsageError(f"topology of {routing} must be {families}, got {topology.geometry}; try {other}")
+        raise UsageError(f"topology for {routing} must be {families}, got {topology.geometry}; try {other}")
     return DETOURS[topology.geometry]

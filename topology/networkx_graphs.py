@@ -215,7 +215,7 @@ def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
     if not 2 <= len(nodes) <= MAX_ROUTERS:
         raise ParameterError(f"graph must have 2 to {MAX_ROUTERS} nodes, got {len(nodes)}")
     for loop in nx.nodes_with_selfloops(graph):
-        raise ParameterError(f"a link must join two different nodes, got {loop!r} at both ends")
+        raise ParameterError(f"link must join two different nodes, got {loop!r} at both ends")
     number = {node: index for index, node in enumerate(nodes)}
     pairs = [sorted((number[a], number[b])) for a, b in graph.edges()]
     return nodes, np.array(pairs, np.int64).reshape(-1, 2)

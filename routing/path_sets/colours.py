@@ -51,7 +51,7 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
     chosen = _search(int(classes.max()) + 1, list(map(set, sets.tolist())), colours)
     if chosen is None:
         raise ParameterError(
-            f"arrangement of {routing} must allow {colours} colours of routers such that each global link "
+            f"arrangement for {routing} must allow {colours} colours of routers such that each global link "
             f"joins one colour and every two groups have links of all colours, got "
             f"{dragonfly.params['arrangement']} with {int(classes.max()) + 1} classes of {dragonfly.a} "
             f"routers, which has no such colouring; try {_advice(colours)}"
@@ -62,12 +62,12 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
 def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
     if len(dragonfly.local) > 1:
         raise ParameterError(
-            f"groups of {routing} must be complete, got the Hamming graph "
+            f"groups for {routing} must be complete graphs, got the Hamming graph "
             f"{dragonfly.params['local']}; omit --local, or try hierarchical"
         )
     if dragonfly.trunking.links < colours:
         raise ParameterError(
-            f"trunking of {routing} must be at least {colours}, one link of each colour between every two "
+            f"trunking for {routing} must be at least {colours}, one link of each colour between every two "
             f"groups, got {dragonfly.trunking.links}; try {_advice(colours)}"
         )
 

@@ -28,7 +28,7 @@ def common_ancestor_paths(topology: Topology) -> Topology:
     """
     if not hasattr(topology, "level_of"):
         raise UsageError(
-            f"topology of {NAME} must be fat-tree, megafly, orthogonal-fat-tree or multi-layer-full-mesh, "
+            f"topology for {NAME} must be fat-tree, megafly, orthogonal-fat-tree or multi-layer-full-mesh, "
             f"whose routers have levels, got {topology.name}; try min or up-down, which work on any graph"
         )
     return topology

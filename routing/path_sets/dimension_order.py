@@ -29,7 +29,7 @@ def dimension_order_paths(topology: Topology) -> RestrictedTopology:
     """
     if not isinstance(topology, CartesianProduct):
         raise UsageError(
-            f"topology of {NAME} must be hyperx, torus or hypercube, whose routers have coordinates, got "
+            f"topology for {NAME} must be hyperx, torus or hypercube, whose routers have coordinates, got "
             f"{topology.name}; try min or up-down, which work on any graph"
         )
     everyone = np.arange(topology.routers)

@@ -74,7 +74,7 @@ def dragonfly_of(topology: Topology, routing: str) -> Dragonfly:
     if isinstance(topology, Dragonfly):
         return topology
     raise UsageError(
-        f"topology of {routing} must be dragonfly, whose groups are joined by global links, got "
+        f"topology for {routing} must be dragonfly, whose groups are joined by global links, got "
         f"{topology.name}; try min or up-down, which work on any graph"
     )
 

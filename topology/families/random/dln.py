@@ -29,7 +29,7 @@ SHORTCUTS = Parameter(
     help="random links of each router, in addition to two on the ring",
     required=True,
     least=1,
-    domain_text="1 to the number of routers less 3",
+    domain_text="1 to the number of routers minus 3",
 )
 
 
