@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
-Value = TypeVar("Value", bound=Hashable)
+Interned = TypeVar("Interned", bound=Hashable)
 Representative = TypeVar("Representative")
 
 
-class Interner(Generic[Value, Representative]):
+class Interner(Generic[Interned, Representative]):
     """Maps equal values to the same representative: a number, or an object with facts about the value.
 
     Hashing a rule takes microseconds because its match and actions are hashed, too, and the switches of a
@@ -19,7 +19,7 @@ class Interner(Generic[Value, Representative]):
     """
 
     def __init__(
-        self, make: Callable[[Value], Representative], key: Callable[[Value], Hashable] | None = None
+        self, make: Callable[[Interned], Representative], key: Callable[[Interned], Hashable] | None = None
     ) -> None:
         """Creates an empty interner.
 
@@ -32,13 +32,13 @@ class Interner(Generic[Value, Representative]):
         self._key = key
         self._by_key: dict[Hashable, Representative] = {}
         self._by_identity: dict[int, Representative] = {}
-        self._kept: list[Value] = []
+        self._kept: list[Interned] = []
 
     def __len__(self) -> int:
         """Returns the number of distinct values so far."""
         return len(self._by_key)
 
-    def intern(self, values: Iterable[Value]) -> list[Representative]:
+    def intern(self, values: Iterable[Interned]) -> list[Representative]:
         """Returns the representative of each value.
 
         Args:
@@ -56,7 +56,7 @@ class Interner(Generic[Value, Representative]):
             for value, representative in zip(values, found, strict=True)
         ]
 
-    def one(self, value: Value) -> Representative:
+    def one(self, value: Interned) -> Representative:
         """Returns the representative of a value.
 
         Args:
@@ -65,11 +65,11 @@ class Interner(Generic[Value, Representative]):
         found = self._by_identity.get(id(value))
         return self._represent(value) if found is None else found
 
-    def _represent(self, value: Value) -> Representative:
+    def _represent(self, value: Interned) -> Representative:
         known = self._by_identity
         return known[id(value)] if id(value) in known else self._add(value)
 
-    def _add(self, value: Value) -> Representative:
+    def _add(self, value: Interned) -> Representative:
         key = value if self._key is None else self._key(value)
         if key not in self._by_key:
             self._by_key[key] = self._make(value)

@@ -40,7 +40,7 @@ TWO_COLOR = "two-color"
 FOUR_COLOR = "four-color"
 _FAR = np.int16(np.iinfo(np.int16).max // 4)
 
-Table = npt.NDArray[np.bool_]
+AllowedHops = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class ColourRule:
             true if a hop to the destination after the gateway's global link is allowed.
     """
 
-    first: Table
-    second: Table
+    first: AllowedHops
+    second: AllowedHops
 
     @property
     def colours(self) -> int:

@@ -79,7 +79,7 @@ def test_prices_of_the_paper_are_complete():
         ({"rack": float("nan")}, "rack must be 0 to 1000000 m, got nan"),
         ({"lane-power": True}, "lane-power must be a number, .*got True"),
         ({"router-fixed": float("-inf")}, "router-fixed must be -1000000 to 1000000"),
-        ({"source": 3}, "source must be a text, got 3"),
+        ({"source": 3}, "source must be text, got 3"),
     ],
 )
 def test_wrong_prices_are_refused(changed, text):
