@@ -50,7 +50,7 @@ def test_a_link_spec_refuses_other_rates(rate_bps):
 
 @pytest.mark.parametrize("packets", [0, -1, 100_001])
 def test_a_link_spec_refuses_other_queues(packets):
-    with pytest.raises(ParameterError, match=f"queue .* 100000 packets, got {packets}"):
+    with pytest.raises(ParameterError, match=f"queue .* 100000 packets long, got {packets}"):
         LinkSpec(2_000_000, packets)
 
 

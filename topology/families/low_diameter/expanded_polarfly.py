@@ -18,8 +18,8 @@ others.
 Routes are found by search: a pair of routers may have several shortest paths, and some pairs lack the common
 neighbour on which PolarFly's own routes, reroute and detours rely.
 
-Source: PolarFly (SC22), section VI and Table IV; where the text does not specify links, as in the graphs of
-the authors' published generator.
+Source: PolarFly (SC22), section VI and Table IV; links that the text does not specify are those of the
+authors' published generator.
 """
 
 from __future__ import annotations
