@@ -1,1 +1,1 @@
-"""Route plans: the rules and groups that every switch shall hold, and the proof that they deliver. Pure."""
+"""Route plans: the rules and groups of every switch, and the proof that they deliver. No side effects."""

@@ -1,10 +1,9 @@
-"""The plan compiler: the parts of a plan that all routings share, around a routing's own source tables.
+"""The plan compiler: builds what all routings have in common around the source tables of one routing.
 
-Every routing forwards an untagged packet minimally (table 4) and a tagged packet minimally to the router
-that its tag names (table 2), both by groups with alternates for a dead port (`routing.reroute.base`).
-Routings differ in the source table of a switch (table 1): it hands the packets of the router's own hosts to
-table 4, or to a group that may choose a detour. Some choose once more where a packet has lost its tag
-(table 3).
+Every routing forwards untagged packets minimally (table 4) and tagged packets minimally to the router named
+by the tag (table 2), both through groups with alternates for a dead port (`routing.reroute.base`). Routings
+differ in the source table of a switch (table 1): it passes the packets of the router's own hosts to table 4,
+or to a group that may choose a detour. Some routings choose again after a packet has lost its tag (table 3).
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from topology.errors import ParameterError
 from topology.faults import Element
 
 T = TypeVar("T")
-# Distances of router pairs -> the most hops of their packets while nothing has failed; see RoutePlan.
+# Distances of router pairs -> maximum hops of their packets without failures; see RoutePlan.
 HopBound = Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
 
 
@@ -51,9 +50,9 @@ class SourceTable:
 
     Attributes:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
-        groups: the groups that these rules need beyond the protected groups of the router.
-        choices: where each router has a rule of its own, the number of the group that its packets are handed
-            to, in router order; 0 for the router itself. Empty where `rules` are all.
+        groups: the groups that these rules need in addition to the protected groups of the router.
+        choices: if each destination router has its own rule, the number of the group for its packets, in
+            router order; 0 for the router itself. Empty if `rules` are all rules.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -63,13 +62,13 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class AfterTagTable:
-    """The groups by which a router sends on packets that had a tag with its name.
+    """The groups by which a router forwards packets that carried a tag with its name.
 
     Attributes:
-        choices: for each router, in router order, the number of the group that packets to its hosts are
-            handed to; 0 where they go on minimally. Empty where all do.
+        choices: for each router, in router order, the number of the group for packets to its hosts; 0 if
+            these continue minimally. Empty if all packets do.
         groups: these groups.
-        unprotected: (destination, link or switch): while that element is dead, such packets to the
+        unprotected: (destination, link or switch): while that component is dead, such packets to the
             destination are lost.
     """
 
@@ -84,13 +83,13 @@ AfterTagMaker = Callable[[RouterView, FastReroute], AfterTagTable]
 SourceTableMaker = Callable[[RouterView, FastReroute], SourceTable]
 
 
-def _nothing_after_tag(_view: RouterView, _reroute: FastReroute) -> AfterTagTable:
+def _empty_after_tag(_view: RouterView, _reroute: FastReroute) -> AfterTagTable:
     return AfterTagTable()
 
 
 @dataclass(frozen=True)
 class _RouterDesign:
-    """The parts of one switch's plan, before it is known which tags the fabric uses."""
+    """The design of one switch, before it is known which tags the fabric uses."""
 
     view: RouterView
     hosts: tuple[Host, ...]
@@ -101,33 +100,33 @@ class _RouterDesign:
 
 def compile_plan(
     topology: Topology,
-    concentration: int,
+    hosts_per_router: int,
     name: str,
     hop_bound: HopBound,
     source_table: SourceTableMaker,
-    after_tag: AfterTagMaker = _nothing_after_tag,
+    after_tag: AfterTagMaker = _empty_after_tag,
     make_reroute: RerouteMaker | None = None,
 ) -> RoutePlan:
     """Returns the plan of a routing for a fabric.
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         name: the routing's name, as on the command line.
-        hop_bound: distances of router pairs (int16 array) -> the most hops that the routing's packets take
-            between them while nothing has failed.
-        source_table: makes the source table of one router; it is asked only for routers that have hosts.
-        after_tag: makes the table AFTER_TAG of one router; by default, packets go on minimally.
-        make_reroute: makes the fast reroute of one router; None for that of the topology's family.
+        hop_bound: distances of router pairs (int16 array) -> the maximum number of hops of the routing's
+            packets between them without failures.
+        source_table: builds the source table of one router; called only for routers that have hosts.
+        after_tag: builds the table AFTER_TAG of one router; by default, packets continue minimally.
+        make_reroute: builds the fast reroute of one router; None for that of the topology's family.
 
     Returns:
         The plan with fast reroute.
 
     Raises:
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
-    hosts = _hosts_by_router(topology, concentration)
+    hosts = _hosts_by_router(topology, hosts_per_router)
     check_tags(topology)
     check_ttl(topology, hop_bound)
     matches = tuple(to_router(topology, router) for router in range(topology.routers))
@@ -139,7 +138,7 @@ def compile_plan(
     rules = ForwardingRules(topology, matches)
     return RoutePlan(
         topology,
-        concentration,
+        hosts_per_router,
         name,
         tuple(_switch_plan(design, tags, rules, marks=marks) for design in designs),
         hop_bound,
@@ -156,7 +155,7 @@ def compile_plan(
 
 
 def check_tags(topology: Topology) -> None:
-    """Checks that there is a tag for every router; all plans need them, for detours or for alternates.
+    """Checks that every router can have a tag; all plans need tags, for detours or for alternates.
 
     Args:
         topology: the fabric's graph.
@@ -166,32 +165,32 @@ def check_tags(topology: Topology) -> None:
     """
     if topology.routers > MAX_TAGS:
         raise ParameterError(
-            f"the number of routers must be at most {MAX_TAGS} for any routing, as detours and alternates "
-            f"name them by VLAN tags, got {topology.routers}"
+            f"number of routers must be at most {MAX_TAGS}, because detours and alternates "
+            f"name routers by VLAN tags, got {topology.routers}"
         )
 
 
 def check_ttl(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> None:
-    """Checks that the packets' TTL suffices for the longest paths of a plan.
+    """Checks that the packets' TTL is sufficient for the longest paths of a plan.
 
     Args:
         topology: the fabric's graph.
-        hop_bound: as for `compile_plan`.
-        repair_hops: the most hops that fast reroute adds; 0 without it.
+        hop_bound: see `compile_plan`.
+        repair_hops: the maximum number of hops that fast reroute adds; 0 without it.
 
     Raises:
-        ParameterError: a path may have more hops than a packet survives.
+        ParameterError: a path may have more hops than the TTL allows.
     """
     max_hops = INITIAL_TTL - 1
     longest = int(hop_bound(np.array([topology.diameter], np.int16))[0])
     if longest > max_hops:
         raise ParameterError(
-            f"paths must have at most {max_hops} hops, for the packets' TTL, got up to {longest}; "
+            f"paths must have at most {max_hops} hops (the packets' TTL), got up to {longest}; "
             f"the diameter of the graph is {topology.diameter}"
         )
     if longest + repair_hops > max_hops:
         raise ParameterError(
-            f"paths must have at most {max_hops} hops, for the packets' TTL, got up to {longest} and "
+            f"paths must have at most {max_hops} hops (the packets' TTL), got up to {longest} and "
             f"{repair_hops} more for local repair; try --no-local-repair"
         )
 
@@ -200,18 +199,18 @@ def detour_bucket(reroute: FastReroute, intermediate: int) -> Bucket:
     """Returns the bucket that tags an untagged packet and sends it toward an intermediate router.
 
     Args:
-        reroute: the protected groups of the router that holds the bucket.
+        reroute: the protected groups of the router with the bucket.
         intermediate: another router, which the packet visits before its destination.
     """
     return Bucket((*push_tag(intermediate), ToGroup(reroute.tagged.group_toward[intermediate])))
 
 
-# ---- steps ----
+# ---- steps of compile_plan ----
 
 
-def _hosts_by_router(topology: Topology, concentration: int) -> list[tuple[Host, ...]]:
+def _hosts_by_router(topology: Topology, hosts_per_router: int) -> list[tuple[Host, ...]]:
     hosts: list[list[Host]] = [[] for _ in range(topology.routers)]
-    for host in hosts_of(topology, concentration):
+    for host in hosts_of(topology, hosts_per_router):
         hosts[host.router].append(host)
     return list(map(tuple, hosts))
 
@@ -231,12 +230,12 @@ def _design_routers(
 
 @dataclass(frozen=True)
 class _TagUse:
-    """The tags that packets of a fabric may have.
+    """The tags that packets of a fabric may carry.
 
     Attributes:
         routers: the routers that tags name.
-        from_sources: whether sources push tags. Then tagged packets are rerouted around dead ports; packets
-            that only fast reroute tags are marked, and are not rerouted again.
+        from_sources: whether sources push tags. If so, tagged packets are rerouted around dead ports;
+            otherwise only fast reroute tags packets, which are marked and not rerouted again.
     """
 
     routers: Sequence[int]
@@ -265,13 +264,13 @@ class _TagUse:
 
 
 def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
-    """Returns items at equal distances in a sequence that is closed to a ring; all where there are few.
+    """Returns items that are evenly spaced in a sequence closed to a ring; all items if there are few.
 
     Args:
         items: any sequence.
-        most: the number of items to choose, at least 1.
-        first: place of the first of them, modulo their number. Sources that choose among the same items begin
-            at different places, as else all of them would choose the same.
+        most: the maximum number of items to choose, at least 1.
+        first: place of the first item, modulo their number. Sources that choose among the same items should
+            start at different places; otherwise all of them would choose the same.
     """
     count = len(items)
     if count <= most:
@@ -317,7 +316,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers of the rules of tables MINIMAL and, where packets may be marked, MARKED."""
+    """Returns the numbers of the rules of table MINIMAL and, if packets may be marked, of table MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
@@ -326,18 +325,18 @@ def _minimal_rules(
     if view.topology.next_hop_rules == view.topology.routers - 1:
         of_marked = [rules.toward(Table.MARKED, marked)] if marks else []
         return [rules.toward(Table.MINIMAL, groups), *of_marked]
-    found = []
+    numbers = []
     for block in view.topology.destination_blocks(view.router):
         first = block.routers[0]
-        found.append(rules.toward_block(Table.MINIMAL, block, groups[first]))
+        numbers.append(rules.toward_block(Table.MINIMAL, block, groups[first]))
         if marks:
-            found.append(rules.toward_block(Table.MARKED, block, int(marked[first])))
-    return [np.array(found, np.intp)]
+            numbers.append(rules.toward_block(Table.MARKED, block, int(marked[first])))
+    return [np.array(numbers, np.intp)]
 
 
 @cache
 def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
-    """Returns one group for each of some fabric ports: output to it, dead or alive."""
+    """Returns one group for each of the given fabric ports: output to it, dead or alive."""
     return tuple(map(_port_group, ports))
 
 

@@ -1,8 +1,7 @@
-"""Topology families with a fast reroute or detours of their own: one registry line each, by family name.
+"""Topology families with their own fast reroute or detours: one registry line for each, by family name.
 
-A family without an entry in `REROUTES` gets loop-free alternates, which are searched for in any graph. A
-family without an entry in `DETOURS` cannot be routed by the routings that need them (compact Valiant and
-UGAL_PF).
+A family without an entry in `REROUTES` gets loop-free alternates, which are found by search in any graph. A
+family without an entry in `DETOURS` cannot use the routings that need them (compact Valiant and UGAL_PF).
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from topology.families.low_diameter.polarfly_detours import NearDetour, RouterDe
 
 
 class DetoursOfRouter(Protocol):
-    """The detours of one router around the link to each of its neighbours."""
+    """The detours of one router that avoid the link to each of its neighbours."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
-        """Returns the neighbours by which packets to any destination behind the next hop may go untagged."""
+        """Returns the neighbours by which packets to destinations behind the next hop may go untagged."""
 
     def near(self, neighbour: int, /) -> Iterable[tuple[NearDetour, ...]]:
-        """Returns the detours to a neighbour, in a tuple for each first hop."""
+        """Returns the detours to a neighbour, one tuple for each first hop."""
 
 
 @dataclass(frozen=True)
 class FamilyDetours:
-    """The detours around the links of a router, which are the same for all destinations behind a link.
+    """The detours that avoid each link of a router, the same for all destinations behind that link.
 
-    They need a fast reroute with groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
+    They need a fast reroute with one set of groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
 
     Attributes:
         of_router: (topology, router) -> the router's detours.
-        max_hops: the most hops of a detour, by the distance of the pair from 0 to the diameter.
+        max_hops: the maximum number of hops of a detour, by the distance of the pair from 0 to the diameter.
     """
 
     of_router: Callable[[Topology, int], DetoursOfRouter]
     max_hops: tuple[int, ...]
 
 
-# Family -> maker of its routers' fast reroute.
+# Family -> function that builds the fast reroute of a router.
 REROUTES: Mapping[str, RerouteMaker] = {
     "polarfly": polarfly.fast_reroute,
 }
@@ -55,12 +54,12 @@ DETOURS: Mapping[str, FamilyDetours] = {
 }
 
 
-# Routings that need the detours of a family -> what does the same on any graph.
+# Routing that needs the detours of a family -> an alternative for any graph.
 _ANY_GRAPH: Mapping[str, str] = {"ugal-pf": "ugal, which adapts on any graph"}
 
 
 def reroute_maker(topology: Topology) -> RerouteMaker:
-    """Returns the function that makes the fast reroute of each router of a topology.
+    """Returns the function that builds the fast reroute of each router of a topology.
 
     Args:
         topology: any connected topology; entries are found by its `geometry`.
@@ -75,7 +74,7 @@ def detours_of(topology: Topology, routing: str) -> FamilyDetours:
 
     Args:
         topology: the topology; entries are found by its `geometry`.
-        routing: the name of the routing that needs them, for the error message.
+        routing: the name of the routing that needs them, for error messages.
 
     Raises:
         UsageError: the family has no entry in `DETOURS`.
@@ -83,7 +82,5 @@ def detours_of(topology: Topology, routing: str) -> FamilyDetours:
     if topology.geometry not in DETOURS:
         families = " or ".join(sorted(DETOURS))
         other = _ANY_GRAPH.get(routing.partition(":")[0], "valiant, which works on any graph")
-        raise UsageError(
-            f"the topology of {routing} must be {families}, got {topology.geometry}; try {other}"
-        )
+        raise UsageError(f"topology for {routing} must be {families}, got {topology.geometry}; try {other}")
     return DETOURS[topology.geometry]

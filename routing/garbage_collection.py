@@ -1,7 +1,7 @@
-"""Suspension of Python's garbage collector while plans and proofs are made.
+"""Suspension of Python's garbage collector while plans and proofs are built.
 
-They consist of millions of objects that live on, and hardly any of them is circular garbage; the searches for
-it took a third of the time. Nor are they searched as soon as the collector goes on, which took a tenth.
+Plans and proofs consist of millions of long-lived objects, hardly any of which are cyclic garbage. Searching
+them took a third of the time; searching them once more as soon as the collector resumed took a tenth.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_FROZEN_AT_START = gc.get_freeze_count()  # Python 3.12 freezes some hundred objects by itself
+_FROZEN_AT_START = gc.get_freeze_count()  # Python 3.12 freezes some hundred objects itself
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """Suspends the search for circular garbage; a context manager and a decorator.
+    """Suspends the search for cyclic garbage; usable as a context manager and as a decorator.
 
-    All objects that there are afterwards count as old ones, which are searched when their number has grown by
-    a quarter.
+    All objects that exist afterwards count as old; these are searched only after their number has grown by a
+    quarter.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -26,7 +26,7 @@ def without_garbage_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if gc.get_freeze_count() <= _FROZEN_AT_START:  # else it would end somebody else's freeze
+            if gc.get_freeze_count() <= _FROZEN_AT_START:  # otherwise this would undo another caller's freeze
                 gc.freeze()
-                gc.unfreeze()  # to the oldest generation
+                gc.unfreeze()  # moves all objects to the oldest generation
             gc.enable()

@@ -1,75 +1,75 @@
-"""Interning of plain data: equal values are represented by one object, which is made once."""
+"""Interning of plain data: equal values are represented by one object, which is built once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
-Value = TypeVar("Value", bound=Hashable)
+Interned = TypeVar("Interned", bound=Hashable)
 Representative = TypeVar("Representative")
 
 
-class Interner(Generic[Value, Representative]):
-    """Gives equal values the same representative: a number, or an object with facts about the value.
+class Interner(Generic[Interned, Representative]):
+    """Maps equal values to the same representative: a number, or an object with facts about the value.
 
-    Hashing a rule takes microseconds, because its match and its actions are hashed with it, and the switches
-    of a fabric share most of their rules. So an object that was interned before is recognised by its
-    identity. This is safe because the interner keeps every object that it was given: an identity passes to
-    another object only after the first one is gone. The values must not change.
+    Hashing a rule takes microseconds because its match and actions are hashed, too, and the switches of a
+    fabric share most of their rules. Therefore an object that was interned before is recognised by its
+    identity. This is safe because the interner keeps every object that it was given: an identity is reused
+    only after its object is gone. The values must not change.
     """
 
     def __init__(
-        self, make: Callable[[Value], Representative], key: Callable[[Value], Hashable] | None = None
+        self, make: Callable[[Interned], Representative], key: Callable[[Interned], Hashable] | None = None
     ) -> None:
-        """Prepares to represent values.
+        """Creates an empty interner.
 
         Args:
             make: value -> its representative; called once for equal values.
-            key: value -> something that is equal for equal values only, where that is hashed faster than the
-                value itself.
+            key: value -> something that is equal for equal values only and is faster to hash than the value;
+                None for the value itself.
         """
         self._make = make
         self._key = key
         self._by_key: dict[Hashable, Representative] = {}
         self._by_identity: dict[int, Representative] = {}
-        self._kept: list[Value] = []
+        self._kept: list[Interned] = []
 
     def __len__(self) -> int:
-        """Returns the number of different values so far."""
+        """Returns the number of distinct values so far."""
         return len(self._by_key)
 
-    def intern(self, values: Iterable[Value]) -> list[Representative]:
+    def intern(self, values: Iterable[Interned]) -> list[Representative]:
         """Returns the representative of each value.
 
         Args:
-            values: any values; they are kept as long as the interner is.
+            values: any values; the interner keeps them.
 
         Returns:
-            As many representatives, in the order of `values`.
+            One representative per value, in the order of `values`.
         """
         values = tuple(values)
         known = self._by_identity
         found = list(map(known.get, map(id, values)))
-        # A representative may be None itself; it is then looked up once more.
+        # A representative may itself be None; it is then looked up again.
         return [
             self._represent(value) if representative is None else representative
             for value, representative in zip(values, found, strict=True)
         ]
 
-    def one(self, value: Value) -> Representative:
+    def one(self, value: Interned) -> Representative:
         """Returns the representative of a value.
 
         Args:
-            value: any value; it is kept as long as the interner is.
+            value: any value; the interner keeps it.
         """
         found = self._by_identity.get(id(value))
         return self._represent(value) if found is None else found
 
-    def _represent(self, value: Value) -> Representative:
+    def _represent(self, value: Interned) -> Representative:
         known = self._by_identity
         return known[id(value)] if id(value) in known else self._add(value)
 
-    def _add(self, value: Value) -> Representative:
+    def _add(self, value: Interned) -> Representative:
         key = value if self._key is None else self._key(value)
         if key not in self._by_key:
             self._by_key[key] = self._make(value)

@@ -1,4 +1,4 @@
-"""Plans whose repairs keep to an order of channels: no circles, whatever links or switches have failed."""
+"""Plans whose repairs keep to an order of channels: acyclic, whatever links or switches have failed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from routing.algorithms.minimal import minimal_plan
 from routing.deadlock.channels import Channels
-from routing.deadlock.circles import shortest_circle
+from routing.deadlock.circles import shortest_cycle
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts
 from routing.deadlock.moves import MoveFinder
 from routing.plan.model import RoutePlan, Table, ToGroup
@@ -15,58 +15,58 @@ from routing.reroute.ordered_alternates import OrderedSearch
 from routing.verification.forwarding_states import StateSpace
 from topology.errors import ParameterError, UsageError
 
-# About 0.6 KB each; the order of so many takes minutes.
+# About 0.6 KB each; ordering this many takes minutes.
 MAX_ALTERNATES = 1 << 21
 
 
 def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
-    """Returns a plan whose alternates keep to an order of channels, in place of its own alternates.
+    """Returns a plan whose own alternates are replaced by alternates that keep to an order of channels.
 
     Args:
         plan: a plan with fast reroute.
 
     Returns:
-        The plan; `RoutePlan.unprotected` lists where no alternate keeps to the order.
+        The plan; `RoutePlan.unprotected` lists destinations without such an alternate.
 
     Raises:
-        UsageError: sources choose among detours, or the plan has a circle of channels without failures.
-        ParameterError: there are too many alternates to put in order.
+        UsageError: sources choose among detours, or the plan's channel dependencies are cyclic without
+            failures.
+        ParameterError: there are too many alternates to order.
     """
     make_reroute = ordered_search(plan).fast_reroute
     return replace(minimal_plan(plan.topology, plan.concentration, make_reroute), routing=plan.routing)
 
 
 def ordered_search(plan: RoutePlan) -> OrderedSearch:
-    """Returns the search of a plan's alternates, with the order that they keep to.
+    """Returns the search for a plan's alternates, including the order that they keep to.
 
     Args:
         plan: a plan with fast reroute.
 
     Raises:
-        UsageError: sources choose among detours, or the plan has a circle of channels without failures.
-        ParameterError: there are too many alternates to put in order.
+        UsageError: sources choose among detours, or the plan's channel dependencies are cyclic without
+            failures.
+        ParameterError: there are too many alternates to order.
     """
     alternates = 2 * plan.topology.links * plan.topology.routers
     if alternates > MAX_ALTERNATES:
         raise ParameterError(
-            f"the alternates of an ordered repair, links of all routers times destinations, must be at most "
+            f"alternates of an ordered repair (directed links times destinations) must be at most "
             f"{MAX_ALTERNATES}, got {alternates}; try a smaller fabric, or --no-local-repair"
         )
     if any(_chooses(plan, router) for router in range(plan.topology.routers)):
-        raise UsageError(
-            f"the routing of an ordered repair must be one without detours, got {plan.routing}; try up-down"
-        )
+        raise UsageError(f"ordered repair needs a routing without detours, got {plan.routing}; try up-down")
     space = StateSpace(without_local_repair(plan))
     graph = dependency_graph(MoveFinder(space, first_hosts(space)), Channels(plan.topology))
-    if circle := shortest_circle(graph):
+    if cycle := shortest_cycle(graph):
         raise UsageError(
-            f"the routing of an ordered repair must have no circle of channels, got {plan.routing} with one "
-            f"of {len(circle)}; try up-down, which has none on any graph"
+            f"ordered repair needs a routing without cyclic dependencies, got {plan.routing} with a cycle of "
+            f"{len(cycle)} channels; try up-down, which is acyclic on any graph"
         )
     return OrderedSearch(plan.topology, graph)
 
 
 def _chooses(plan: RoutePlan, router: int) -> bool:
-    """Returns whether a router hands packets of its own hosts to groups of the routing."""
+    """Returns whether a router passes packets of its own hosts to groups of the routing."""
     rules = (rule for rule in plan.switches[router].rules if rule.table is Table.SOURCE)
     return any(isinstance(action, ToGroup) for rule in rules for action in rule.actions)

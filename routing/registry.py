@@ -1,4 +1,4 @@
-"""The routings by their names on the command line: one registry line each."""
+"""Registry of the routings by their names on the command line: one line for each."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from topology.plugins import Call, Registry
 
 @dataclass(frozen=True)
 class Routing:
-    """A routing, with values of its parameters.
+    """A routing with values for its parameters.
 
     Attributes:
-        plan_maker: (topology, hosts at each router that has any, values of `plan_parameters` by key) -> its
+        plan_maker: (topology, hosts at each router that has any, values of `plan_parameters` by key) -> the
             plan, with fast reroute.
-        summary: its paths, in a line.
+        summary: its paths, in one line.
         source: the publication that defines it.
-        law_maker: (datapath id, values of `law_parameters` by key) -> the control law of that switch's
-            adaptive groups; None for an oblivious routing.
-        shortest: whether its packets take exactly the pair's distance in hops.
-        plan_parameters: parameters of the rules and groups of the switches.
-        law_parameters: parameters of the control law; they change nothing that is installed on a switch.
-        packet_law: law of simulated source routers that decide for every packet; None without one.
-        families: names of the families of topologies that have it; empty for any graph.
-        name: its name on the command line with those parameters that do not have their defaults.
-        given: key -> value of the parameters that have not their defaults.
+        law_maker: (datapath id, values of `law_parameters` by key) -> the control law for the adaptive groups
+            of that switch; None for an oblivious routing.
+        shortest: whether its packets always take as many hops as the distance of the pair.
+        plan_parameters: parameters of the switches' rules and groups.
+        law_parameters: parameters of the control law; they do not change what is installed on a switch.
+        packet_law: law for simulated source routers that decide per packet; None without one.
+        families: names of the topology families that support it; empty for any graph.
+        name: its name on the command line, including non-default parameters.
+        given: key -> value of the non-default parameters.
     """
 
     plan_maker: Callable[..., RoutePlan]
@@ -60,35 +60,35 @@ class Routing:
 
     @property
     def oblivious(self) -> bool:
-        """Whether its choices do not depend on the traffic, so that theory can predict the accepted load."""
+        """Whether its choices are independent of the traffic, so that theory can predict accepted load."""
         return self.law_maker is None
 
     @property
     def module(self) -> str:
-        """The name of the module that makes its plans."""
+        """The name of the module that builds its plans."""
         maker = self.plan_maker
         return (maker.func if isinstance(maker, partial) else maker).__module__
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters: of its law, of the plan, and of the control that all adaptive routings share."""
+        """All parameters: of its law, its plan, and the control that all adaptive routings share."""
         control = () if self.oblivious else CONTROL_PARAMETERS
         return (*self.law_parameters, *self.plan_parameters, *control)
 
-    def make_plan(self, topology: Topology, concentration: int) -> RoutePlan:
-        """Returns the plan for a fabric, with fast reroute, by the name with its parameters.
+    def make_plan(self, topology: Topology, hosts_per_router: int) -> RoutePlan:
+        """Returns the plan for a fabric, with fast reroute; it has the name of the routing with parameters.
 
         Args:
             topology: the fabric's graph, connected.
-            concentration: p, the number of hosts at each router that has any, 1 to 254.
+            hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
 
         Raises:
-            UsageError: the routing needs detours that the topology's family has not.
-            ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than
+            UsageError: the routing needs detours that the topology's family does not have.
+            ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than
                 the packets' TTL allows.
         """
-        check_tags(topology)  # before paths are searched for, which takes minutes in graphs so large
-        plan = self.plan_maker(topology, concentration, **self._values(self.plan_parameters))
+        check_tags(topology)  # before the search for paths, which takes minutes in graphs this large
+        plan = self.plan_maker(topology, hosts_per_router, **self._values(self.plan_parameters))
         return replace(plan, routing=self.name)
 
     def make_law(self, datapath_id: int) -> Law:
@@ -105,12 +105,12 @@ class Routing:
         return self.law_maker(datapath_id, **self._values(self.law_parameters))
 
     def control(self) -> Control:
-        """Returns the settings of the control of its adaptive groups, which it has if it is not oblivious."""
+        """Returns the control settings of its adaptive groups; only for routings that are not oblivious."""
         values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
         return Control(**values)
 
     def packet_values(self) -> dict[str, Value]:
-        """Returns key -> value of the given parameters that hold in decisions for every packet."""
+        """Returns key -> value of the given parameters that also apply to per-packet decisions."""
         shared = self.packet_law.shared if self.packet_law else ()
         return {key: value for key, value in self.given.items() if key in shared}
 
@@ -128,20 +128,20 @@ _OWN = {
     minimal.NAME: Routing(minimal.minimal_plan, "the shortest path", "PolarFly, section V-A", shortest=True),
     valiant.NAME: Routing(
         valiant.valiant_plan,
-        "by way of a random router",
+        "via a random router",
         "Valiant, SIAM J. Comput. 11, 1982",
         plan_parameters=valiant.PLAN_PARAMETERS,
     ),
     compact_valiant.NAME: Routing(
         compact_valiant.compact_valiant_plan,
-        "by way of a random neighbour (polarfly)",
+        "via a random neighbour (polarfly)",
         "PolarFly, section V-B",
         plan_parameters=compact_valiant.PLAN_PARAMETERS,
         families=tuple(DETOURS),
     ),
     ugal.NAME: Routing(
         ugal.ugal_plan,
-        "minimal, or by way of a random router, by occupancy times hops",
+        "minimal or via a random router, by occupancy times hops",
         "Singh, PhD thesis, Stanford, 2005",
         ugal.make_ugal_law,
         plan_parameters=ugal.PLAN_PARAMETERS,
@@ -150,14 +150,14 @@ _OWN = {
     ),
     valiant.BY_GROUP: Routing(
         valiant.valiant_group_plan,
-        "by way of a random other group (dragonfly)",
+        "via a random other group (dragonfly)",
         "Kim et al., ISCA 2008, section 4.1",
         plan_parameters=valiant.BY_GROUP_PARAMETERS,
         families=PATH_SETS[hierarchical.NAME].families,
     ),
     ugal.BY_GROUP: Routing(
         ugal.ugal_group_plan,
-        "hierarchical, or by way of a random other group, by occupancy times hops (dragonfly)",
+        "hierarchical or via a random other group, by occupancy times hops (dragonfly)",
         "Kim et al., ISCA 2008, section 4.2",
         ugal.make_ugal_law,
         plan_parameters=ugal.BY_GROUP_PARAMETERS,
@@ -167,14 +167,14 @@ _OWN = {
     ),
     four_color.VALIANT: Routing(
         four_color.four_color_valiant_plan,
-        "by way of a third group, by gateways of four colours, free of circles (dragonfly, trunking 4)",
+        "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
         "after Camarero et al., TACO 2014, section 6",
         plan_parameters=four_color.VALIANT_PARAMETERS,
         families=PATH_SETS[hierarchical.NAME].families,
     ),
     four_color.ADAPTIVE: Routing(
         four_color.four_color_adaptive_plan,
-        "four-color, or by way of a third group, by occupancy times hops (dragonfly, trunking 4)",
+        "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
         "after Camarero et al., TACO 2014, section 6",
         ugal.make_ugal_law,
         plan_parameters=four_color.ADAPTIVE_PARAMETERS,
@@ -184,7 +184,7 @@ _OWN = {
     ),
     ugal_pf.NAME: Routing(
         ugal_pf.ugal_pf_plan,
-        "minimal, or a compact Valiant detour where it is full (polarfly)",
+        "minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
         "PolarFly, section V-B",
         ugal_pf.make_ugal_pf_law,
         plan_parameters=ugal_pf.PLAN_PARAMETERS,
@@ -208,18 +208,17 @@ ROUTINGS = Registry("routings", "routing", Routing, _OWN, _calls)
 
 
 def routing(text: str) -> Routing:
-    """Returns the routing that a text names, with its parameters.
+    """Returns the routing that a text specifies, with its parameters.
 
     Args:
-        text: a name on the command line, a key of `ROUTINGS`, alone or with parameters, as
-            `ugal-pf:threshold=0.5`.
+        text: a key of `ROUTINGS`, alone or with parameters, such as `ugal-pf:threshold=0.5`.
 
     Returns:
-        The routing; its `name` is the same for all texts that mean the same.
+        The routing; its `name` is canonical: equivalent texts give the same name.
 
     Raises:
-        UsageError: the name is not a key of `ROUTINGS`, or the routing has not such a parameter; the message
-            lists those that there are.
+        UsageError: the name is not a key of `ROUTINGS`, or the routing has no such parameter; the message
+            lists the known ones.
         ParameterError: the value of a parameter is outside its domain.
     """
     name = text.partition(":")[0]
@@ -234,7 +233,7 @@ def routing(text: str) -> Routing:
 @without_garbage_collection()
 def make_plan(
     topology: Topology,
-    concentration: int,
+    hosts_per_router: int,
     name: str,
     *,
     local_repair: bool = True,
@@ -244,23 +243,23 @@ def make_plan(
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         name: the routing's name, a key of `ROUTINGS`, alone or with parameters.
         local_repair: whether the plan has fast reroute; without it, packets are lost at a dead port until the
             controller acts.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that no failure brings a circle
-            to the plan; destinations for which no alternate does are unprotected.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that no failure makes the
+            plan's channel dependencies cyclic; destinations without such an alternate are unprotected.
 
     Raises:
         UsageError: the routing or its parameter is unknown, the routing needs detours that the topology's
-            family has not, or repairs of its plan cannot be ordered.
+            family does not have, or repairs of its plan cannot be ordered.
         ParameterError: the value of a parameter is outside its domain, there are more hosts or routers than
-            addresses and tags can tell apart, longer paths than the packets' TTL allows, or too many
-            alternates to put in order.
+            addresses and tags, paths are longer than the packets' TTL allows, or there are too many
+            alternates to order.
     """
     if ordered_repair and not local_repair:
-        raise UsageError("ordered-repair must come with local-repair, whose alternates it chooses")
-    plan = routing(name).make_plan(topology, concentration)
+        raise UsageError("ordered-repair needs local-repair, whose alternates it selects")
+    plan = routing(name).make_plan(topology, hosts_per_router)
     if ordered_repair:
         plan = with_ordered_repair(plan)
     if not local_repair:

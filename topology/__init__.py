@@ -1,1 +1,1 @@
-"""Graphs of routers and their mathematics: families, shortest paths, addresses, failures; pure."""
+"""Graphs of routers and their mathematics: families, shortest paths, addresses, failures. No side effects."""

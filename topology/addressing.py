@@ -1,4 +1,4 @@
-"""Names and addresses of switches and hosts; one masked match on an address stands for a router.
+"""Names and addresses of switches and hosts; one masked match on an address represents a router.
 
 Host k (from 0) of router r is called `h<r+1>_<k+1>`; its IP address is 10.<n high byte>.<n low byte>.<k+1>
 and its MAC address 02:00 followed by the same four bytes, where n is the router's address number
@@ -21,20 +21,20 @@ from topology.files.shown import quoted
 NETWORK = 10 << 24
 NETWORK_PREFIX = 8
 ROUTER_MASK = 0xFFFFFF00  # the bits of an IP address that name the router
-MAC_PREFIX = 0x0200  # locally administered, the upper two bytes of every host's MAC address
-MAX_HOSTS = 254  # per router: the last byte, less 0 and 255
+MAC_PREFIX = 0x0200  # locally administered: the upper two bytes of every host's MAC address
+MAX_HOSTS = 254  # per router: the last byte without 0 and 255
 MAX_ADDRESS_NUMBER = (1 << 16) - 1  # of a router: two bytes
-INITIAL_TTL = 64  # of the packets that hosts send: every router takes one, at 0 they are dropped
+INITIAL_TTL = 64  # of packets from hosts: every router subtracts one, and drops a packet at 0
 
 
 @dataclass(frozen=True, order=True)
 class Host:
-    """An endpoint of the fabric.
+    """An endpoint (host) of the fabric.
 
     Attributes:
         router: the router that the host is attached to, 0 .. N - 1.
-        index: the number of the host among those of its router, from 0.
-        address_number: the number that stands for the router in addresses, 0 to 65535.
+        index: the index of the host at its router, from 0.
+        address_number: the number that represents the router in addresses, 0 to 65535.
     """
 
     router: int
@@ -43,7 +43,7 @@ class Host:
 
     @property
     def name(self) -> str:
-        """The name in the emulation, as `h3_1`."""
+        """The name in the emulation, for example `h3_1`."""
         return f"h{self.router + 1}_{self.index + 1}"
 
     @property
@@ -57,22 +57,21 @@ class Host:
         return MAC_PREFIX << 32 | self.ip
 
 
-def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
-    """Returns every host, router by router.
+def hosts_of(topology: Topology, hosts_per_router: int) -> tuple[Host, ...]:
+    """Returns all hosts, router by router.
 
     Args:
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the parameter of `host_counts`, 1 to 254.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
+        hosts_per_router: p, the argument of `host_counts`, 1 to 254.
 
     Returns:
-        All hosts; those of a router are next to each other, by index.
+        All hosts; the hosts of a router are consecutive, by index.
 
     Raises:
-        ParameterError: the concentration, a router's number of hosts, or an address number is outside its
-            domain.
+        ParameterError: p, the number of hosts of a router, or an address number is outside its domain.
     """
-    check_hosts(concentration)
-    counts = topology.host_counts(concentration)
+    check_hosts(hosts_per_router)
+    counts = topology.host_counts(hosts_per_router)
     check_hosts(int(counts.max()))
     largest = topology.address_number(topology.routers - 1)
     if largest > MAX_ADDRESS_NUMBER:
@@ -84,37 +83,37 @@ def hosts_of(topology: Topology, concentration: int) -> tuple[Host, ...]:
     )
 
 
-def host_routers(topology: Topology, concentration: int) -> npt.NDArray[np.int64]:
+def host_routers(topology: Topology, hosts_per_router: int) -> npt.NDArray[np.int64]:
     """Returns the router of each host, in the order of `hosts_of`.
 
     Args:
         topology: the graph of routers.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
 
     Returns:
         int64 array, one entry per host, ascending.
     """
-    return np.repeat(np.arange(topology.routers), topology.host_counts(concentration))
+    return np.repeat(np.arange(topology.routers), topology.host_counts(hosts_per_router))
 
 
-def check_hosts(concentration: int) -> None:
-    """Checks that a router can have a number of hosts.
+def check_hosts(hosts_per_router: int) -> None:
+    """Checks that a router can have this number of hosts.
 
     Args:
-        concentration: the number of hosts of one router.
+        hosts_per_router: the number of hosts of one router.
 
     Raises:
-        ParameterError: the number is not within 1 to 254, the hosts that an address can tell apart.
+        ParameterError: the number is not 1 to 254, the range of the host byte of an address.
     """
-    if not 1 <= concentration <= MAX_HOSTS:
-        raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {concentration}")
+    if not 1 <= hosts_per_router <= MAX_HOSTS:
+        raise ParameterError(f"hosts per router must be 1 to {MAX_HOSTS}, got {hosts_per_router}")
 
 
 def router_ip(address_number: int) -> int:
-    """Returns the part of the IPv4 address that all hosts of a router share.
+    """Returns the bits of the IPv4 address that all hosts of a router share.
 
     Args:
-        address_number: the number that stands for the router in addresses, 0 to 65535.
+        address_number: the number that represents the router in addresses, 0 to 65535.
 
     Returns:
         The address as a 32-bit integer, with 0 in the byte that names the host.
@@ -129,16 +128,16 @@ def switch_name(router: int) -> str:
         router: the index of the router, from 0.
 
     Returns:
-        The name, as `s3` for router 2.
+        The name, for example `s3` for router 2.
     """
     return f"s{router + 1}"
 
 
 def switch_router(name: str, routers: int) -> int:
-    """Returns the router that a switch's name stands for.
+    """Returns the router that a switch name refers to.
 
     Args:
-        name: the name of a switch, as `s3`.
+        name: the name of a switch, for example `s3`.
         routers: N, the number of routers of the fabric.
 
     Returns:
@@ -161,7 +160,7 @@ def interface_name(router: int, port: int) -> str:
         port: the OpenFlow port number, from 1.
 
     Returns:
-        The name, as `s3-eth1` for port 1 of router 2.
+        The name, for example `s3-eth1` for port 1 of router 2.
     """
     return f"{switch_name(router)}-eth{port}"
 
@@ -179,7 +178,7 @@ def dpid(router: int) -> int:
 
 
 def dpid_router(datapath_id: int) -> int:
-    """Returns the router whose switch has a datapath id.
+    """Returns the router whose switch has the given datapath id.
 
     Args:
         datapath_id: the datapath id, from 1.
@@ -197,7 +196,7 @@ def format_ip(ip: int) -> str:
         ip: the address as a 32-bit integer.
 
     Returns:
-        The text, as `10.0.2.1`.
+        The text, for example `10.0.2.1`.
     """
     return ".".join(str(ip >> shift & 0xFF) for shift in (24, 16, 8, 0))
 
@@ -209,6 +208,6 @@ def format_mac(mac: int) -> str:
         mac: the address as a 48-bit integer.
 
     Returns:
-        The text, as `02:00:0a:00:02:01`.
+        The text, for example `02:00:0a:00:02:01`.
     """
     return ":".join(f"{mac >> shift & 0xFF:02x}" for shift in range(40, -8, -8))

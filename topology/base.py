@@ -1,14 +1,14 @@
 """Topologies: routers, links, port numbers, distances and minimal next hops.
 
 A topology is a connected undirected graph of routers, with or without parallel links. Routers are the
-integers 0 .. N - 1. All that controller, emulation and traffic share about a switch is its port numbers,
-which are data (`topology.ports`): by default those of a fabric that nobody has numbered,
+integers 0 .. N - 1. Controller, emulation and traffic share one fact about a switch: its port numbers. They
+are data (`topology.ports`), by default
 
-    link ports     1 .. degree, in ascending order of the neighbour behind them
+    link ports     1 .. degree, in ascending order of the neighbours behind them
     host ports     degree + 1 .. degree + p, host k (from 0) of the router behind port degree + 1 + k
 
-and others where `Topology.with_ports` gives them. A link's index in the neighbour list of its router, from 0,
-is its place, never a port; directed links are numbered by their places, router by router.
+`Topology.with_ports` replaces them. The index of a link in the neighbour list of its router, from 0, is its
+place, which is not a port; directed links are numbered by their places, router by router.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from topology.ports import PortTable, checked_ports, default_ports
 if TYPE_CHECKING:
     import networkx as nx  # importing it takes a third of a second
 
-# Router numbers fit into 16 bits; tables of all pairs take 512 MiB each at so many.
+# Router numbers fit into 16 bits, and a table of all pairs takes 512 MiB at this size.
 MAX_ROUTERS = 1 << 14
 
 Routers = npt.NDArray[np.int32]  # indices of routers
@@ -48,7 +48,7 @@ class Adjacency:
 
     Attributes:
         starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1].
-        neighbours: int32 array, 2 x links; ascending within a row, a parallel link repeats its entry. The
+        neighbours: int32 array, 2 x links; ascending within a row; parallel links repeat the entry. The
             index of an entry is the number of the directed link to that neighbour.
     """
 
@@ -65,7 +65,7 @@ class Link:
         b: the router with the higher index.
         port_a: the port of router a.
         port_b: the port of router b.
-        copy: the number of one of several parallel links, from 1; 0 for the only link of two routers.
+        copy: the number of this link among parallel links, from 1; 0 for the only link between two routers.
     """
 
     a: int
@@ -82,7 +82,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Destinations toward which a router has the same minimal next hop, and whose addresses share a mask.
+    """Destinations for which a router has the same minimal next hop and whose addresses share a mask.
 
     Attributes:
         routers: the destinations.
@@ -94,13 +94,13 @@ class DestinationBlock:
 
 
 class Topology(ABC):
-    """A graph of routers with a fixed port numbering and closed-form minimal routing.
+    """A graph of routers with a fixed port numbering and minimal routing, by formulas, tables or search.
 
     Attributes:
         name: the family, as on the command line (`polarfly`).
-        params: the parameters that make this member of the family (`{"q": 7}`).
-        labels: the routers' names in the source of the graph; empty if there is none.
-        given_ports: the port numbers that `with_ports` has given; None for those by default.
+        params: the parameters that define this member of the family (`{"q": 7}`).
+        labels: the routers' names in the source of the graph; empty if it has none.
+        given_ports: the port numbers set by `with_ports`; None for the default ones.
     """
 
     name: str
@@ -110,12 +110,12 @@ class Topology(ABC):
 
     @property
     def geometry(self) -> str:
-        """The name under which routes in closed form are registered (`routing`): here that of the family."""
+        """The name under which closed-form routes are registered (`routing`); by default the family name."""
         return self.name
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences about this member that its numbers do not tell; none here."""
+        """Notes on this member that its numbers do not show; none by default."""
         return ()
 
     # ---- what every family defines ----
@@ -134,8 +134,8 @@ class Topology(ABC):
             destinations: routers, integers of a shape that broadcasts with that of the sources.
 
         Returns:
-            int32 array of the broadcast shape; the next hop is the destination where that is adjacent to the
-            source, and the router itself where both are the same.
+            int32 array of the broadcast shape; the next hop is the destination itself if it is adjacent to
+            the source or equal to it.
         """
 
     @abstractmethod
@@ -158,7 +158,7 @@ class Topology(ABC):
             Distance in hops -> number of pairs, for every distance that occurs.
         """
 
-    # ---- what a family may define otherwise ----
+    # ---- what a family may override ----
 
     def all_next_hops(self) -> npt.NDArray[np.int16]:
         """Returns the minimal next hop of every ordered pair of routers.
@@ -174,64 +174,64 @@ class Topology(ABC):
         """N, the number of routers."""
         return len(self.adjacency.starts) - 1
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router.
 
-        Every router has `concentration` hosts, unless the family attaches hosts to some routers only (a
+        Every router has `hosts_per_router` hosts, unless the family attaches hosts to some routers only (a
         fat tree's upper levels have none).
 
         Args:
-            concentration: p, the number of hosts at each router that has any; at least 1.
+            hosts_per_router: p, the number of hosts at each router that has any; at least 1.
 
         Returns:
             int64 array, N: number of hosts of each router.
         """
-        return np.full(self.routers, concentration, np.int64)
+        return np.full(self.routers, hosts_per_router, np.int64)
 
     def address_number(self, router: int) -> int:
-        """Returns the number that stands for a router in its hosts' addresses.
+        """Returns the number that represents a router in its hosts' addresses.
 
-        A family may choose numbers of which one mask stands for several routers. The numbers of different
+        A family may choose numbers such that one mask matches several routers. The numbers of different
         routers differ, and ascend with their indices.
 
         Args:
             router: the index of the router.
 
         Returns:
-            The router's index here; in general 0 to 65535.
+            The router's index by default; in general 0 to 65535.
         """
         return router
 
     def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
-        """Yields all other routers in blocks that share a minimal next hop and a mask of their addresses.
+        """Yields all other routers in blocks that share a minimal next hop and an address mask.
 
-        A family that overrides it overrides `address_number` and `next_hop_rules`, too.
+        A family that overrides this method also overrides `address_number` and `next_hop_rules`.
 
         Args:
             router: the router that forwards packets to the blocks.
 
         Yields:
-            Blocks that hold every other router once; here every router is a block of its own.
+            Blocks that contain every other router once; by default every router is its own block.
         """
         yield from (block for other, block in enumerate(self._single_blocks) if other != router)
 
     @cached_property
     def _single_blocks(self) -> tuple[DestinationBlock, ...]:
-        """Every router as a block of its own."""
+        """One block for each router."""
         return tuple(DestinationBlock(range(router, router + 1), 0) for router in range(self.routers))
 
     @property
     def next_hop_rules(self) -> int:
-        """The largest number of destination blocks, and so of next-hop rules, of a router."""
+        """The largest number of destination blocks, and hence of next-hop rules, of any router."""
         return self.routers - 1
 
     def clusters(self) -> Clusters:
-        """Returns the sets of routers that belong together in the structure of the graph.
+        """Returns the sets of routers that the structure of the graph groups together.
 
         The placement `cluster`, the pattern `adversarial` and drawings use them.
 
         Returns:
-            The clusters; none here.
+            The clusters; none by default.
         """
         return Clusters()
 
@@ -239,43 +239,45 @@ class Topology(ABC):
         """Returns the positions and kinds of the routers in a drawing.
 
         Returns:
-            A layout by distances or forces here.
+            By default a layout by path lengths or forces.
         """
         return unstructured_layout(self.routers, [(link.a, link.b) for link in self.link_list])
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the classes of links that uniform traffic loads alike (`topology.analysis.balance`).
+        """Returns the classes of links that carry the same load under uniform traffic.
+
+        `topology.analysis.balance` computes from them how many hosts the links carry.
 
         Returns:
-            The classes; none here.
+            The classes; none by default.
         """
         return ()
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router by which minimal routes lead to each destination.
+        """Returns the links of a router on which minimal routes to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a minimal route to d leaves by the link at place
+            bool array, links x N: entry [i, d] is true if a minimal route to d leaves by the link at place
             i, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop. By
-            default each destination has one such link, and the router itself none.
+            default each destination has one such link, and the router itself has none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)
         mask[self.places_toward(router, self.next_hops(router, others)), others] = True
         return mask
 
-    # ---- what follows from these ----
+    # ---- derived from the above ----
 
     def __repr__(self) -> str:
-        """Returns the family, the parameters and the size, as `<polarfly q=7: 57 routers, 224 links>`."""
+        """Returns the family, the parameters and the size: `<polarfly q=7: 57 routers, 224 links>`."""
         params = "".join(f" {name}={value}" for name, value in self.params.items())
         return f"<{self.name}{params}: {self.routers} routers, {self.links} links>"
 
     def to_networkx(self, hosts: int = 1) -> nx.Graph:
-        """Returns the graph as one of networkx, with ports, hosts and clusters as attributes.
+        """Returns the graph as a networkx graph, with ports, hosts and clusters as attributes.
 
         Args:
             hosts: p, the number of hosts at each router that has any; at least 1.
@@ -294,12 +296,12 @@ class Topology(ABC):
 
     @cached_property
     def degrees(self) -> npt.NDArray[np.int64]:
-        """int64 array, N: the number of links of each router to other routers."""
+        """int64 array, N: the number of links from each router to other routers."""
         return np.diff(self.adjacency.starts)
 
     @property
     def network_radix(self) -> int:
-        """k', the largest number of links of a router to other routers."""
+        """k', the largest number of links from one router to other routers."""
         return int(self.degrees.max())
 
     @property
@@ -315,23 +317,23 @@ class Topology(ABC):
 
     @property
     def moore_efficiency(self) -> float:
-        """N divided by the Moore bound of network radix and diameter.
+        """N divided by the Moore bound for the network radix and the diameter.
 
         Source:
             PolarFly (SC22), section II.
         """
         return self.routers / moore_bound(self.network_radix, self.diameter)
 
-    def endpoints(self, concentration: int) -> int:
-        """Returns the number of hosts of the whole fabric.
+    def endpoints(self, hosts_per_router: int) -> int:
+        """Returns the number of hosts in the whole fabric.
 
         Args:
-            concentration: p, the number of hosts at each router that has any; at least 1.
+            hosts_per_router: p, the number of hosts at each router that has any; at least 1.
 
         Returns:
             The sum of `host_counts`.
         """
-        return int(self.host_counts(concentration).sum())
+        return int(self.host_counts(hosts_per_router).sum())
 
     def neighbours(self, router: int) -> Routers:
         """Returns the neighbours of a router.
@@ -340,28 +342,28 @@ class Topology(ABC):
             router: the index of the router.
 
         Returns:
-            int32 array, degree of the router, ascending.
+            int32 array, one entry per link of the router, ascending.
         """
         starts = self.adjacency.starts
         return self.adjacency.neighbours[starts[router] : starts[router + 1]]
 
     def places_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Returns the places of the links of a router that lead to given neighbours.
+        """Returns the places of the links that lead from a router to given neighbours.
 
         Args:
             router: the index of the router.
             neighbours: neighbours of the router, integers of any shape.
 
         Returns:
-            Array of the same shape: places from 0, the first of several parallel links.
+            Array of the same shape: places from 0; for parallel links, that of the first.
         """
         return np.searchsorted(self.neighbours(router), np.asarray(neighbours))
 
     @cached_property
     def reverse_links(self) -> npt.NDArray[np.int64]:
-        """int64 array, 2 x links: for each directed link, the number of that in the other direction.
+        """int64 array, 2 x links: for each directed link, the number of its reverse.
 
-        Of parallel links, the i-th of one direction belongs to the i-th of the other.
+        Among parallel links, the i-th in one direction is the reverse of the i-th in the other.
         """
         heads = self.adjacency.neighbours.astype(np.int64)
         ends = self._tails * self.routers + heads  # ascending
@@ -381,7 +383,7 @@ class Topology(ABC):
         return self.given_ports or default_ports(self.degrees)
 
     def with_ports(self, links: Sequence[Sequence[int]], hosts: Sequence[Sequence[int]]) -> Self:
-        """Returns the same topology with other port numbers.
+        """Returns a copy of the topology with the given port numbers.
 
         Args:
             links: for each router, the ports of its links in the order of its neighbours, 1 to 4095.
@@ -392,7 +394,7 @@ class Topology(ABC):
                 router have the same number.
         """
         other = copy(self)
-        for name in vars(self):  # what has been computed with the ports before
+        for name in vars(self):  # values cached for the old ports
             if isinstance(getattr(type(self), name, None), cached_property):
                 del vars(other)[name]
         other.given_ports = checked_ports(self.degrees, links, hosts)
@@ -405,7 +407,7 @@ class Topology(ABC):
             router: the index of the router.
 
         Returns:
-            int64 array, degree of the router, in the order of its neighbours.
+            int64 array, one entry per link of the router, in the order of its neighbours.
         """
         starts = self.adjacency.starts
         return self.ports.links[starts[router] : starts[router + 1]]
@@ -415,32 +417,32 @@ class Topology(ABC):
 
         Args:
             router: the index of the router.
-            host: the number of the host among those of its router, from 0.
+            host: the index of the host at its router, from 0.
 
         Raises:
-            ParameterError: no port was given for the host.
+            ParameterError: the host has no port.
         """
         ports = self.ports.hosts[router]
         if host >= len(ports):
-            raise ParameterError(f"s{router + 1} must have a port for h{router + 1}_{host + 1}, got none")
+            raise ParameterError(f"s{router + 1} must have a port for h{router + 1}_{host + 1}, but has none")
         return ports[host]
 
-    def router_ports(self, router: int, concentration: int) -> tuple[list[int], list[int]]:
-        """Returns the ports of a router's links in the order of its neighbours, and those of its hosts.
+    def router_ports(self, router: int, hosts_per_router: int) -> tuple[list[int], list[int]]:
+        """Returns the ports of a router's links, in the order of its neighbours, and of its hosts.
 
         Args:
             router: the index of the router.
-            concentration: p, the number of hosts at each router that has any; at least 1.
+            hosts_per_router: p, the number of hosts at each router that has any; at least 1.
 
         Raises:
-            ParameterError: no port was given for a host.
+            ParameterError: a host has no port.
         """
-        hosts = range(int(self.host_counts(concentration)[router]))
+        hosts = range(int(self.host_counts(hosts_per_router)[router]))
         return self.link_ports(router).tolist(), [self.host_port(router, host) for host in hosts]
 
     @cached_property
     def link_numbers(self) -> Mapping[tuple[int, int], int]:
-        """(router, port) -> number of the directed link that leaves the router by that port."""
+        """(router, port) -> number of the directed link that leaves the router through that port."""
         ends = zip(self._tails.tolist(), self.ports.links.tolist(), strict=True)
         return {end: number for number, end in enumerate(ends)}
 
@@ -452,28 +454,28 @@ class Topology(ABC):
             neighbours: neighbours of the router, integers of any shape.
 
         Returns:
-            int64 array of the same shape: ports, that of the first of several parallel links.
+            int64 array of the same shape: ports; for parallel links, that of the first.
         """
         return self.link_ports(router)[self.places_toward(router, neighbours)]
 
     def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
-        """Returns the ports of a router by which minimal routes lead to each destination.
+        """Returns the ports of a router on which minimal routes to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            N tuples of ports in the order of the neighbours behind them, which the minimal next hop begins;
-            entry d holds the ports toward router d.
+            N tuples of ports in the order of the neighbours behind them, the minimal next hop first; entry d
+            contains the ports toward router d.
         """
         ports = self.link_ports(router)
         return [tuple(ports[minimal].tolist()) for minimal in self.minimal_port_mask(router).T]
 
     @cached_property
     def link_list(self) -> tuple[Link, ...]:
-        """Every undirected link once, ascending by its ends.
+        """Every undirected link once, in ascending order of its ends.
 
-        Parallel links are numbered from 1; number i joins the i-th links that its ends have to each other.
+        Parallel links are numbered from 1: number i joins the i-th link of each end to the other end.
         """
         ports, reverse = self.ports.links.tolist(), self.reverse_links.tolist()
         ends = list(zip(self._tails.tolist(), self.adjacency.neighbours.tolist(), strict=True))

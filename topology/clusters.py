@@ -1,4 +1,4 @@
-"""Clusters: sets of routers that belong together in the structure of a graph."""
+"""Clusters: sets of routers that the structure of a graph groups together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Clusters:
     """Disjoint clusters of a topology's routers: supernodes, groups, or the fans around a quadric.
 
     Attributes:
-        members: the routers of each cluster, in the cluster's own order. A router belongs to at most one
+        members: the routers of each cluster, in the cluster's order. A router belongs to at most one
             cluster; PolarFly's quadrics, for example, belong to none.
-        name: a plural noun phrase for legends, as `supernodes of 8 routers`; empty without clusters.
+        name: a plural noun phrase for legends (`supernodes of 8 routers`); empty without clusters.
     """
 
     members: tuple[tuple[int, ...], ...] = ()
@@ -28,7 +28,7 @@ class Clusters:
             routers: N, the number of routers of the topology.
 
         Returns:
-            Every router 0 .. N - 1 once; those that belong to no cluster come last, ascending.
+            Every router 0 .. N - 1 once; routers outside all clusters come last, ascending.
         """
         clustered = [router for cluster in self.members for router in cluster]
         return clustered + sorted(set(range(routers)).difference(clustered))
@@ -36,15 +36,15 @@ class Clusters:
     def are_apart(
         self, a: npt.NDArray[np.integer], b: npt.NDArray[np.integer], routers: int
     ) -> npt.NDArray[np.bool_]:
-        """Returns whether the routers of each pair do not belong to the same cluster.
+        """Returns whether the two routers of each pair belong to different clusters.
 
         Args:
-            a: a router of each pair, integers of any shape.
-            b: the other, integers of the same shape.
+            a: the first router of each pair, integers of any shape.
+            b: the second router of each pair, integers of the same shape.
             routers: N, the number of routers of the topology.
 
         Returns:
-            Boolean array of this shape; True of a pair with a router that belongs to no cluster.
+            Boolean array of this shape; true if either router belongs to no cluster.
         """
         numbers = np.full(routers, -1)
         for number, cluster in enumerate(self.members):
@@ -52,13 +52,13 @@ class Clusters:
         return np.asarray((numbers[a] != numbers[b]) | (numbers[a] < 0))
 
     def equal_partition(self, routers: int) -> tuple[tuple[int, ...], ...]:
-        """Returns the clusters if they divide all routers into sets of equal size.
+        """Returns the clusters if they partition the routers into sets of equal size.
 
         Args:
             routers: N, the number of routers of the topology.
 
         Returns:
-            The members of each cluster; empty if a router belongs to no cluster or if sizes differ.
+            The members of each cluster; empty if a router belongs to no cluster or the sizes differ.
         """
         sizes = {len(cluster) for cluster in self.members}
         covers_all = sum(len(cluster) for cluster in self.members) == routers
@@ -74,6 +74,6 @@ def consecutive_clusters(count: int, size: int, name: str) -> Clusters:
         name: a plural noun phrase for legends.
 
     Returns:
-        Clusters of which number i has the routers i x size .. (i + 1) x size - 1.
+        Clusters; number i has the routers i x size .. (i + 1) x size - 1.
     """
     return Clusters(tuple(tuple(range(i * size, (i + 1) * size)) for i in range(count)), name)

@@ -1,4 +1,4 @@
-"""Drains: links and switches that are up and shall carry no transit traffic, for maintenance without loss."""
+"""Drains: links and switches that are up but carry no transit traffic, for maintenance without loss."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from topology.failures import Failure, failure_of
 from topology.faults import CONTROLLER, FORCE, Element, ElementKind, Fault, parse_drained
 from topology.shortest_paths import connected_components
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True)
 class Drain:
-    """The links and switches that are drained together.
+    """The set of drained links and switches.
 
     A drained link carries no packets. A drained switch carries packets from and to its own hosts only.
 
     Attributes:
-        elements: the drained elements, links and switches.
-        ends: (router, port) of both ends of every drained link; those of drained switches are not among them.
+        elements: the drained components, links and switches.
+        ends: (router, port) of both ends of every drained link, without the links of drained switches.
         routers: the routers of the drained switches.
     """
 
@@ -41,7 +41,7 @@ class Drain:
 
     @property
     def name(self) -> str:
-        """A name for messages, as `s3, s1-s2`; `none` if nothing is drained."""
+        """A name for messages, such as `s3, s1-s2`; `none` if nothing is drained."""
         return ", ".join(element.location for element in self.elements) or "none"
 
     def ports(self, topology: Topology, router: int) -> frozenset[int]:
@@ -62,7 +62,7 @@ class Drain:
 
     @cached_property
     def link_ports(self) -> dict[int, set[int]]:
-        """Router -> its ports that lead over a drained link, for routers that have any."""
+        """Router -> its ports on drained links, for routers that have any."""
         ports: dict[int, set[int]] = {}
         for router, port in self.ends:
             ports.setdefault(router, set()).add(port)
@@ -73,7 +73,7 @@ NO_DRAIN = Drain()
 
 
 def drain_of(topology: Topology, elements: Iterable[Element]) -> Drain:
-    """Returns the drain of several elements of a fabric together.
+    """Returns the combined drain of several components of a fabric.
 
     Args:
         topology: the graph of routers.
@@ -90,30 +90,30 @@ def drain_of(topology: Topology, elements: Iterable[Element]) -> Drain:
 
 
 def drain_named(topology: Topology, names: Iterable[str]) -> Drain:
-    """Returns the drain of the elements of some names.
+    """Returns the drain of the named components.
 
     Args:
         topology: the graph of routers.
-        names: the elements, each as for `parse_drained`; none for no drain.
+        names: the components, each in the form of `parse_drained`; none for no drain.
 
     Raises:
-        ParameterError: a name has another form, or the fabric does not have such an element.
+        ParameterError: a name is malformed, or the fabric does not have such a component.
     """
     return drain_of(topology, [element for name in names for element in parse_drained(name, topology)])
 
 
 def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -> tuple[tuple[str, ...], ...]:
-    """Returns the parts into which a drain would cut a fabric that is in one part without it.
+    """Returns the parts into which a drain would split a fabric that is connected without it.
 
     Args:
         topology: the graph of routers.
         failure: the links and switches that have failed.
-        before: the elements that are drained already.
-        after: all elements that are to be drained.
+        before: the components that are drained already.
+        after: all components that are to be drained.
 
     Returns:
         The switches of each part but the largest, by name, and each drained switch whose own hosts would be
-        cut off; none if the drain separates nothing.
+        cut off; empty if the drain separates nothing.
     """
     out = failure.failed_routers | after.routers
     now, then = (_components(topology, failure, drain) for drain in (before, after))
@@ -131,48 +131,48 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
 def with_drained(
     topology: Topology, before: Drain, elements: Iterable[Element], failure: Failure, *, force: bool = False
 ) -> Drain:
-    """Returns a drain with more elements, if they can be drained.
+    """Returns a drain extended by more components, if these can be drained.
 
     Args:
         topology: the graph of routers.
-        before: the elements that are drained already.
-        elements: those to be drained, too.
+        before: the components that are drained already.
+        elements: the components to drain in addition.
         failure: the links and switches that have failed.
-        force: whether they are drained even if that cuts others off.
+        force: whether to drain them even if that cuts off others.
 
     Raises:
-        ParameterError: an element is drained already or has failed, or its drain would cut others off.
+        ParameterError: a component is drained already or has failed, or its drain would cut off others.
     """
     elements = tuple(elements)
     for element in elements:
         own = drain_of(topology, [element])
         if own.ends <= before.ends and own.routers <= before.routers:
             raise ParameterError(
-                f"element to drain must carry traffic; {element.location} is drained already"
+                f"component to drain must carry traffic; {element.location} is already drained"
             )
         if own.routers & failure.failed_routers or (own.ends and own.ends <= failure.failed_ends):
-            raise ParameterError(f"element to drain must be up; {element.location} is down")
+            raise ParameterError(f"component to drain must be up; {element.location} is down")
     after = drain_of(topology, (*before.elements, *elements))
     parts = cut_off(topology, failure, before, after)
     if parts and not force:
         names = ", ".join(element.location for element in elements)
         raise ParameterError(
-            f"drained elements must leave the others connected; {names} would cut off {cut_off_text(parts)}; "
-            f"{FORCE} drains all the same"
+            f"drain must leave the other switches connected; {names} would cut off {cut_off_text(parts)}; "
+            f"{FORCE} drains anyway"
         )
     return after
 
 
 def without_drained(topology: Topology, before: Drain, elements: Iterable[Element]) -> Drain:
-    """Returns a drain without some of its elements.
+    """Returns a drain without some of its components.
 
     Args:
         topology: the graph of routers.
-        before: the drained elements.
-        elements: those whose drain ends; all links between two switches stand for each drained one of them.
+        before: the drained components.
+        elements: the components whose drain ends; a link without a number includes all its parallel links.
 
     Raises:
-        ParameterError: an element is not drained.
+        ParameterError: a component is not drained.
     """
     ended: set[Element] = set()
     for element in elements:
@@ -182,22 +182,20 @@ def without_drained(topology: Topology, before: Drain, elements: Iterable[Elemen
             if (one.kind, one.routers) == (element.kind, element.routers) and element.copy in (0, one.copy)
         }
         if not covered:
-            names = f"{before.name} {'are' if len(before.elements) > 1 else 'is'}"
-            drained = names if before.elements else "nothing is"
-            raise ParameterError(f"{element.location} is not drained; {drained}")
+            raise ParameterError(f"{element.location} is not drained; drained: {before.name}")
         ended |= covered
     return drain_of(topology, [element for element in before.elements if element not in ended])
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
-    """Checks the drains of a fault schedule against the failures and drains before them.
+    """Checks every drain of a fault schedule against the failures and drains that precede it.
 
     Args:
         faults: the faults in order of time.
         topology: the graph of routers.
 
     Raises:
-        ParameterError: an element cannot be drained, or is not, at its time; the text has the fault.
+        ParameterError: a component cannot be drained or undrained at that time; the message quotes the fault.
     """
     drain = NO_DRAIN
     failed: set[Element] = set()
@@ -207,7 +205,7 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
             continue
         try:
             if CONTROLLER in failed:
-                raise ParameterError("controller must run to lead traffic around, and has failed")
+                raise ParameterError("controller must be up to divert traffic, but has failed")
             if fault.restores:
                 drain = without_drained(topology, drain, [fault.element])
             else:
@@ -218,27 +216,27 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
 
 
 def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
-    """Returns the parts of `cut_off` in words, the first few switches of each by name.
+    """Returns the parts of `cut_off` in words; at most ten switches of each part are named.
 
     Args:
         parts: the switches of each part, by name.
     """
     texts = []
     for part in parts:
-        more = f" and {len(part) - _MOST_NAMED} more" if len(part) > _MOST_NAMED else ""
-        texts.append(", ".join(part[:_MOST_NAMED]) + more)
+        more = f" and {len(part) - _MAX_NAMED} more" if len(part) > _MAX_NAMED else ""
+        texts.append(", ".join(part[:_MAX_NAMED]) + more)
     return "; ".join(texts)
 
 
 def _components(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
-    """Returns the number of each router's component without the failed and the drained elements."""
+    """Returns the number of each router's component without failed and drained components."""
     ends = {end for link in topology.link_list if {link.a, link.b} & drain.routers for end in link.ends}
     routers = failure.failed_routers | drain.routers
     return connected_components(topology, Failure("", failure.failed_ends | drain.ends | ends, routers))
 
 
 def _without_way_out(topology: Topology, failure: Failure, drain: Drain) -> set[int]:
-    """Returns the drained routers without a link to a working router that is not drained."""
+    """Returns the drained routers that have no link to a working router that is not drained."""
     unusable = failure.failed_ends | drain.ends
     out = failure.failed_routers | drain.routers
     reached = set()

@@ -1,9 +1,9 @@
-"""Drawn fault schedules: elements of a fabric that fail, and are repaired, at random times; pure data.
+"""Drawn fault schedules: components of a fabric that fail and are repaired at random times; pure data.
 
-`mtbf:links=30s,mttr=10s` means: on the average a link of the fabric fails every 30 s and is repaired after
-10 s. Failures of each kind are a Poisson process of the whole fabric, whose rate does not depend on the
-number of elements; the element that fails is one of those that are up, each with the same probability.
-Repair times are exponential. Times of a simulation are in cycles, as `mtbf:links=3000,mttr=1000`.
+`mtbf:links=30s,mttr=10s` means: on average, a link of the fabric fails every 30 s and is repaired after 10 s.
+Failures of each kind are a Poisson process of the whole fabric, whose rate does not depend on the number of
+components. The failing component is drawn uniformly from those that are up. Repair times are exponential.
+Times of a simulation are in cycles: `mtbf:links=3000,mttr=1000`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from topology.files.shown import quoted
 
 PREFIX = "mtbf:"
 FORM = SECONDS.form
-# More failures than this in one schedule are taken for a slip of the unit.
+# A schedule with more failures than this is probably a mistake in the unit.
 MOST_FAILURES = 10_000
 _KINDS = {"links": ElementKind.LINK, "switches": ElementKind.SWITCH, "controller": ElementKind.CONTROLLER}
 _REPAIR = "mttr"
@@ -29,12 +29,12 @@ _REPAIR = "mttr"
 
 @dataclass(frozen=True)
 class FaultProcess:
-    """Random failures of a fabric's elements, and their repairs.
+    """Random failures of a fabric's components, and their repairs.
 
     Attributes:
-        mtbf_s: mean time in s between two failures of a kind in the whole fabric, by kind.
-        mttr_s: mean time in s from a failure to its repair.
-        unit: the unit of both times, and of the schedule; for another one than seconds, read that for s.
+        mtbf_s: mean time between two failures of a kind in the whole fabric, by kind, in s.
+        mttr_s: mean time from a failure to its repair, in s.
+        unit: the unit of both times and of the schedule, which replaces s if it is another one.
     """
 
     mtbf_s: Mapping[ElementKind, float]
@@ -43,32 +43,32 @@ class FaultProcess:
 
 
 def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
-    """Returns the random failures that a text describes.
+    """Parses a description of random failures.
 
     Args:
-        text: as `mtbf:links=30s,switches=2min,controller=60s,mttr=500ms`, in any order; at least one kind of
-            element, and mttr.
+        text: for example `mtbf:links=30s,switches=2min,controller=60s,mttr=500ms`, in any order; at least
+            one kind of component, and mttr.
         unit: the unit of the times.
 
     Raises:
-        ParameterError: the text has another form, or a time is not from the unit's shortest to its longest
-            one, as 1 ms to a day.
+        ParameterError: the text is malformed, or a time is outside the range of the unit (1 ms to a day for
+            seconds).
     """
     times_s: dict[str, float] = {}
     for word in text.removeprefix(PREFIX).split(","):
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must be like {unit.form}, of {', '.join(_KINDS)} and {_REPAIR}, got "
+                f"drawn faults must be like {unit.form}, with {', '.join(_KINDS)} and {_REPAIR}, got "
                 f"{quoted(text)}"
             )
         if name in times_s:
-            raise ParameterError(f"drawn faults must name {name} once, got {quoted(text)}")
+            raise ParameterError(f"drawn faults must name {name} only once, got {quoted(text)}")
         times_s[name] = _parse_time(name, value, unit)
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, as {unit.form}, got "
+            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, like {unit.form}, got "
             f"{quoted(text)}"
         )
     return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
@@ -79,38 +79,38 @@ def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
     time = float(match[1]) * unit.multiples[match[2]] if match else -1.0
     if not unit.step <= time <= unit.most:
         if unit == SECONDS:
-            domain = f"1ms to {unit.most}s, as 500ms, 30s or 2min"
+            domain = f"1ms to {unit.most}s, such as 500ms, 30s or 2min"
         else:
-            domain = f"{unit.step:g} to {unit.most} {unit.name}, a number without a unit"
+            domain = f"{unit.step:g} to {unit.most} {unit.name}, without a unit"
         raise ParameterError(f"{name} must be a time of {domain}, got {quoted(text)}")
     return time
 
 
 def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: float) -> tuple[Fault, ...]:
-    """Returns a fault schedule drawn at random.
+    """Draws a fault schedule at random.
 
-    The times of one kind's failures do not depend on whether other kinds fail, too. A failure that finds no
-    element of its kind up is left out, and so is a repair after the end.
+    The failure times of one kind do not depend on the other kinds. A failure is dropped if no component of
+    its kind is up, and so is a repair after the end.
 
     Args:
         process: the random failures.
         topology: the graph of routers.
         seed: seed of the random generators, not negative.
-        end_s: end of the schedule in s; all faults come before it.
+        end_s: end of the schedule in s, exclusive.
 
     Returns:
-        The faults in order of time, times in whole milliseconds or cycles; an element fails only while it is
-        up, and a link only while both of its switches are.
+        The faults in order of time, in whole milliseconds or cycles; a component fails only while it is up,
+        and a link only while both of its switches are up.
 
     Raises:
-        ParameterError: the schedule would have some `MOST_FAILURES` failures or more.
+        ParameterError: the expected number of failures exceeds `MOST_FAILURES`.
     """
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
     if expected > MOST_FAILURES:
         raise ParameterError(
-            f"drawn faults must be {MOST_FAILURES} at most, got {expected:.0f} in {end_s:g} "
-            f"{process.unit.name}; choose longer "
-            "times between failures"
+            f"drawn faults must be at most {MOST_FAILURES}, got {expected:.0f} in {end_s:g} "
+            f"{process.unit.name}; choose a longer "
+            "time between failures"
         )
     kinds = [kind for kind in _KINDS.values() if kind in process.mtbf_s]
     numbers = list(_KINDS.values())
@@ -120,7 +120,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         for place, kind in enumerate(kinds)
         for time_s in draws[kind].failure_times(process.mtbf_s[kind], end_s)
     ]
-    down: dict[Element, float] = {}  # element -> when it is repaired
+    down: dict[Element, float] = {}  # component -> time of its repair
     faults: list[Fault] = []
     for time_s, _, kind in sorted(failures, key=lambda failure: failure[:2]):
         down = {element: repaired_s for element, repaired_s in down.items() if repaired_s > time_s}
@@ -133,12 +133,12 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         faults.append(Fault(time_s, element))
         if down[element] < end_s:
             faults.append(Fault(down[element], element, restores=True))
-    # A repair comes before a failure of the same millisecond, which may be that of the same element.
+    # At equal times a repair precedes a failure, because the repaired component may be the one that fails.
     return tuple(sorted(faults, key=lambda fault: (fault.time_s, not fault.restores)))
 
 
 class _Draws:
-    """Random numbers of one kind of element: those of the times do not depend on those of the choices."""
+    """Random numbers for one kind of component; times and choices come from independent generators."""
 
     def __init__(self, seed: int, kind: int, unit: TimeUnit) -> None:
         self._unit = unit
@@ -146,14 +146,14 @@ class _Draws:
         self._others = np.random.default_rng([seed, kind, 1])
 
     def failure_times(self, mtbf_s: float, end_s: float) -> list[float]:
-        """Returns the times of a Poisson process from 0 to before its end.
+        """Returns the times of a Poisson process from 0 to its end, which is excluded.
 
         Args:
-            mtbf_s: mean time between two of them in s.
+            mtbf_s: mean time between two failures in s.
             end_s: the end in s.
 
         Returns:
-            Times in s, in whole milliseconds; or in whole cycles.
+            Times in s, rounded to milliseconds; or in whole cycles.
         """
         times_s: list[float] = []
         decimals = self._unit.decimals
@@ -164,7 +164,7 @@ class _Draws:
         return times_s
 
     def repair(self, mttr_s: float) -> tuple[float, Callable[[int], int]]:
-        """Returns the time of a repair, at least a step of the unit, and a function that draws below n."""
+        """Returns the time of a repair, at least one step of the unit, and a function that draws below n."""
         repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
         return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))
 

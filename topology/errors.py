@@ -1,4 +1,4 @@
-"""Root of PolarLab's exceptions, their kinds, and the exit statuses that the kinds end with.
+"""PolarLab's exceptions: their root, their kinds, and the exit status of each kind.
 
 They live in `topology` because every other package may import it; a package's own errors derive from the kind
 that fits. The command line and the controller's process both end with these statuses.
@@ -15,7 +15,7 @@ class PolarLabError(Exception):
 
 
 class NegativeResult(PolarLabError):
-    """The work was done and its result is negative: a proof failed or packets were lost (status 1)."""
+    """The work was done, but its result is negative: a proof failed or packets were lost (status 1)."""
 
 
 class UsageError(PolarLabError):
@@ -27,7 +27,7 @@ class ParameterError(UsageError, ValueError):
 
 
 class MachineError(PolarLabError):
-    """The machine lacks something; the text names it and the way to get it (status 3)."""
+    """The machine lacks something; the text names it and says how to get it (status 3)."""
 
 
 class Status(enum.IntEnum):
@@ -42,7 +42,7 @@ class Status(enum.IntEnum):
 
 
 class Terminated(SystemExit):
-    """Request to end by a signal; unlike Ctrl-C, a prompt must not catch it."""
+    """Request to exit after a signal; unlike Ctrl-C, a prompt must not catch it."""
 
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -51,7 +51,7 @@ _NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
 
 
 def known_status(error: BaseException) -> tuple[Status, str] | None:
-    """Returns the exit status and the line for the user if the user can remedy the error.
+    """Returns the exit status and a one-line message if the user can fix the cause of the error.
 
     Args:
         error: any exception that reached the outermost boundary of a process.
@@ -68,34 +68,34 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
     if isinstance(error, NegativeResult):
         return Status.NEGATIVE, str(error)
     if isinstance(error, MemoryError):
-        return Status.MACHINE, "the machine has too little memory for this; try a smaller fabric"
+        return Status.MACHINE, "not enough memory; try a smaller fabric"
     return _file_status(error) if isinstance(error, OSError) else None
 
 
 def _file_status(error: OSError) -> tuple[Status, str] | None:
     if error.errno in DISK_FULL:
-        return Status.MACHINE, f"no room left to write {error.filename or 'all that was to be written'}"
+        return Status.MACHINE, f"no room left to write {error.filename or 'the output'}"
     if error.errno in _TOO_MANY_FILES:
-        return Status.MACHINE, "too many files are open; raise the limit (`ulimit -n 4096`)"
+        return Status.MACHINE, "too many open files; raise the limit (`ulimit -n 4096`)"
     if error.errno == errno.ENAMETOOLONG:
-        return Status.USAGE, f"the name of a file is too long: {str(error.filename)[:60]}..."
+        return Status.USAGE, f"file name too long: {str(error.filename)[:60]}..."
     if error.errno == errno.ELOOP:
-        return Status.USAGE, f"{error.filename or 'a file'} is a link that leads nowhere, or may not be one"
+        return Status.USAGE, f"{error.filename or 'a file'} is a symbolic link that cannot be followed"
     if error.errno in (errno.EISDIR, errno.ENOTDIR):
-        return Status.USAGE, f"{error.filename or 'a file'} cannot be written or read ({error.strerror})"
+        return Status.USAGE, f"{error.filename or 'a file'} cannot be read or written ({error.strerror})"
     if error.errno in _NOT_WRITABLE:
         return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
     return None
 
 
 def internal_text(error: BaseException) -> str:
-    """Returns an internal error in one line.
+    """Returns the message of an internal error as one line.
 
     Args:
         error: an error for which `known_status` returns None.
 
     Returns:
-        The error's text, behind the name of its type if PolarLab did not raise it on purpose.
+        The error's text, prefixed with the name of its type if PolarLab did not raise it on purpose.
     """
     text = " ".join(str(error).split()) or type(error).__name__
     return text if isinstance(error, PolarLabError) else f"{type(error).__name__}: {text}"

@@ -1,4 +1,4 @@
-"""Failures: sets of links and routers that do not work, of one link, one switch, or any elements."""
+"""Failures: sets of links and routers that do not work."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Failure:
     """The links and routers that have failed in one scenario.
 
     Attributes:
-        name: a name for messages, as `link s1-s7`; `none` if nothing has failed.
-        failed_ends: (router, port) of both ends of every failed link, those of failed routers included.
+        name: a name for messages, such as `link s1-s7`; `none` if nothing has failed.
+        failed_ends: (router, port) of both ends of every failed link, including the links of failed routers.
         failed_routers: the routers that have failed; their hosts are cut off.
     """
 
@@ -53,7 +53,7 @@ NO_FAILURE = Failure()
 
 
 def link_failures(topology: Topology) -> Iterator[Failure]:
-    """Yields the failure of every single link.
+    """Yields one failure for each link.
 
     Args:
         topology: the graph of routers.
@@ -66,7 +66,7 @@ def link_failures(topology: Topology) -> Iterator[Failure]:
 
 
 def switch_failures(topology: Topology) -> Iterator[Failure]:
-    """Yields the failure of every single switch, of all its links and of its hosts' attachment.
+    """Yields one failure for each switch: the switch, all its links, and the attachment of its hosts.
 
     Args:
         topology: the graph of routers.
@@ -80,7 +80,7 @@ def switch_failures(topology: Topology) -> Iterator[Failure]:
         yield Failure(f"switch {switch_name(router)}", ends, frozenset({router}))
 
 
-# Failures, one at a time, that a proof goes over.
+# Named sets of failures that a proof iterates over, one failure at a time.
 SCENARIOS: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
     "none": lambda _topology: (),
     "links": link_failures,
@@ -89,15 +89,15 @@ SCENARIOS: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
 
 
 def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
-    """Returns the failure of several elements of a fabric together.
+    """Returns the combined failure of several components of a fabric.
 
     Args:
         topology: the graph of routers.
-        elements: links and switches; a switch that hangs has failed like one without power, and the
-            controller, which forwards no packets, is left out.
+        elements: links and switches; a hung switch counts as failed like one without power. The controller
+            is ignored, because it forwards no packets.
 
     Returns:
-        One failure, named by its elements.
+        One failure, named after its components.
     """
     elements = [element for element in elements if element.kind is not ElementKind.CONTROLLER]
     routers = frozenset(e.routers[0] for e in elements if e.kind is not ElementKind.LINK)

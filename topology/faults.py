@@ -1,21 +1,22 @@
-"""Fault schedules: elements of a fabric that fail and are restored, and the times; pure data.
+"""Fault schedules: which components of a fabric fail and are restored, and when; pure data.
 
 A fault schedule is a text of lines like
 
     2.0 fail link:s1-s7      # a cable is pulled
-    3.5 fail hang:s4         # a switch's program dies, its links stay up
+    3.5 fail hang:s4         # a switch's process hangs, its links stay up
     5   restore hang:s4
-    6   fail controller      # killed, without notice
+    6   fail controller      # killed without warning
     8   restore controller
     9   restore link:s1-s7
-    10  drain s3             # traffic is led around a switch, which can then be switched off without loss
+    10  drain s3             # traffic is diverted around s3, which can then be powered off without loss
     12  undrain s3
 
-with times in seconds since traffic starts; those of a simulation are in cycles (`CYCLES`). `link:s1-s7.2` is
-the second of several links between two switches, `link:s1-s7` all of them. `switch:s4` is a switch that loses
-its power: its links fail, too. `random:3`, `random-link` and `random-switch` are drawn from a seed. The
-prompt of a session also takes the link of a host, as `link:s1-h1_1`. `topology.drawn_faults` draws whole
-schedules. `emulation.fault_injection` carries a schedule out, and in a simulation `simulation.faults`.
+with times in seconds from the start of traffic; in a simulation, times are in cycles (`CYCLES`).
+`link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them. `switch:s4` is a
+switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch` are drawn from a
+seed. The prompt of a session also accepts the link of a host, `link:s1-h1_1`. `topology.drawn_faults` draws
+whole schedules. `emulation.fault_injection` executes a schedule in an emulation, and `simulation.faults` in a
+simulation.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ class TimeUnit:
     Attributes:
         name: its name in messages.
         most: the latest time.
-        decimals: decimals of times that are drawn.
+        decimals: number of decimals of drawn times.
         whole: whether times are whole numbers.
-        multiples: suffix of a time in drawn schedules -> its length.
-        form: a drawn schedule, as an example.
+        multiples: unit suffix in drawn schedules -> its length.
+        form: an example of a drawn schedule.
     """
 
     name: str
@@ -60,7 +61,7 @@ class TimeUnit:
 
     @property
     def step(self) -> float:
-        """The shortest time that is drawn."""
+        """The resolution of drawn times."""
         return 10.0**-self.decimals
 
 
@@ -69,7 +70,7 @@ CYCLES = TimeUnit("cycles", 10**9, 0, True, {"": 1.0}, "mtbf:links=3000,mttr=100
 
 
 class ElementKind(enum.Enum):
-    """The kinds of elements that can fail."""
+    """The kinds of components that can fail."""
 
     LINK = "link"
     SWITCH = "switch"
@@ -79,13 +80,13 @@ class ElementKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An element of a fabric that can fail.
+    """A component of a fabric that can fail.
 
     Attributes:
-        kind: the kind of element; HANG is a switch whose links stay up.
-        routers: both routers of a link, ascending; the router of a switch; none for the controller.
+        kind: the kind of component; HANG is a switch whose links stay up.
+        routers: both routers of a link, ascending; the router of a switch; empty for the controller.
         copy: the number of one of several parallel links, from 1; 0 for all links between both routers.
-        host: the host whose link to its router it is; None for all other elements.
+        host: the host, for the link between a host and its router; None for all other components.
     """
 
     kind: ElementKind
@@ -97,26 +98,26 @@ class Element:
     def name(self) -> str:
         """The text in a fault schedule: `link:s1-s7`, `link:s1-s7.2`, `switch:s4`, `controller`.
 
-        That of a host's link is `link:s1-h1_1`.
+        The link of a host is `link:s1-h1_1`.
         """
         return f"{self.kind.value}:{self.location}" if self.location else self.kind.value
 
     @property
     def location(self) -> str:
-        """The switches of the element: `s1-s7`, `s1-s7.2`, `s4`, `s1-h1_1`; empty for the controller."""
+        """The name without its kind: `s1-s7`, `s1-s7.2`, `s4`, `s1-h1_1`; empty for the controller."""
         if self.host:
             return f"{switch_name(self.host.router)}-{self.host.name}"
         switches = "-".join(map(switch_name, self.routers))
         return f"{switches}.{self.copy}" if self.copy else switches
 
     def covers(self, link: Link) -> bool:
-        """Returns whether a link fails when this element does.
+        """Returns whether a link fails when this component does.
 
         Args:
             link: a link of the fabric.
 
         Returns:
-            True for the link itself and for every link of a switch; never for the link of a host.
+            True for the link itself and for every link of a switch; never for a host's link.
         """
         if self.kind is not ElementKind.LINK:
             return bool({link.a, link.b} & set(self.routers))
@@ -128,14 +129,14 @@ CONTROLLER = Element(ElementKind.CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An element that fails, or is restored, at a time.
+    """A component that fails, or is restored, at a given time.
 
     Attributes:
-        time_s: seconds since traffic starts, 0 to 86400; of a simulation, cycles.
-        element: the element.
-        restores: whether the element is restored, or its drain ends; otherwise it fails, or is drained.
-        maintenance: whether it is drained, or its drain ends; otherwise it fails, or is restored.
-        forced: whether it is drained even if that cuts others off.
+        time_s: seconds from the start of traffic, 0 to 86400; in a simulation, cycles.
+        element: the component.
+        restores: whether the component is restored or its drain ends; otherwise it fails or is drained.
+        maintenance: whether it is drained or its drain ends; otherwise it fails or is restored.
+        forced: whether it is drained even if that cuts off other components.
     """
 
     time_s: float
@@ -146,7 +147,7 @@ class Fault:
 
     @property
     def line(self) -> str:
-        """The line of a fault schedule, as `2.5 fail link:s1-s7`, with the time to the microsecond."""
+        """The line of a fault schedule, such as `2.5 fail link:s1-s7`; times have microseconds."""
         time_s = f"{self.time_s:.6f}".rstrip("0").rstrip(".")
         return f"{time_s} {self}"
 
@@ -156,37 +157,37 @@ class Fault:
 
 
 def link_element(link: Link) -> Element:
-    """Returns a link as an element that can fail.
+    """Returns a link as a component that can fail.
 
     Args:
-        link: a link of the fabric; of parallel links it is the one of its number.
+        link: a link of the fabric.
 
     Returns:
-        The element.
+        The component; for one of several parallel links, only that link.
     """
     return Element(ElementKind.LINK, (link.a, link.b), link.copy)
 
 
 def host_link(host: Host) -> Element:
-    """Returns the link between a host and its router as an element that can fail.
+    """Returns the link between a host and its router as a component that can fail.
 
     Args:
         host: the host.
 
     Returns:
-        The element.
+        The component.
     """
     return Element(ElementKind.LINK, (host.router,), host=host)
 
 
 def names_host_link(text: str) -> bool:
-    """Returns whether a text has the form of the link of a host, as `link:s1-h1_1` or `link:h1_1-s1`.
+    """Returns whether a text has the form of a host's link, such as `link:s1-h1_1` or `link:h1_1-s1`.
 
     Args:
-        text: the name of an element.
+        text: the name of a component.
 
     Returns:
-        True whether or not the fabric has that link.
+        True even if the fabric has no such link.
     """
     return bool(_HOST_LINK.fullmatch(text))
 
@@ -194,20 +195,20 @@ def names_host_link(text: str) -> bool:
 def parse_elements(
     text: str, topology: Topology, seed: int, hosts: Sequence[Host] | None = None
 ) -> tuple[Element, ...]:
-    """Returns the elements that a text names.
+    """Returns the components that a text names.
 
     Args:
         text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
-            `random-link` or `random-switch`, or several of these with commas between them.
+            `random-link` or `random-switch`, or a comma-separated list of these.
         topology: the graph of routers.
-        seed: the seed of the random generator that draws the random elements.
-        hosts: the hosts whose links may be named, as `link:s1-h1_1`; None where links of hosts cannot fail.
+        seed: the seed of the random generator that draws random components.
+        hosts: the hosts whose links may be named (`link:s1-h1_1`); None if hosts' links cannot fail.
 
     Returns:
-        The elements in the order of the text, each once.
+        The components in the order of the text, each once.
 
     Raises:
-        ParameterError: the text has another form, or names a link or switch that the fabric does not have.
+        ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
     words = [word.strip() for word in text.split(",")]
     elements: list[Element] = []
@@ -218,17 +219,17 @@ def parse_elements(
 
 
 def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
-    """Returns the elements to drain that a text names.
+    """Returns the components to drain that a text names.
 
     Args:
-        text: `s3`, `switch:s3`, `link:s1-s2` or `link:s1-s2.1`, or several of these with commas between them.
+        text: `s3`, `switch:s3`, `link:s1-s2` or `link:s1-s2.1`, or a comma-separated list of these.
         topology: the graph of routers.
 
     Returns:
         Switches and links in the order of the text, each once.
 
     Raises:
-        ParameterError: the text has another form, or names a link or switch that the fabric does not have.
+        ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
     elements: list[Element] = []
     for word in (word.strip() for word in text.split(",")):
@@ -240,8 +241,8 @@ def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
         else:
             names = [*map(switch_name, range(topology.routers)), "switch:s1", "link:s1-s2"]
             raise ParameterError(
-                f"element to drain must be a switch, as s3, or a link between switches, as link:s1-s2, got "
-                f"{quoted(word)}{hint(word, names)}"
+                "component to drain must be a switch, such as s3, or a link between switches, such as "
+                f"link:s1-s2, got {quoted(word)}{hint(word, names)}"
             )
     return tuple(dict.fromkeys(elements))
 
@@ -250,13 +251,15 @@ def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Element:
     """Returns the link of a host that a text names."""
     if hosts is None:
         raise ParameterError(
-            f"link must be one between switches, got {quoted(word)}; links of hosts fail only at the prompt"
+            f"link must be between switches, got {quoted(word)}; hosts' links can fail only at the prompt"
         )
     ends = word.partition(":")[2].split("-")
     for host in hosts:
         if {host.name, switch_name(host.router)} == {*ends}:
             return host_link(host)
-    raise ParameterError(f"link of a host must lead to its own switch, as link:s1-h1_1, got {quoted(word)}")
+    raise ParameterError(
+        f"a host's link must lead to its own switch, such as link:s1-h1_1, got {quoted(word)}"
+    )
 
 
 def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
@@ -277,13 +280,13 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
         return [Element(ElementKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
     raise ParameterError(
-        "element must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links), random-link, "
+        "component must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links), random-link, "
         f"random-switch or controller, got {quoted(word)}"
     )
 
 
 def _random_links(count: int, topology: Topology, seed: int) -> list[Element]:
-    """Returns different links, drawn by a random generator of this seed, in the order of `link_list`."""
+    """Returns distinct random links, in the order of `link_list`."""
     if not 1 <= count <= topology.links:
         raise ParameterError(f"number of random links must be 1 to {topology.links}, got {count}")
     drawn = np.random.default_rng(seed).choice(topology.links, count, replace=False)
@@ -291,7 +294,7 @@ def _random_links(count: int, topology: Topology, seed: int) -> list[Element]:
 
 
 def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
-    """Returns the number of the link that `word` names between routers a and b; 0 for all of them."""
+    """Returns the number of the link between routers a and b that `word` names; 0 for all of them."""
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
         names = ", ".join(map(switch_name, neighbours))
@@ -301,26 +304,26 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     parallel = neighbours.count(b)
     if not copy.isdecimal() or not 1 <= int(copy) <= parallel:
         ends = f"{switch_name(a)} and {switch_name(b)}"
-        raise ParameterError(f"number of a link between {ends} must be 1 to {parallel}, got {quoted(word)}")
+        raise ParameterError(f"link number between {ends} must be 1 to {parallel}, got {quoted(word)}")
     return int(copy) if parallel > 1 else 0
 
 
 def parse_schedule(
     text: str, topology: Topology, seed: int = 1, unit: TimeUnit = SECONDS
 ) -> tuple[Fault, ...]:
-    """Returns the faults of a fault schedule.
+    """Parses a fault schedule.
 
     Args:
-        text: the schedule; empty lines and everything behind a `#` do not count.
+        text: the schedule; empty lines and everything after a `#` are ignored.
         topology: the graph of routers.
-        seed: the seed of the random generator that draws random elements.
+        seed: the seed of the random generator that draws random components.
         unit: the unit of the times.
 
     Returns:
-        The faults in order of time; those of one time in the order of their lines.
+        The faults in order of time; faults at the same time in the order of their lines.
 
     Raises:
-        ParameterError: a line has another form; the text names the line.
+        ParameterError: a line is malformed; the message names the line.
     """
     faults: list[Fault] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -338,7 +341,7 @@ def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit)
     forced = len(words) == 4 and words[1] == "drain" and words[3] == FORCE
     known = len(words) > 1 and words[1] in ("fail", "restore", "drain", "undrain")
     if not known or len(words) != 3 + forced or not re.fullmatch(r"\d*\.?\d+", words[0]):
-        form = "TIME fail|restore|drain|undrain ELEMENT, as `2.5 fail link:s1-s2`"
+        form = "TIME fail|restore|drain|undrain COMPONENT, such as `2.5 fail link:s1-s2`"
         raise ParameterError(f"fault must be {form}, got {quoted(' '.join(words))}")
     time_s = float(words[0])
     if time_s > unit.most or (unit.whole and not time_s.is_integer()):

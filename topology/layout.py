@@ -1,7 +1,7 @@
 """Layouts: positions of a fabric's routers in a drawing, and the kind of each router.
 
-Pure: nothing is drawn here. A family lays out its own members (`Topology.layout`); a graph without structure
-of its own is laid out by path lengths or forces, or on a circle where that would take too long.
+Nothing is drawn here. A family lays out its own members (`Topology.layout`); a graph without a structure of
+its own is laid out by path lengths or forces, or on a circle if that would take too long.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 Positions = npt.NDArray[np.float64]
 
-# Laying out by path lengths takes a second at so many routers; by forces, ten.
+# Layout by path lengths takes a second for this many routers; layout by forces takes ten.
 MAX_BY_PATHS = 150
 MAX_BY_FORCES = 500
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A plan of a drawing.
+    """Positions and kinds of the routers in a drawing.
 
     Attributes:
-        positions: float64, N x 2, in units of the layout's own; x to the right, y upward.
+        positions: float64, N x 2, in arbitrary units; x to the right, y upward.
         kind: int64, N: the index in `kinds` of each router's kind.
         kinds: the names of the kinds, for a legend.
-        highlight: a router that stands out and its caption; None for none.
-        rows: whether routers lie in horizontal rows, in which straight links would cover one another.
+        highlight: a router to emphasise and its caption; None for none.
+        rows: whether routers lie in horizontal rows, where straight links would overlap.
     """
 
     positions: Positions
@@ -39,13 +39,13 @@ class Layout:
 
 
 def circle(count: int, radius: float = 1.0, turn: float = 0.25) -> Positions:
-    """Returns points at equal distances on a circle around the origin, clockwise.
+    """Returns equally spaced points on a circle around the origin, clockwise.
 
     Args:
         count: the number of points.
         radius: the radius of the circle.
-        turn: the place of the first point, as a fraction of a turn counterclockwise from the right; 0.25 is
-            the top.
+        turn: the position of the first point, as a fraction of a turn counterclockwise from the right; 0.25
+            is the top.
 
     Returns:
         float64 array, count x 2.
@@ -55,7 +55,7 @@ def circle(count: int, radius: float = 1.0, turn: float = 0.25) -> Positions:
 
 
 def on_circles(groups: int, size: int) -> Positions:
-    """Returns points of groups that lie on a circle, each with its points on a circle of its own.
+    """Returns the points of groups whose centres lie on a circle, each group on a circle of its own.
 
     Args:
         groups: the number of groups, at least 2.
@@ -79,7 +79,7 @@ def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: fl
         apart: the distance between two rows.
 
     Returns:
-        float64 array, N x 2; routers of no row are at the origin.
+        float64 array, N x 2; routers in no row are at the origin.
     """
     positions = np.zeros((routers, 2))
     for place, row in enumerate(rows):
@@ -90,7 +90,7 @@ def in_rows(rows: Sequence[Sequence[int]], routers: int, width: float, apart: fl
 
 
 def unstructured_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layout:
-    """Returns a layout of a connected graph without structure of its own.
+    """Returns a layout of a connected graph without a structure of its own.
 
     Up to 150 routers are laid out by path lengths (Kamada and Kawai), up to 500 by forces (Fruchterman and
     Reingold), more on a circle.
@@ -100,12 +100,12 @@ def unstructured_layout(routers: int, links: Iterable[tuple[int, int]]) -> Layou
         links: the two ends of every link.
 
     Returns:
-        A layout with one kind of routers; the same for the same graph.
+        A layout with one kind of routers; deterministic for a given graph.
     """
     kinds = ("routers",)
     if routers > MAX_BY_FORCES:
         return Layout(circle(routers), np.zeros(routers, np.int64), kinds)
-    import networkx as nx  # only here: importing it takes a third of a second
+    import networkx as nx  # importing it takes a third of a second
 
     graph = nx.Graph(links)
     if routers <= MAX_BY_PATHS:

@@ -24,15 +24,16 @@ _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:bit(?:/s|ps)?)", re.IGNORECASE
 class LinkSpec:
     """The properties of all links of a network, the same in both directions.
 
-    Every port, a host's or a router's, sends at the rate and through the queue. Only links between routers
-    have delay and loss.
+    Every port of a host or a router sends at this rate, from a queue of this length. Only links between
+    routers have delay and loss.
 
     Attributes:
         rate_bps: bits of Ethernet frames (without FCS) per second, MIN_RATE_BPS to MAX_RATE_BPS.
-        queue_packets: most frames that wait at a port, 1 to MAX_QUEUE_PACKETS; further ones are dropped.
-        mtu: most bytes of an Ethernet frame's payload, MIN_MTU to MAX_MTU.
-        delay_ms: time to cross a link between routers, besides the time to send, 0 to MAX_DELAY_MS.
-        loss: probability that a link between routers loses a packet, each by itself, 0 to MAX_LOSS.
+        queue_packets: maximum number of frames that wait at a port, 1 to MAX_QUEUE_PACKETS; more are dropped.
+        mtu: maximum payload of an Ethernet frame in bytes, MIN_MTU to MAX_MTU.
+        delay_ms: propagation delay of a link between routers in ms, without the time to send, 0 to
+            MAX_DELAY_MS.
+        loss: probability that a link between routers loses a packet, independently, 0 to MAX_LOSS.
 
     Raises:
         ParameterError: a property is outside its domain.
@@ -47,15 +48,15 @@ class LinkSpec:
     def __post_init__(self) -> None:
         _check_rate(self.rate_bps)
         if not MIN_MTU <= self.mtu <= MAX_MTU:
-            raise ParameterError(f"an MTU must be {MIN_MTU} to {MAX_MTU} bytes, got {self.mtu}")
+            raise ParameterError(f"MTU must be {MIN_MTU} to {MAX_MTU} bytes, got {self.mtu}")
         if not 1 <= self.queue_packets <= MAX_QUEUE_PACKETS:
             raise ParameterError(
-                f"a queue must hold 1 to {MAX_QUEUE_PACKETS} packets, got {self.queue_packets}"
+                f"queue must be 1 to {MAX_QUEUE_PACKETS} packets long, got {self.queue_packets}"
             )
-        if not 0 <= self.delay_ms <= MAX_DELAY_MS:  # false for nan, too
-            raise ParameterError(f"a link's delay must be 0 to {MAX_DELAY_MS:g} ms, got {self.delay_ms:g}")
+        if not 0 <= self.delay_ms <= MAX_DELAY_MS:  # also false for nan
+            raise ParameterError(f"link delay must be 0 to {MAX_DELAY_MS:g} ms, got {self.delay_ms:g}")
         if not 0 <= self.loss <= MAX_LOSS:
-            raise ParameterError(f"a link's loss must be 0 to {MAX_LOSS:g} (a fraction), got {self.loss:g}")
+            raise ParameterError(f"link loss must be a fraction, 0 to {MAX_LOSS:g}, got {self.loss:g}")
 
     @property
     def impaired(self) -> bool:
@@ -64,11 +65,11 @@ class LinkSpec:
 
     @property
     def max_frame_bytes(self) -> int:
-        """The longest frame, with a VLAN tag and without FCS."""
+        """The length of the longest frame, with a VLAN tag and without FCS."""
         return self.mtu + _FRAME_BYTES_BEYOND_MTU
 
     def packet_s(self, frame_bytes: int) -> float:
-        """Returns the time in s that a frame of so many bytes takes on a link."""
+        """Returns the time in s to send a frame of this length on a link."""
         return frame_bytes * 8 / self.rate_bps
 
     def unimpaired(self) -> LinkSpec:
@@ -81,10 +82,10 @@ class LinkSpec:
 
 
 def parse_rate_bps(text: str) -> int:
-    """Returns the rate that a text names.
+    """Returns the rate that a text specifies.
 
     Args:
-        text: a number and a unit, as `2Mbit`, `500kbit` or `1.5Gbit/s`, in capital or small letters.
+        text: a number and a unit, such as `2Mbit`, `500kbit` or `1.5Gbit/s`; upper or lower case.
 
     Returns:
         The rate in bit/s, rounded.
@@ -95,7 +96,7 @@ def parse_rate_bps(text: str) -> int:
     matched = _RATE.fullmatch(text.strip())
     if not matched:
         raise ParameterError(
-            f"a link's rate must be a number and a unit, as 2Mbit or 500kbit, got {quoted(text)}"
+            f"link rate must be a number and a unit, such as 2Mbit or 500kbit, got {quoted(text)}"
         )
     rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
     _check_rate(rate_bps)  # before it is rounded: it may be infinite
@@ -103,14 +104,14 @@ def parse_rate_bps(text: str) -> int:
 
 
 def rate_text(rate_bps: int) -> str:
-    """Returns a rate as `parse_rate_bps` reads it: `2Mbit` of 2,000,000 bit/s."""
+    """Returns a rate as `parse_rate_bps` reads it: `2Mbit` for 2,000,000 bit/s."""
     units = (("G", 10**9), ("M", 10**6), ("k", 1000))
     unit, factor = next((one for one in units if rate_bps >= one[1]), ("", 1))
     return f"{rate_bps / factor:.15g}{unit}bit"
 
 
 def even_rate_bps(rate_bps: float) -> int:
-    """Returns the greatest of 1, 2, 5 x 10^n that is at most a rate, in bit/s; MIN_RATE_BPS at least."""
+    """Returns the largest of 1, 2, 5 x 10^n that does not exceed a rate in bit/s; at least MIN_RATE_BPS."""
     power: int = 10 ** (len(str(int(max(rate_bps, 1)))) - 1)  # a logarithm rounds 9,999,999,999.999998 up
     return max([MIN_RATE_BPS, *(step * power for step in (1, 2, 5) if step * power <= rate_bps)])
 
@@ -118,6 +119,6 @@ def even_rate_bps(rate_bps: float) -> int:
 def _check_rate(rate_bps: float) -> None:
     if not MIN_RATE_BPS <= rate_bps <= MAX_RATE_BPS:
         raise ParameterError(
-            f"a link's rate must be {MIN_RATE_BPS // 1000} kbit/s to {MAX_RATE_BPS // 10**9} Gbit/s, "
+            f"link rate must be {MIN_RATE_BPS // 1000} kbit/s to {MAX_RATE_BPS // 10**9} Gbit/s, "
             f"got {rate_bps:.15g} bit/s"
         )

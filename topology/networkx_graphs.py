@@ -1,12 +1,12 @@
-"""Graphs of networkx: a topology as one, and any connected undirected one as a topology.
+"""Conversion of topologies to networkx graphs, and of connected undirected networkx graphs to topologies.
 
-Attributes of such a graph, as `to_networkx` writes and `from_networkx` reads them:
+Attributes of such a graph, as written by `to_networkx` and read by `from_networkx`:
 
     node    name    name of the router's switch, `s1` for router 0 (written only)
             hosts   number of hosts of the router
-            group   number of its cluster, from 0; absent where it belongs to none
+            group   number of its cluster, from 0; absent if it belongs to none
             place   its place in the cluster, from 0
-            label   its name in the source of the graph; absent where there is none
+            label   its name in the source of the graph; absent if it has none
     link    port_a  port of the router with the lower index (written only)
             port_b  port of the other router
 """
@@ -30,14 +30,14 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links, conn
 if TYPE_CHECKING:
     import networkx as nx  # importing it takes a third of a second
 
-_SHOWN = 5  # nodes that a message names
-_DIGITS = 8  # of the sum in a file's name
+_SHOWN = 5  # maximum number of nodes that a message names
+_DIGITS = 8  # digits of the checksum in a file name
 
 
 class NetworkxTopology(SearchedTopology):
-    """A connected graph of networkx.
+    """A connected networkx graph as a topology.
 
-    Router order: that of the graph's nodes; `labels` holds their names.
+    Router order: the order of the graph's nodes; `labels` contains their names.
     """
 
     name = "graph"
@@ -49,11 +49,11 @@ class NetworkxTopology(SearchedTopology):
         labels: tuple[str, ...] = (),
         clusters: Clusters | None = None,
     ) -> None:
-        """Makes a topology of a graph's parts.
+        """Creates the topology.
 
         Args:
             links: int64 array, links x 2: the two ends of every link; the graph is connected.
-            hosts: int64 array, N: number of hosts of each router where the concentration is 1.
+            hosts: int64 array, N: number of hosts of each router if p is 1.
             labels: the routers' names; empty if they have none.
             clusters: the clusters of the graph; None for none.
         """
@@ -62,48 +62,48 @@ class NetworkxTopology(SearchedTopology):
         self.labels = labels
         self._hosts, self._clusters = hosts, clusters or Clusters()
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router.
 
         Args:
-            concentration: p, by which the graph's own numbers of hosts are multiplied; at least 1.
+            hosts_per_router: p, a factor for the graph's own numbers of hosts; at least 1.
 
         Returns:
             int64 array, N: number of hosts of each router.
         """
-        return self._hosts * concentration
+        return self._hosts * hosts_per_router
 
     def clusters(self) -> Clusters:
-        """Returns the clusters that the graph's attributes name.
+        """Returns the clusters defined by the attributes of the graph.
 
         Returns:
-            The clusters; none where no node has the attribute `group`.
+            The clusters; none if no node has the attribute `group`.
         """
         return self._clusters
 
     @cached_property
     def graphml(self) -> str:
-        """The graph as GraphML, of which `from_graphml` makes the same topology."""
+        """The graph as GraphML; `from_graphml` reads the same topology from it."""
         return graphml(self, 1)
 
     @property
     def file_name(self) -> str:
-        """The name of the file that holds the graph; graphs that differ have different names."""
+        """The name of the file for this graph; different graphs have different names."""
         return f"graph-{hashlib.sha256(self.graphml.encode()).hexdigest()[:_DIGITS]}.graphml"
 
 
 def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
-    """Returns a topology as a graph of networkx.
+    """Returns a topology as a networkx graph.
 
     Args:
         topology: the topology.
         hosts: p, the number of hosts at each router that has any; at least 1.
 
     Returns:
-        An `nx.Graph`, or an `nx.MultiGraph` where two routers have parallel links. Its nodes are the routers
-        0 .. N - 1, ascending, and its links ascend by their ends, the lower one first; the module's text has
-        the attributes. The graph itself has the family as `name`, the parameters, and as `groups` the name of
-        the clusters.
+        An `nx.Graph`, or an `nx.MultiGraph` if two routers have parallel links. Its nodes are the routers
+        0 .. N - 1, ascending; its links ascend by their ends, the lower one first. Their attributes are
+        listed at the top of this module. The graph's own attributes are the family (`name`), the parameters,
+        and the name of the clusters (`groups`).
     """
     import networkx as nx
 
@@ -124,7 +124,7 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
 
 
 def graphml(topology: Topology, hosts: int) -> str:
-    """Returns a topology as GraphML, with the attributes of `to_networkx`.
+    """Returns a topology in GraphML, with the attributes of `to_networkx`.
 
     Args:
         topology: the topology.
@@ -136,28 +136,28 @@ def graphml(topology: Topology, hosts: int) -> str:
 
 
 def from_graphml(text: str) -> NetworkxTopology:
-    """Returns the topology of which `NetworkxTopology.graphml` is the text.
+    """Returns the topology described by a text from `NetworkxTopology.graphml`.
 
     Args:
         text: the GraphML.
 
     Raises:
-        ParameterError: the text is something else.
+        ParameterError: the text is not such GraphML.
     """
     import networkx as nx
 
-    if "<!DOCTYPE" in text:  # its entities expand without bounds
-        raise ParameterError("text must be the GraphML of a graph of PolarLab, without a document type")
+    if "<!DOCTYPE" in text:  # its entities could expand without limit
+        raise ParameterError("text must be GraphML written by PolarLab, without a document type")
     try:
         return from_networkx(nx.parse_graphml(text, node_type=int))
     except ParameterError:
         raise
-    except (SyntaxError, ValueError, KeyError, IndexError, nx.NetworkXError):  # of XML, names, keys, no graph
-        raise ParameterError("text must be the GraphML of a graph of PolarLab") from None
+    except (SyntaxError, ValueError, KeyError, IndexError, nx.NetworkXError):  # not such a graph
+        raise ParameterError("text must be GraphML written by PolarLab") from None
 
 
 def has_parallel_links(topology: Topology) -> bool:
-    """Returns whether two routers have several links between them.
+    """Returns whether any two routers have several links between them.
 
     Args:
         topology: the topology.
@@ -166,25 +166,27 @@ def has_parallel_links(topology: Topology) -> bool:
 
 
 def from_networkx(graph: nx.Graph) -> NetworkxTopology:
-    """Returns a graph of networkx as a topology.
+    """Returns a networkx graph as a topology.
 
-    Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in that of the neighbours
-    behind them. Of `to_networkx` it is the inverse: routers, ports, hosts, clusters and labels are the same.
-    Only given ports are not kept, nor is the family, whose formulas give way to a search for shortest paths.
+    Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in the order of the
+    neighbours behind them. This is the inverse of `to_networkx` for routers, default ports, hosts, clusters
+    and labels. Ports from `with_ports` and the family are lost; a search for shortest paths replaces the
+    family's formulas.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
-    node of 3 hosts has 6, and a node of 0 has none. By default it is 1, and nodes have what they name.
+    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, nodes have the hosts that they
+    name.
 
     Args:
-        graph: a connected graph without directions and self-loops; several edges between two nodes of a
-            MultiGraph are parallel links. Nodes may have the attributes `hosts` (0 to 254, 1 where it is
-            absent), `group`, `place` and `label`; weights are not read.
+        graph: a connected undirected graph without self-loops; several edges between two nodes of a
+            MultiGraph are parallel links. Nodes may have the attributes `hosts` (0 to 254, by default 1),
+            `group`, `place` and `label`; weights are ignored.
 
     Returns:
-        The topology, a `graph` by its family.
+        The topology, of the family `graph`.
 
     Raises:
-        ParameterError: the graph is none that a fabric can have.
+        ParameterError: no fabric can have this graph.
     """
     nodes, links = _checked(graph)
     if nodes == list(range(len(nodes))):
@@ -200,20 +202,20 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
 
 def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
-    """Returns the nodes and, by their indices, the links of a graph; raises ParameterError."""
+    """Returns the nodes of a graph and its links by node index; raises ParameterError if it is unfit."""
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise ParameterError(f"graph must be a graph of networkx, got {type(graph).__name__}")
+        raise ParameterError(f"graph must be a networkx graph, got {type(graph).__name__}")
     if graph.is_directed():
         raise ParameterError(
-            f"graph must be undirected, got {type(graph).__name__}; graph.to_undirected() makes it so"
+            f"graph must be undirected, got {type(graph).__name__}; use graph.to_undirected()"
         )
     nodes = list(graph)
     if not 2 <= len(nodes) <= MAX_ROUTERS:
         raise ParameterError(f"graph must have 2 to {MAX_ROUTERS} nodes, got {len(nodes)}")
     for loop in nx.nodes_with_selfloops(graph):
-        raise ParameterError(f"a link must join two nodes, got {loop!r} at both ends")
+        raise ParameterError(f"link must join two different nodes, got {loop!r} at both ends")
     number = {node: index for index, node in enumerate(nodes)}
     pairs = [sorted((number[a], number[b])) for a, b in graph.edges()]
     return nodes, np.array(pairs, np.int64).reshape(-1, 2)
@@ -225,7 +227,7 @@ def _check_connected(topology: Topology, nodes: Sequence[Hashable]) -> None:
         smallest = np.bincount(component).argmin()
         some = [repr(nodes[index]) for index in np.flatnonzero(component == smallest)[:_SHOWN]]
         raise ParameterError(
-            f"graph must be connected, got {component.max() + 1} parts; one has the nodes {', '.join(some)}"
+            f"graph must be connected, got {component.max() + 1} components; one contains {', '.join(some)}"
         )
 
 
@@ -242,7 +244,7 @@ def _host_numbers(graph: nx.Graph) -> npt.NDArray[np.int64]:
 
 
 def _clusters(nodes: Any, attributes: Mapping[str, Any]) -> Clusters:
-    """Returns the clusters by the attributes `group` and `place`; groups with numbers are in their order."""
+    """Returns the clusters by the attributes `group` and `place`; numbered groups are sorted."""
     members: dict[Any, list[tuple[int, int]]] = {}
     for router, (_, data) in enumerate(nodes):
         if "group" in data:

@@ -1,7 +1,7 @@
-"""Declared parameters: name, type, unit, domain, default and help of an option, said once.
+"""Declarations of parameters: name, type, unit, domain, default and help of an option, in one place.
 
-Options of commands, keys of experiment files, and parameters of topologies, routings and patterns are all
-declared as a `Parameter`; whatever reads, checks, prints or completes them asks the declaration.
+Command-line options, keys of experiment files, and parameters of topologies, routings and patterns are all
+declared as a `Parameter`. Code that reads, checks, prints or completes them uses the declaration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Value = bool | int | float | str
 
 _NO_LEAST, _NO_MOST = -math.inf, math.inf
 # Names of types in messages.
-_TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+_TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _FILE = "the name of a file"
 _DIGITS = re.compile(r"\d+")
 
@@ -30,23 +30,23 @@ class Parameter:
     """Declaration of a parameter.
 
     Attributes:
-        name: its name, words with hyphens between them, as `link-delay`; an option is `--name`.
+        name: its name, lower-case words joined by hyphens (`link-delay`); the option is `--name`.
         type: type of its values: bool, int, float or str.
-        help: noun phrase of its meaning, without unit and default.
-        unit: unit of its values; empty where they have none.
-        default: its value where none is given; None where it has none, or one that depends on others.
-        default_text: its default in words, for help; by default the default itself.
+        help: noun phrase for its meaning, without unit and default.
+        unit: unit of its values; empty if they have none.
+        default: the value if none is given; None if there is none, or if it depends on other parameters.
+        default_text: the default in words, for help; by default the default value itself.
         least, most: inclusive bounds of a number.
-        above: exclusive lower bound of a number, in the place of `least`.
-        choices: (none) -> known names, of which a text must be one; None where a text is free.
-        words: words that stand for a value beside numbers, as `auto`; the type is then str.
-        parse: checks a text whose form no bound can say, and raises ParameterError.
-        rule: checks a value of the type before the bounds do, where these do not say all of its domain, and
+        above: exclusive lower bound of a number, instead of `least`.
+        choices: (none) -> known names, one of which the text must be; None for free text.
+        words: words that are accepted instead of a number (`auto`); the type is then str.
+        parse: checks a text whose form bounds cannot describe, and raises ParameterError.
+        rule: checks a value of the right type before the bounds, if these do not describe its whole domain;
             raises ParameterError.
-        domain_text: its domain in words, where bounds and choices do not say it.
+        domain_text: its domain in words, if bounds and choices do not describe it.
         metavar: its value in usage lines; by default its name in capitals.
         required: whether it must be given.
-        repeatable: whether it can be given several times; its value is then a tuple.
+        repeatable: whether it can be given several times; the value is then a tuple.
         file: whether its value is the path of a file or folder, for completion.
     """
 
@@ -71,12 +71,12 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """The name as an identifier of Python and as a key of files: with underscores."""
+        """The name as a Python identifier and as a key in files: with underscores."""
         return self.name.replace("-", "_")
 
     @property
     def domain(self) -> str:
-        """The domain of its values in words, as `1 to 254` or `over 0 and at most 1`."""
+        """The domain of its values in words: `1 to 254` or `over 0 and at most 1`."""
         if self.domain_text:
             return self.domain_text
         if self.choices is not None:
@@ -92,12 +92,12 @@ class Parameter:
 
     @property
     def default_in_words(self) -> str:
-        """Its default as a user writes it, or in words; empty where it has none."""
+        """The default as a user writes it, or in words; empty if there is none."""
         return self.default_text or ("" if self.default is None else value_text(self.default))
 
     @property
     def described(self) -> str:
-        """Its help with domain and default, as `share of the packets: 0 to 1 (default 0.5)`."""
+        """Its help with domain and default: `share of the packets: 0 to 1 (default 0.5)`."""
         text = self.help if self.domain in (_TYPES[str], _FILE) else f"{self.help}: {self.domain}"
         return f"{text} (default {self.default_in_words})" if self.default_in_words else text
 
@@ -106,11 +106,11 @@ class Parameter:
         return value if self.file and isinstance(value, str) else ""
 
     def read(self, text: str) -> Value:
-        """Returns the value that a text names, checked.
+        """Returns the value that a text represents, after checking it.
 
         Args:
-            text: the value as on a command line or after the equals sign of `NAME:KEY=VALUE`; a number that
-                need not be whole may be a fraction, as `2/3`.
+            text: the value, as written on a command line or in `NAME:KEY=VALUE`; a number that
+                need not be whole may be a fraction such as `2/3`.
 
         Raises:
             ParameterError: the text is not a value of the type, or the value is outside the domain.
@@ -128,10 +128,10 @@ class Parameter:
         return self.check(value)
 
     def check(self, value: object) -> Value:
-        """Returns a value, with a whole number as a float where numbers need not be whole.
+        """Checks a value and returns it; a whole number becomes a float where the type is float.
 
         Args:
-            value: the value, as of a file or of Python.
+            value: the value, from a file or from Python.
 
         Raises:
             ParameterError: the value is not of the type, or outside the domain.
@@ -168,7 +168,7 @@ class Parameter:
         return ParameterError(f"{self.name} must be {self.domain}, got {quoted(value)}")
 
     def _type_error(self, value: object) -> ParameterError:
-        """Returns the error of a value of another type, as a number in quotation marks."""
+        """Returns the error for a value of another type, such as a number in quotation marks."""
         type_ = _FILE if self.file else _TYPES[self.type]
         domain = self.domain if self.domain.startswith(type_) else f"{type_}, {self.domain}"
         got = f"the text {quoted(value)}" if isinstance(value, str) else quoted(value)
@@ -176,15 +176,15 @@ class Parameter:
 
 
 def hint(word: object, known: Iterable[str]) -> str:
-    """Returns the end of a message with the known name nearest to a mistyped one, or nothing.
+    """Returns the hint that ends a message about a mistyped name: the nearest known name.
 
     Args:
-        word: the mistyped name; of another type than text, nothing is near.
-        known: the names that there are.
+        word: the mistyped name; a value that is not a string has no near name.
+        known: the known names.
 
     Returns:
-        A text like `; did you mean 'tornado'?`, or an empty one where none is near. A name that differs in
-        its numbers alone, as h9_1 from h99_1, is another thing rather than the same one mistyped.
+        A text like `; did you mean 'tornado'?`, or an empty one if no name is near. A name that differs in
+        its numbers only, such as h9_1 from h99_1, is a different object rather than a typo.
     """
     if not isinstance(word, str):
         return ""
@@ -194,24 +194,25 @@ def hint(word: object, known: Iterable[str]) -> str:
 
 
 def _choice_hint(word: str, known: Sequence[str]) -> str:
-    """Returns the end of a message about a word that is not one of some names, as `up-down:root=5`."""
+    """Returns the hint for a word that is not one of the known names, such as `up-down:root=5`."""
     name, colon, _ = word.partition(":")
     return f"; {name} takes no parameters here" if colon and name in known else hint(word, known)
 
 
 def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dict[str, Value]]:
-    """Returns the name and the given parameters of a text like `hotspot:hosts=8,share=0.5`.
+    """Splits a text like `hotspot:hosts=8,share=0.5` into its name and its parameters.
 
     Args:
-        text: a name, and after a colon values with commas between them. A value without `KEY=` is that of the
-            first declared parameter; if that is a file, it goes on to the end of the text, commas and all.
-        declared: the parameters that the name has.
+        text: a name, optionally followed by a colon and comma-separated values. A first value without `KEY=`
+            belongs to the first declared parameter; if that is a file, it extends to the end of the text,
+            commas included.
+        declared: the parameters of the name.
 
     Returns:
-        The name, and key -> value of each parameter that the text gives, in the order of declaration.
+        The name, and key -> value of each given parameter, in the order of declaration.
 
     Raises:
-        UsageError: the name has no such parameter, or one is given twice.
+        UsageError: the name has no such parameter, or a parameter is given twice.
         ParameterError: a value is outside its domain.
     """
     name, colon, rest = text.partition(":")
@@ -227,7 +228,7 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
         if key not in by_name or not (equals or place == 0):
             raise UsageError(f"{name} has {_listed(declared)}, got {quoted(word)}{hint(key, by_name)}")
         if by_name[key].key in given:
-            raise UsageError(f"{key} of {name} must be given once, got {quoted(text)}")
+            raise UsageError(f"{key} of {name} must be given only once, got {quoted(text)}")
         try:
             given[by_name[key].key] = by_name[key].read(value)
         except ParameterError as error:
@@ -236,12 +237,12 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
 
 
 def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[Parameter]) -> str:
-    """Returns the text that `split_parameters` reads, without parameters that have their default.
+    """Returns the text that `split_parameters` reads, with the non-default parameters only.
 
     Args:
         name: the name.
-        values: key -> value of its parameters; those that are absent have their default.
-        declared: the parameters that the name has.
+        values: key -> value of its parameters; absent ones have their defaults.
+        declared: the parameters of the name.
     """
     words = [
         f"{parameter.name}={value_text(values[parameter.key])}"
@@ -252,7 +253,7 @@ def join_parameters(name: str, values: Mapping[str, Value], declared: Sequence[P
 
 
 def _as_float(number: int) -> float:
-    """Returns a whole number as a float; infinity of one that is too large for any."""
+    """Returns a whole number as a float; infinity if it is too large."""
     try:
         return float(number)
     except OverflowError:
@@ -260,8 +261,8 @@ def _as_float(number: int) -> float:
 
 
 def _number(kind: type[int] | type[float], text: str) -> float:
-    """Returns the number that a text names; one that need not be whole may be a fraction, as `2/3`."""
-    if "_" in text:  # 1_0 is ten in Python alone
+    """Returns the number that a text represents; a float may be written as a fraction, such as `2/3`."""
+    if "_" in text:  # 1_0 is ten only in Python
         raise ValueError(text)
     if kind is float and "/" in text:
         above, below = text.split("/")
@@ -270,7 +271,7 @@ def _number(kind: type[int] | type[float], text: str) -> float:
 
 
 def _is_default(parameter: Parameter, value: Value) -> bool:
-    """Returns whether a value is written as the default is, which may have more digits."""
+    """Compares texts instead of numbers, because the default may have more digits than a text shows."""
     return parameter.default is not None and value_text(value) == value_text(parameter.default)
 
 
@@ -281,7 +282,7 @@ def _listed(declared: Sequence[Parameter]) -> str:
 
 
 def value_text(value: Value) -> str:
-    """Returns a value as a user writes it: without a fraction where it has none, booleans in lower case.
+    """Returns a value as a user writes it: whole numbers without a decimal point, booleans in lower case.
 
     Args:
         value: the value of a parameter.

@@ -1,8 +1,8 @@
-"""Registries of definitions by name: PolarLab's own, and those of plug-ins.
+"""Registries of definitions by name: PolarLab's own and those of plug-ins.
 
-A plug-in is an installed package with entry points, a file that was given to be run, or a definition that was
-registered in Python. Installed packages are searched for names that nothing else has, and where all names are
-listed, because the search takes longer than most commands need to start.
+A plug-in is an installed package with entry points, a file given with `--plugin`, or a definition registered
+from Python. Installed packages are searched only for names that are otherwise unknown and when all names are
+listed, because this search takes longer than most commands need to start.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 Definition = TypeVar("Definition")
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_SHOWN_DIGITS = 12  # of a digest in messages
+_SHOWN_DIGITS = 12  # digits of a digest in messages
 _registries: dict[str, Registry[Any]] = {}  # by their groups
 
 
 @dataclass(frozen=True)
 class Plugin:
-    """The origin of definitions that are not PolarLab's own.
+    """The origin of a definition that is not PolarLab's own.
 
     Attributes:
         name: name of the file or of the installed package.
         version: version of the package; empty for a file.
-        content: the file, exactly as it was run; None for a package, and for definitions from Python.
-        module: the package's module that has the definition; empty for anything else.
+        content: the file's bytes, exactly as run; None for a package and for definitions from Python.
+        module: the package module that contains the definition; empty for anything else.
     """
 
     name: str
@@ -53,22 +53,22 @@ class Plugin:
         return package_digest(self.module) if self.module else digest_of(self.content)
 
     def __str__(self) -> str:
-        """Returns the name, the version and the digest, as results keep them."""
+        """Returns the name, the version and the digest, as stored in results."""
         digest = f"sha256:{self.digest}" if self.digest else ""
         return " ".join(filter(None, (self.name, self.version, digest)))
 
 
 PYTHON = Plugin("Python")
-_running: list[Plugin] = [PYTHON]  # the last one is the plug-in that registers
+_running: list[Plugin] = [PYTHON]  # a stack: the last one is registering now
 
 
 class Call(NamedTuple):
-    """A call that PolarLab makes of a definition's function.
+    """A call that PolarLab makes to a definition's function.
 
     Attributes:
         function: the function.
-        places: names of the arguments that it gets by position.
-        parameters: the declared parameters that it gets by their keys.
+        places: names of the positional arguments.
+        parameters: the declared parameters that are passed by keyword.
     """
 
     function: Callable[..., object]
@@ -77,14 +77,14 @@ class Call(NamedTuple):
 
 
 class Registry(Mapping[str, Definition], Generic[Definition]):
-    """Definitions of one kind by their names on the command line.
+    """Definitions of one kind, by their names on the command line.
 
-    A lookup, `in` and iteration include installed plug-ins; iteration yields their names last, and imports
-    none of them.
+    Lookup, `in` and iteration include installed plug-ins; iteration yields their names last, without
+    importing them.
 
     Attributes:
-        group: the kind in the plural, as entry points have it behind `polarlab.`.
-        noun: the kind in messages.
+        group: the kind in the plural; the entry-point group is `polarlab.` and this name.
+        noun: the kind, for messages.
         kind: the class of the definitions.
         own: PolarLab's own definitions.
     """
@@ -97,15 +97,15 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         own: Mapping[str, Definition],
         calls: Callable[[str, Definition], Iterable[Call]],
     ) -> None:
-        """Makes the registry known to plug-ins.
+        """Creates the registry and makes it known to `register`.
 
         Args:
             group: see the attributes.
             noun: see the attributes.
             kind: see the attributes.
             own: see the attributes.
-            calls: (name, definition) -> the calls that its functions must admit; raises ParameterError if the
-                definition is wrong in another way.
+            calls: (name, definition) -> the calls that its functions must accept; raises ParameterError if
+                the definition is invalid in another way.
         """
         self.group, self.noun, self.kind, self.own = group, noun, kind, own
         self._calls = calls
@@ -113,15 +113,15 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         _registries[group] = self
 
     def loaded(self) -> dict[str, Definition]:
-        """Returns PolarLab's own definitions and those of plug-ins that are loaded; nothing is searched."""
+        """Returns PolarLab's own definitions and those of loaded plug-ins, without searching packages."""
         return {**self.own, **{name: definition for name, (definition, _) in self._added.items()}}
 
     def plugin_of(self, name: str) -> Plugin | None:
-        """Returns the plug-in that a name is of, loading an installed one; None for all other names."""
+        """Returns the plug-in that defines a name, loading it if needed; None for all other names."""
         return None if name in self.own or name not in self else self._entry(name)[1]
 
     def __contains__(self, name: object) -> bool:
-        """Returns whether there is a definition of that name, without importing it."""
+        """Returns whether a definition of that name exists, without importing it."""
         if name in self.own or name in self._added:
             return True
         if not isinstance(name, str) or not _NAME.fullmatch(name) or _owner(name) is not None:
@@ -135,8 +135,8 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             name: its name.
 
         Raises:
-            KeyError: there is none of that name.
-            UsageError: the plug-in that has it cannot be imported, or its definition is wrong.
+            KeyError: the name is unknown.
+            UsageError: its plug-in cannot be imported, or the definition is invalid.
         """
         if name in self.own:
             return self.own[name]
@@ -145,7 +145,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         return self._entry(name)[0]
 
     def __iter__(self) -> Iterator[str]:
-        """Yields all names: PolarLab's own, those of loaded plug-ins, those of installed ones."""
+        """Yields all names: first PolarLab's own, then those of loaded and of installed plug-ins."""
         yield from self.own
         yield from [*self._added]
         yield from sorted(_installed(self.group).keys() - self._added)
@@ -162,19 +162,19 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         return self._added[name]
 
     def add(self, name: str, definition: Definition) -> None:
-        """Adds a definition of the plug-in that runs.
+        """Adds a definition of the plug-in that is being run.
 
         Args:
             name: its name on the command line.
             definition: the definition.
 
         Raises:
-            UsageError: something else has the name.
-            ParameterError: the name is no name, or the definition is wrong.
+            UsageError: the name is taken.
+            ParameterError: the name or the definition is invalid.
         """
         if not _NAME.fullmatch(name):
             raise ParameterError(
-                f"name of a {self.noun} must be lower-case words with hyphens, got {quoted(name)}"
+                f"name of a {self.noun} must be lower-case words joined by hyphens, got {quoted(name)}"
             )
         owner = _owner(name) or ("" if _running[-1].module else _installed_owner(name))
         if owner:
@@ -183,7 +183,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added[name] = definition, _running[-1]
 
     def plugins(self) -> list[Plugin]:
-        """Returns the plug-ins of the definitions that are loaded, each as often as it has one."""
+        """Returns the plug-in of every loaded definition, with repetitions."""
         return [plugin for _, plugin in self._added.values()]
 
     def remove(self, plugin: Plugin) -> None:
@@ -192,20 +192,20 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
 
 
 def registries() -> Iterable[Registry[Any]]:
-    """Returns the registries of all modules that are imported."""
+    """Returns the registries of all imported modules."""
     return _registries.values()
 
 
 def register(name: str, definition: object) -> None:
-    """Gives a definition a name on the command line, in experiments and in Python.
+    """Registers a definition under a name, for the command line, experiments and Python.
 
     Args:
-        name: lower-case words with hyphens between them.
+        name: lower-case words joined by hyphens.
         definition: a Family, a Routing, a PatternDefinition, a Collective or a Motif.
 
     Raises:
-        UsageError: something else has the name.
-        ParameterError: the definition is of another type, or wrong.
+        UsageError: the name is taken.
+        ParameterError: the definition has another type, or is invalid.
     """
     for registry in _registries.values():
         if isinstance(definition, registry.kind):
@@ -217,14 +217,14 @@ def register(name: str, definition: object) -> None:
 
 @contextmanager
 def registering(plugin: Plugin, what: str) -> Iterator[None]:
-    """Runs the code of a plug-in, whose definitions are removed again if it fails.
+    """Runs the code of a plug-in in the block, and removes its definitions if the code fails.
 
     Args:
         plugin: the plug-in.
         what: the plug-in in messages.
 
     Raises:
-        UsageError: the code fails, or registers something wrong.
+        UsageError: the code fails, or registers something invalid.
     """
     _running.append(plugin)
     try:
@@ -248,18 +248,18 @@ def unregister(plugin: Plugin) -> None:
 
 
 def plugin_named(name: str) -> Plugin | None:
-    """Returns the plug-in that has registered a name; None for a name of PolarLab's, or an unknown one."""
+    """Returns the plug-in that registered a name; None for PolarLab's own and unknown names."""
     return next(filter(None, (registry.plugin_of(name) for registry in _registries.values())), None)
 
 
 def check_plugins(kept: Mapping[str, str]) -> None:
-    """Checks that names mean what they meant when something was kept.
+    """Checks that names still refer to the plug-ins that they referred to when a result was stored.
 
     Args:
-        kept: name -> its plug-in then, as text.
+        kept: name -> its plug-in at that time, as text.
 
     Raises:
-        UsageError: a plug-in is missing, or differs from the one of then.
+        UsageError: a plug-in is missing or has changed.
     """
     for name, text in kept.items():
         plugin = plugin_named(name)
@@ -267,23 +267,23 @@ def check_plugins(kept: Mapping[str, str]) -> None:
             file = text.partition(" ")[0].endswith(".py")
             remedy = "give --plugin FILE.py, or polarlab.register it" if file else "install it"
             remedy = "polarlab.register it" if text == str(PYTHON) else remedy
-            raise UsageError(f"{name} is of the plug-in {shortened(text)}, which is missing; {remedy}")
+            raise UsageError(f"{name} belongs to plug-in {shortened(text)}, which is missing; {remedy}")
         if str(plugin) != text:
-            raise UsageError(f"{name} must be of the plug-in {shortened(text)}, got {shortened(str(plugin))}")
+            raise UsageError(f"{name} must come from plug-in {shortened(text)}, got {shortened(str(plugin))}")
 
 
 def shortened(text: str) -> str:
-    """Returns the text of a plug-in, for a message, with the first digits of its digest.
+    """Returns the text of a plug-in with a shortened digest, for messages.
 
     Args:
-        text: the plug-in, as results keep it.
+        text: the plug-in, as stored in results.
     """
     before, mark, digest = text.partition("sha256:")
     return before + mark + digest[:_SHOWN_DIGITS]
 
 
 def _owner(name: str) -> str | None:
-    """Returns what has a name, in words; None if it is free, or the running plug-in's own."""
+    """Returns the owner of a name, in words; None if the name is free or belongs to the running plug-in."""
     for registry in _registries.values():
         if name in registry.own:
             return f"a {registry.noun} of PolarLab"
@@ -293,7 +293,7 @@ def _owner(name: str) -> str | None:
 
 
 def _installed_owner(name: str) -> str:
-    """Returns which installed package has a name, in words; empty if none has."""
+    """Returns the installed package that owns a name, in words; empty if none does."""
     for group, registry in _registries.items():
         if entry := _installed(group).get(name):
             return f"a {registry.noun} of the package {_package_of(entry).name}"
@@ -302,10 +302,10 @@ def _installed_owner(name: str) -> str:
 
 @cache
 def _installed(group: str) -> Mapping[str, EntryPoint]:
-    """Returns name -> entry point of the installed plug-ins of a kind, whose registry is loaded.
+    """Returns name -> entry point of the installed plug-ins of a kind.
 
     Raises:
-        UsageError: a package takes a name of PolarLab's, or of another package.
+        UsageError: a package uses a name of PolarLab's, or of another package.
     """
     from importlib.metadata import entry_points  # slow to import
 
@@ -315,7 +315,7 @@ def _installed(group: str) -> Mapping[str, EntryPoint]:
         if entry.name in registry.own or entry.name in found:
             other = _package_of(found[entry.name]).name if entry.name in found else "PolarLab"
             raise UsageError(
-                f"the package {_package_of(entry).name} must give its {registry.noun} a new name, got "
+                f"the package {_package_of(entry).name} must use another name for its {registry.noun}, got "
                 f"{entry.name!r}, a {registry.noun} of {other}; remove one of the packages, or rename it"
             )
         found[entry.name] = entry
@@ -336,7 +336,7 @@ def _check(
     kind: type,
     calls: Callable[[str, Any], Iterable[Call]],
 ) -> None:
-    """Raises ParameterError if a definition has another type, or its functions take other arguments."""
+    """Raises ParameterError if a definition has the wrong type, or its functions the wrong arguments."""
     if not isinstance(definition, kind):
         raise ParameterError(f"{noun} {name} must be a {kind.__name__}, got {quoted(definition)}")
     for call in calls(name, definition):
@@ -344,23 +344,23 @@ def _check(
             _check_parameter(parameter, name)
         names = [parameter.key for parameter in call.parameters]
         if len({*names}) < len(names):
-            raise ParameterError(f"parameters of {name} must have different names, got {', '.join(names)}")
+            raise ParameterError(f"parameters of {name} must have distinct names, got {', '.join(names)}")
         try:
             inspect.signature(call.function).bind(*call.places, **dict.fromkeys(names))
         except TypeError as error:
             keys = f", *, {', '.join(names)}" if names else ""
             shown = getattr(call.function, "__name__", repr(call.function))
             raise ParameterError(
-                f"{shown} of {name} must take ({', '.join(call.places)}{keys}), got: {error}"
+                f"{shown} of {name} must accept ({', '.join(call.places)}{keys}): {error}"
             ) from None
 
 
 def _check_parameter(parameter: object, name: str) -> None:
     if not isinstance(parameter, Parameter):
-        raise ParameterError(f"parameters of {name} must be Parameters, got {quoted(parameter)}")
+        raise ParameterError(f"parameters of {name} must be of type Parameter, got {quoted(parameter)}")
     if not _NAME.fullmatch(parameter.name):
         raise ParameterError(
-            f"names of parameters must be lower-case words with hyphens, got "
+            f"names of parameters must be lower-case words joined by hyphens, got "
             f"{quoted(parameter.name)} of {name}"
         )
     if parameter.type not in (bool, int, float, str):
@@ -376,7 +376,7 @@ def _check_parameter(parameter: object, name: str) -> None:
 
 
 def _line(error: BaseException, plugin: Plugin) -> str:
-    """Returns the line of a plug-in's file at which its code failed, in words; empty for a package."""
+    """Returns ` in line N` for the line of a plug-in's file that failed; empty for a package."""
     if isinstance(error, SyntaxError) or plugin.content is None:
         return f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
     trace, line = error.__traceback__, 0

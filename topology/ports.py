@@ -1,8 +1,8 @@
-"""Port numbers as data: for each router, the port of each of its links and of each of its hosts.
+"""Port numbers as data: for each router, the port of each of its links and hosts.
 
-Links are directed here and numbered router by router in the order of the neighbour lists (`Adjacency`). A
-port number tells nothing about the place of a link in these lists: numbers may have gaps, and those of hosts
-may be among those of links. Two ports of a router have different numbers; that is all that is promised.
+Links are directed here and numbered router by router, in the order of the neighbour lists (`Adjacency`). A
+port number says nothing about the place of a link in these lists: numbers may have gaps, and the ports of
+hosts may lie between those of links. The only guarantee is that the ports of a router differ.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 
-MAX_PORT = 0xFEFF  # OpenFlow gives the higher numbers meanings of its own
-MAX_LINK_PORT = (1 << 12) - 1  # numbers of groups have twelve bits for the port of a link
+MAX_PORT = 0xFEFF  # OpenFlow reserves the higher numbers
+MAX_LINK_PORT = (1 << 12) - 1  # group numbers have twelve bits for the port of a link
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class PortTable:
     """The port numbers of all routers.
 
     Attributes:
-        links: int64 array, 2 x links: for each directed link, the port by which it leaves its router.
+        links: int64 array, 2 x links: for each directed link, the port on which it leaves its router.
         hosts: for each router, the ports of its hosts in their order; at least as many as it has hosts.
     """
 
@@ -33,14 +33,14 @@ class PortTable:
 
 
 def default_ports(degrees: npt.NDArray[np.int64]) -> PortTable:
-    """Returns the ports of a fabric that nobody has numbered: first those of links, then those of hosts.
+    """Returns the default ports of a fabric: first those of links, then those of hosts.
 
     Args:
         degrees: int64 array, N: the number of links of each router.
 
     Returns:
-        The ports 1 .. degree for the links of a router in the order of its neighbours, and those from
-        degree + 1 on for its hosts.
+        The ports 1 .. degree for the links of a router in the order of its neighbours, and the ports from
+        degree + 1 for its hosts.
     """
     starts = np.cumsum(degrees) - degrees
     links = np.arange(1, int(degrees.sum()) + 1) - np.repeat(starts, degrees)
@@ -50,7 +50,7 @@ def default_ports(degrees: npt.NDArray[np.int64]) -> PortTable:
 def checked_ports(
     degrees: npt.NDArray[np.int64], links: Sequence[Sequence[int]], hosts: Sequence[Sequence[int]]
 ) -> PortTable:
-    """Returns the table of given ports.
+    """Returns the table of the given ports after checking them.
 
     Args:
         degrees: int64 array, N: the number of links of each router.
@@ -73,7 +73,7 @@ def checked_ports(
                 if type(port) is not int or not 1 <= port <= most:
                     raise ParameterError(f"port of a {what} of {name} must be 1 to {most}, got {port!r}")
         own = [*of_links, *of_hosts]
-        if again := [port for place, port in enumerate(own) if port in own[:place]]:
-            raise ParameterError(f"ports of {name} must differ, got {again[0]} twice")
+        if repeated := [port for place, port in enumerate(own) if port in own[:place]]:
+            raise ParameterError(f"ports of {name} must differ, got {repeated[0]} twice")
     flat = np.array([port for of_links in links for port in of_links], np.int64)
     return PortTable(flat, tuple(map(tuple, hosts)))

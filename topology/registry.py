@@ -1,4 +1,4 @@
-"""Registry of the families of topologies by their names on the command line: one line for each."""
+"""Registry of the topology families by their names on the command line: one line for each."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ FAMILIES = Registry("topologies", "topology", Family, _OWN, _calls)
 
 
 def family(name: str) -> Family:
-    """Returns the family of a name.
+    """Returns the family with the given name.
 
     Args:
-        name: the name of a family on the command line, as `polarfly`.
+        name: the name of a family on the command line, such as `polarfly`.
 
     Returns:
         The family's entry in the registry.
 
     Raises:
-        UsageError: the name is unknown; the text lists all names.
+        UsageError: the name is unknown; the message lists all names.
     """
     if name not in FAMILIES:
         names = ", ".join(sorted(FAMILIES))
@@ -77,19 +77,19 @@ def family(name: str) -> Family:
 
 
 def make_topology(name: str, params: Params) -> Topology:
-    """Returns the member of a family that has the given parameters.
+    """Returns the member of a family with the given parameters.
 
     Args:
-        name: the name of a family on the command line, as `polarfly`.
-        params: the values of its parameters by their keys, as `{"q": 7}`.
+        name: the name of a family on the command line, such as `polarfly`.
+        params: the values of its parameters by key, such as `{"q": 7}`.
 
     Returns:
         The topology.
 
     Raises:
         UsageError: the name is unknown.
-        ParameterError: a required parameter is missing, the family does not have a parameter, or a value is
-            outside its domain.
+        ParameterError: a required parameter is missing, a parameter does not exist in this family, or a value
+            is outside its domain.
     """
     chosen = family(name)
     by_key = {parameter.key: parameter for parameter in chosen.parameters}
@@ -98,8 +98,8 @@ def make_topology(name: str, params: Params) -> Topology:
         options = ", ".join(f"--{parameter.name}" for parameter in chosen.parameters)
         raise ParameterError(
             f"parameters of {name} must be {options}, got --{foreign[0].replace('_', '-')}"
-            f"{hint(foreign[0], by_key)}; as in: {chosen.example}"
+            f"{hint(foreign[0], by_key)}; example: {chosen.example}"
         )
     if missing := sorted(required - params.keys()):
-        raise ParameterError(f"{name} must be given --{by_key[missing[0]].name}, as in: {chosen.example}")
+        raise ParameterError(f"{name} needs --{by_key[missing[0]].name}; example: {chosen.example}")
     return chosen.make(**{key: by_key[key].check(value) for key, value in params.items()})

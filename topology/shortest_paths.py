@@ -1,7 +1,7 @@
-"""Shortest paths by tables and by search: topologies without a formula, and connected components.
+"""Shortest paths from tables and by search: topologies without a formula, and connected components.
 
-`TabledTopology` looks next hops and distances up in tables of all pairs; `SearchedTopology` makes the tables
-by search from nothing but neighbour lists.
+`TabledTopology` looks up next hops and distances in tables of all pairs. `SearchedTopology` computes these
+tables by search, from the neighbour lists alone.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from topology.base import Adjacency, Routers, Topology
 from topology.failures import NO_FAILURE, Failure
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix  # importing it takes a tenth of a second: only where it is needed
+    from scipy.sparse import csr_matrix  # importing it takes a tenth of a second
 
 _SOURCES_AT_ONCE = 512
-# Up to so many, products of dense matrices take less time than it takes to import scipy.
+# Up to this size, products of dense matrices take less time than importing scipy.
 _FEW_ROUTERS = 256
 
 
 class TabledTopology(Topology):
-    """A topology with tables of all pairs, which take N^2 entries each and are made when first needed."""
+    """A topology with tables of all pairs: N^2 entries each, computed on first use."""
 
     @cached_property
     @abstractmethod
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the minimal next hop of every [source, destination]; itself to itself."""
+        """int16 array, N x N: the minimal next hop of every [source, destination]; itself on the diagonal."""
 
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
@@ -77,7 +77,7 @@ class TabledTopology(Topology):
         return np.asarray(self.distance_table[np.asarray(sources), np.asarray(destinations)])
 
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns the number of ordered pairs of different routers at each distance, counted without a table.
+        """Returns the number of ordered pairs of different routers at each distance, without a table.
 
         Returns:
             Distance in hops -> number of pairs, for every distance that occurs.
@@ -89,7 +89,7 @@ class TabledTopology(Topology):
         return self.pairs_among(np.arange(self.routers))
 
     def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
-        """Returns the number of ordered pairs of some routers at each distance.
+        """Returns the number of ordered pairs of the given routers at each distance.
 
         Args:
             routers: indices of the routers, each once.
@@ -101,17 +101,16 @@ class TabledTopology(Topology):
 
 
 class SearchedTopology(TabledTopology):
-    """A connected graph by its neighbour lists, whose minimal routes are all shortest paths.
+    """A connected graph given by its neighbour lists; all shortest paths are minimal routes.
 
-    The single minimal next hop is the first neighbour on a shortest path; `minimal_port_mask` has all of
-    them.
+    The minimal next hop is the first neighbour on a shortest path; `minimal_port_mask` includes all of them.
     """
 
     def __init__(self, adjacency: Adjacency) -> None:
-        """Makes a topology of a graph.
+        """Creates the topology.
 
         Args:
-            adjacency: the neighbour lists of a connected graph, as `adjacency_from_links` makes them.
+            adjacency: the neighbour lists of a connected graph, as returned by `adjacency_from_links`.
         """
         self._adjacency = adjacency
 
@@ -149,20 +148,19 @@ class SearchedTopology(TabledTopology):
         return hops
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router by which shortest paths lead to each destination.
+        """Returns the links of a router on which shortest paths to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
-            place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
         """
         return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
 
 
 def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.NDArray[np.float32]:
-    """Returns the distances of all pairs of a graph.
+    """Returns the distances between all pairs of routers of a graph.
 
     Args:
         adjacency_matrix: N x N, symmetric, dense or sparse; a non-zero entry is a link.
@@ -178,7 +176,7 @@ def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.N
     matrix = csr_matrix(adjacency_matrix)
     routers = matrix.shape[0]
     distances = np.empty((routers, routers), np.float32)
-    # The search itself takes 8 bytes a pair, so only some sources are searched at a time.
+    # The search takes 8 bytes per pair, so it runs for a limited number of sources at a time.
     for first in range(0, routers, _SOURCES_AT_ONCE):
         sources = np.arange(first, min(first + _SOURCES_AT_ONCE, routers))
         distances[sources] = dijkstra(matrix, unweighted=True, indices=sources)
@@ -186,7 +184,7 @@ def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.N
 
 
 def load_search_library(routers: int) -> None:
-    """Loads the library by which `all_distances` searches large graphs, if it will.
+    """Imports the library that `all_distances` needs for large graphs, if this graph is one.
 
     Args:
         routers: number of routers of the graph.
@@ -213,10 +211,10 @@ def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjace
     Args:
         routers: N, the number of routers.
         links: integers, links x 2: the two ends of every link. Each link occurs once; a pair of routers that
-            occurs several times has parallel links.
+            occurs several times has that many parallel links.
 
     Returns:
-        Neighbour lists with the links in both directions.
+        Neighbour lists that contain every link in both directions.
     """
     both = np.concatenate([links, links[:, ::-1]]).reshape(-1, 2)
     sources, neighbours = both[np.lexsort((both[:, 1], both[:, 0]))].T
@@ -228,11 +226,11 @@ def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
     """Returns the number of ordered pairs of different routers with hosts at each distance.
 
     Args:
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
 
     Returns:
-        Distance in hops -> number of pairs, for every distance that occurs; empty if fewer than two have
-        hosts.
+        Distance in hops -> number of pairs, for every distance that occurs; empty if fewer than two routers
+        have hosts.
     """
     hosting = np.flatnonzero(topology.host_counts(1))
     if isinstance(topology, TabledTopology):
@@ -248,12 +246,12 @@ def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
 def counted_pairs(adjacency: Adjacency, among: npt.NDArray[np.int64]) -> dict[int, int]:
     """Returns the number of ordered pairs of different routers at each distance, by sets of sources.
 
-    After step d every router has the set of the sources within d hops, one bit each: the union of its own and
-    its neighbours' sets of step d - 1. It takes less time and memory than a table of all pairs.
+    After step d, every router has the set of sources within d hops, one bit per source: the union of its own
+    set and its neighbours' sets of step d - 1. This takes less time and memory than a table of all pairs.
 
     Args:
         adjacency: the neighbour lists of a connected graph of N routers.
-        among: int64 array: the routers whose pairs count, each once.
+        among: int64 array: the routers whose pairs are counted, each once.
 
     Returns:
         Distance in hops -> number of pairs, for every distance that occurs.
@@ -279,13 +277,13 @@ def counted_pairs(adjacency: Adjacency, among: npt.NDArray[np.int64]) -> dict[in
 
 
 def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> list[int]:
-    """Returns the number of the connected component that each router is in, once a failure has happened.
+    """Returns the number of each router's connected component after a failure.
 
-    Routers of different components cannot reach each other by any routing.
+    No routing can connect routers of different components.
 
     Args:
         topology: the graph of routers.
-        failure: the links and routers that have failed; a failed router is a component by itself.
+        failure: the links and routers that have failed; a failed router forms its own component.
 
     Returns:
         One number per router; components are numbered from 0, in the order of their first routers.

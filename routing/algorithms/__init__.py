@@ -1,1 +1,1 @@
-"""Routing algorithms, one module each: a source router's rules, and the law that adapts them to queues."""
+"""Routing algorithms, one module each: rules of a source router, and the law that adapts them to queues."""

@@ -1,14 +1,14 @@
-"""Control of the buckets of adaptive groups by the occupancies of a switch's ports.
+"""Control of the buckets of adaptive groups by the occupancy of a switch's ports.
 
-A switch picks a group's bucket by the hash of a flow, so that the controlled quantity is the share of the
-buckets that take detours. Single buckets are re-pointed, because that moves few flows: a change of weights
-would move a quarter of all. A routing's control law decides which buckets move and when
-(`routing.algorithms.ugal_pf`, `routing.algorithms.ugal`); here is the part that all laws share.
+A switch selects a group's bucket by the hash of a flow, so the controlled variable is the share of buckets
+that take detours. Buckets are re-pointed one at a time, because that moves few flows: a change of weights
+would move a quarter of all flows. A routing's control law decides which buckets move and when
+(`routing.algorithms.ugal_pf`, `routing.algorithms.ugal`); this module contains what all laws share.
 
 A queue integrates excess load, and the share of detours integrates the queue; two integrators in a loop
-oscillate. So laws also see running means, and a group rests after a change.
+oscillate. Therefore laws also use running means, and a group rests after a change.
 
-Pure: occupancies are arguments, and changed groups are results.
+No side effects: occupancies are arguments, and changed groups are results.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from routing.plan.model import Group, SwitchPlan
 from topology.parameters import Parameter
 
-# Occupancies of ports that differ by less count as equal: a running mean never gets back to 0, and its last
-# traces would send all detours by one port.
+# Occupancies that differ by less count as equal: a running mean never returns to exactly 0, and its remainder
+# would send all detours through one port.
 OCCUPANCY_TIE = 1 / 16
 
 # Open vSwitch divides a group of n equal buckets evenly up to n = 256.
@@ -29,17 +29,17 @@ MAX_BUCKETS = 256
 BUCKETS = Parameter(
     name="buckets",
     type=int,
-    help="buckets of an adaptive group, the steps of its share of detours",
+    help="buckets of an adaptive group; sets the step size of its detour share",
     least=2,
     most=MAX_BUCKETS,
     default=64,
 )
-# The minimal path's share may grow by so little in one change, because an empty queue does not tell an idle
-# port from an almost busy one: the traffic that comes back must fit into the queue until the next change.
+# The share of the minimal path may grow only slowly, because an empty queue does not distinguish an idle port
+# from an almost busy one: the returning traffic must fit into the queue until the next change.
 RETURN_STEP = Parameter(
     name="return-step",
     type=float,
-    help="most by which the share of the minimal path grows in one change",
+    help="maximum growth of the minimal path's share in one change",
     above=0,
     most=1,
     default=1 / 32,
@@ -48,17 +48,17 @@ RETURN_STEP = Parameter(
 MEAN_WEIGHT = Parameter(
     name="mean-weight",
     type=float,
-    help="weight of the newest reading in the running means of occupancies",
+    help="weight of the newest reading in the running means of occupancy",
     above=0,
     most=1,
     default=0.25,
 )
-# More detours must be taken quickly.
+# The switch to more detours must be quick.
 REST_DETOURED = Parameter(
     name="rest-detoured",
     type=int,
-    help="rest of a group after it took more detours",
-    unit="steps of the control",
+    help="rest period of a group after it has taken more detours",
+    unit="control steps",
     least=0,
     most=1000,
     default=4,
@@ -66,13 +66,13 @@ REST_DETOURED = Parameter(
 REST_RETURNED = Parameter(
     name="rest-returned",
     type=int,
-    help="rest of a group after it took fewer detours",
-    unit="steps of the control",
+    help="rest period of a group after it has taken fewer detours",
+    unit="control steps",
     least=0,
     most=1000,
     default=20,
 )
-# Parameters of the control of every adaptive routing, beside those of its law.
+# Control parameters of every adaptive routing, in addition to those of its law.
 CONTROL_PARAMETERS = (RETURN_STEP, MEAN_WEIGHT, REST_DETOURED, REST_RETURNED)
 
 Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 1
@@ -91,9 +91,9 @@ class Control:
     """Values of CONTROL_PARAMETERS.
 
     Attributes:
-        return_step: most by which the share of the minimal path grows in one change, over 0 and at most 1.
+        return_step: maximum growth of the minimal path's share in one change, over 0 and at most 1.
         mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
-        rest_detoured, rest_returned: steps that a group rests after it took more detours, and fewer.
+        rest_detoured, rest_returned: steps that a group rests after it has taken more, or fewer, detours.
     """
 
     return_step: float
@@ -115,7 +115,7 @@ class AdaptiveGroup:
     Attributes:
         group: the group as in the plan.
         pointing: for each bucket, the index of its candidate.
-        return_step: most by which the share of the minimal path may grow in one change, 0 to 1.
+        return_step: maximum growth of the minimal path's share in one change, 0 to 1.
         rest: number of steps until the group may change again.
     """
 
@@ -167,7 +167,7 @@ class AdaptiveGroup:
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Takes the same group with other candidates; buckets of those that are gone become minimal.
+        """Switches to the same group with other candidates; buckets of removed candidates become minimal.
 
         Args:
             group: the group as in another plan.
@@ -230,13 +230,13 @@ class PortOccupancies:
         return _average(self.means, ports)
 
     def rise(self, ports: tuple[int, ...]) -> float:
-        """Returns the newest reading less the running mean before it, averaged over ports.
+        """Returns the newest reading minus the previous running mean, averaged over ports.
 
         Args:
             ports: one port or more, weighted equally.
         """
         newest, before = self.newest, self.means_before
-        if len(ports) == 1:  # the common case, and laws ask for every group many times a second
+        if len(ports) == 1:  # the common case; laws ask for every group many times a second
             now = newest.get(ports[0], 0.0)
             return now - before.get(ports[0], now)
         return sum(self.rise((port,)) for port in ports) / len(ports)
@@ -248,7 +248,7 @@ def _average(values: Mapping[int, float], ports: tuple[int, ...]) -> float:
     return sum(values.get(port, 0.0) for port in ports) / len(ports)
 
 
-# A control law: moves buckets of a group, given the ports' occupancies, and returns the direction.
+# A control law: moves buckets of a group, given the ports' occupancies; returns the direction.
 Law = Callable[[AdaptiveGroup, PortOccupancies], Change]
 
 
@@ -256,7 +256,7 @@ class SwitchAdapter:
     """The adaptive groups of one switch under a control law."""
 
     def __init__(self, plan: SwitchPlan, law: Law, control: Control) -> None:
-        """Starts with all buckets at the minimal paths.
+        """Starts with all buckets on minimal paths.
 
         Args:
             plan: the plan of the switch; its groups with candidates are adaptive.
@@ -276,18 +276,18 @@ class SwitchAdapter:
         """Takes one control step.
 
         Args:
-            occupancies: port -> occupied share of its buffer, of the ports that could be read.
+            occupancies: port -> occupied share of its buffer, for the ports that could be read.
 
         Returns:
-            The groups whose buckets were re-pointed, as they are to be on the switch.
+            The groups whose buckets were re-pointed, as they must be installed on the switch.
         """
         return [group.changed_group() for group in self.step(occupancies)]
 
     def step(self, occupancies: Occupancies) -> list[AdaptiveGroup]:
-        """Takes one control step, as `update`, and returns the groups themselves.
+        """Takes one control step, like `update`, but returns the adaptive groups themselves.
 
         Args:
-            occupancies: port -> occupied share of its buffer, of the ports that could be read.
+            occupancies: port -> occupied share of its buffer, for the ports that could be read.
 
         Returns:
             The groups whose buckets were re-pointed.
@@ -301,7 +301,7 @@ class SwitchAdapter:
         return self._groups
 
     def take_law(self, law: Law, control: Control) -> None:
-        """Goes on with another control law; buckets, running means and rests stay.
+        """Switches to another control law; buckets, running means and rests are kept.
 
         Args:
             law: the control law.
@@ -313,7 +313,7 @@ class SwitchAdapter:
             group.return_step = control.return_step
 
     def take_plan(self, plan: SwitchPlan) -> None:
-        """Takes another plan of the switch; groups that it has as well keep their detours.
+        """Switches to another plan; groups that both plans have keep their detours.
 
         Args:
             plan: the plan; its groups with candidates are adaptive.
@@ -339,7 +339,7 @@ class SwitchAdapter:
         return next((adaptive.changed_group() for adaptive in ones), group)
 
     def restore(self) -> list[Group]:
-        """Points all buckets at the minimal paths and returns the groups that this changed."""
+        """Points all buckets at the minimal paths and returns the groups that changed."""
         changed = []
         for group in self._groups:
             group.rest = 0
@@ -360,7 +360,7 @@ class SwitchAdapter:
 
 
 def max_returned(group: AdaptiveGroup) -> int:
-    """Returns the number of buckets that may go back to the minimal path in one change.
+    """Returns the number of buckets that may return to the minimal path in one change.
 
     Args:
         group: a group with detours.
@@ -373,10 +373,10 @@ def max_returned(group: AdaptiveGroup) -> int:
 
 
 def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterable[int]) -> int:
-    """Returns the detour with the least occupied ports; of those that tie, the one with the fewest buckets.
+    """Returns the detour with the least occupied ports; among ties, the one with the fewest buckets.
 
     Args:
-        group: the group, with one detour at least.
+        group: the group, with at least one detour.
         ports: the ports' occupancies.
         counts: number of buckets of each candidate.
 

@@ -1,18 +1,18 @@
-"""Detours by way of another group of a dragonfly with four colours, in the order of its links.
+"""Detours via another group of a dragonfly with four colours, in the order of its links.
 
-A detour is: a local hop to a gateway of colour c, or none if the source is a gateway; a global link of that
-colour to the intermediate router; there, a local hop to a gateway of a higher colour, always; its global
-link; a local hop to the destination, or none. The hops of either half are those of four-color, and the second
-half's colour is higher, so that the order of links holds on the whole path (`routing.path_sets.coloured`).
+A detour consists of a local hop to a gateway of colour c (none if the source is a gateway); a global link of
+that colour to the intermediate router; always a local hop to a gateway of a higher colour; its global link;
+and a local hop to the destination, or none. The hops of either half are those of four-color, and the second
+half's colour is higher, so the order of links holds on the whole path (`routing.path_sets.coloured`).
 
-The tag names the intermediate router, to which the packet must go so, and not by the source's own link to
-that router's group and a local hop there: so such routers are not chosen.
+The tag names the intermediate router. The packet must reach it in this way, not over the source's own link to
+that router's group followed by a local hop; routers for which this is not the case are not chosen.
 
-Intermediate routers are weighted by colour, as they are not equally useful: their links of the second half
-serve more or fewer pairs of colours. `FIRST_HALF` and `SECOND_HALF` were searched for by simulated annealing
-over weights from 0 to 4, for the greatest limits of the fluid model on the dragonfly 8/4/9 with t = 4 and 4
-hosts a router: under adv:1 to adv:4, and if every router sends to all routers of the other group. Under adv:1
-the limit is 0.39; the capacity of global links allows 0.4375.
+Intermediate routers are weighted by colour because they are not equally useful: the links of their second
+half serve different numbers of colour pairs. `FIRST_HALF` and `SECOND_HALF` were chosen by simulated
+annealing over weights from 0 to 4, maximising the limits of the fluid model on the dragonfly 8/4/9 with t = 4
+and 4 hosts per router: under adv:1 to adv:4, and if every router sends to all routers of the other group.
+Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy.typing as npt
 from routing.path_sets.coloured import ColouredDragonfly
 from routing.path_sets.hierarchical import entry_routers
 
-# (source's colour, destination's colour) -> weights of the intermediate routers of each colour behind
-# gateways, and of those behind the source's own links.
+# (source's colour, destination's colour) -> weights of the intermediate routers: by colour for those behind
+# gateways, and for those behind the source's own links.
 FIRST_HALF: Mapping[tuple[int, int], tuple[int, int, int, int, int]] = {
     (0, 0): (0, 1, 0, 0, 1),
     (0, 1): (0, 0, 0, 0, 1),
@@ -50,7 +50,7 @@ FIRST_HALF: Mapping[tuple[int, int], tuple[int, int, int, int, int]] = {
     (3, 3): (1, 0, 0, 0, 0),
 }
 # (intermediate router's colour, destination's colour, whether the destination has a link to its group) ->
-# weights of the gateways of each colour, and of those whose link leads to the destination itself.
+# weights of the gateways: by colour, and for those whose link leads to the destination itself.
 SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
     (0, 0, False): (0, 0, 1, 0, 0),
     (0, 1, False): (0, 1, 0, 2, 0),
@@ -69,19 +69,19 @@ SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
     (2, 2, False): (0, 0, 0, 1, 0),
     (2, 3, True): (0, 0, 0, 0, 1),
 }
-_NEAREST = 4  # the place of the last weight
-# Where there are more groups, destinations in one of some parts of the groups share their detours.
+_NEAREST = 4  # the index of the last weight
+# With more groups than this, destinations in one of several parts of the groups share their detours.
 _MOST_GROUPS = 16
 _PARTS = 8
 _LARGEST_WEIGHT = 255
 
 
-# (gateway, weight) of each gateway.
+# (gateway, weight) for each gateway.
 Gateways = tuple[tuple[int, int], ...]
 
 
 class Span(NamedTuple):
-    """Destinations of a colour in a part of the groups, or a single destination.
+    """Destinations of one colour in one part of the groups, or a single destination.
 
     Attributes:
         part: number of the part, or of the group.
@@ -105,14 +105,14 @@ class ColourDetours:
     coloured: ColouredDragonfly
 
     def span(self, destination: int) -> Span:
-        """Returns the destinations with the same intermediate routers as one.
+        """Returns the set of destinations that share their intermediate routers with a destination.
 
         Args:
             destination: the destination.
 
         Returns:
-            The part of the groups and the colour that they have in common, and the destination itself, or -1
-            where there are so many groups that it is not told apart.
+            The part of the groups, the colour, and the destination itself, or -1 if there are too many groups
+            to distinguish destinations.
         """
         return self._spans[destination]
 
@@ -133,7 +133,7 @@ class ColourDetours:
             span: destinations, of other groups than the source's.
 
         Returns:
-            Routers of third groups, ascending, whose weight is over 0; all that are possible if none has one.
+            Routers of third groups, ascending, with a positive weight; all possible routers if none has one.
         """
         of = self.coloured
         entries = self._entries_of(router)
@@ -145,8 +145,8 @@ class ColourDetours:
             reached = reached | self._leads_to(entries, span.destination)
         fit = entries[reached & (groups != span.part)]
         weights = FIRST_HALF[int(of.colour[router]), span.colour]
-        found: list[int] = fit[weighted(self._classes(router, fit), weights)].tolist()
-        return found
+        chosen: list[int] = fit[weighted(self._classes(router, fit), weights)].tolist()
+        return chosen
 
     def weights(self, router: int, span: Span, intermediates: Sequence[int]) -> list[int]:
         """Returns the weights of intermediate routers, at least 1.
@@ -154,7 +154,7 @@ class ColourDetours:
         Args:
             router: the source.
             span: the destinations.
-            intermediates: some of their intermediate routers.
+            intermediates: intermediate routers of these destinations.
         """
         weights = FIRST_HALF[int(self.coloured.colour[router]), span.colour]
         return shares(self._classes(router, np.array(intermediates, np.int64)), weights)
@@ -166,34 +166,34 @@ class ColourDetours:
             router: the intermediate router.
 
         Returns:
-            For each destination, in router order: (gateway, weight) for each of the router's own group whose
-            weight is over 0; empty if packets to the destination must not visit the router.
+            For each destination, in router order: (gateway, weight) for each gateway of the router's own
+            group with a positive weight; empty if packets to the destination must not visit the router.
         """
         of = self.coloured
         key = int(of.dragonfly.group_of[router]), int(of.colour[router])
-        if key not in self._known:
-            self._known[key] = list(self._gateways(*key))
-        return self._known[key]
+        if key not in self._gateways_of:
+            self._gateways_of[key] = list(self._gateways(*key))
+        return self._gateways_of[key]
 
     def onward_hops(self, router: int, destinations: Sequence[int]) -> float:
-        """Returns the mean hops from an intermediate router to destinations of other groups.
+        """Returns the mean hops from an intermediate router to destinations in other groups.
 
         Args:
             router: the intermediate router.
             destinations: at least one.
         """
         key = int(self.coloured.dragonfly.group_of[router]), int(self.coloured.colour[router])
-        if key not in self._onward:
+        if key not in self._onward_of:
             straight, gateways = self.coloured.straight, self.gateways(router)
             mean = (
-                1 + sum(int(straight[one, d]) for one, _ in found) / len(found) if found else 0
-                for d, found in enumerate(gateways)
+                1 + sum(int(straight[one, d]) for one, _ in chosen) / len(chosen) if chosen else 0
+                for d, chosen in enumerate(gateways)
             )
-            self._onward[key] = np.fromiter(mean, np.float64)
-        return float(self._onward[key][destinations].mean())
+            self._onward_of[key] = np.fromiter(mean, np.float64)
+        return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields the gateways of packets at routers of a colour in a group, for each destination."""
+        """Yields the gateways for packets at routers of a colour in a group, for each destination."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -204,15 +204,15 @@ class ColourDetours:
             elif linked[destination] or of_pair not in shared:
                 around = np.unique(of.dragonfly.gateways[group, far_group])
                 around = around[of.goes_straight_to(destination)[around] & (of.colour[around] > colour)]
-                found = self._weighted(colour, destination, around)
+                chosen = self._weighted(colour, destination, around)
                 if not linked[destination]:
-                    shared[of_pair] = found
-                yield found
+                    shared[of_pair] = chosen
+                yield chosen
             else:
                 yield shared[of_pair]
 
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
-        """Returns gateways of a group with their weights for packets at routers of a colour."""
+        """Returns gateways of a group, with weights for packets at routers of a colour."""
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
         if not len(gateways):
@@ -224,12 +224,12 @@ class ColourDetours:
         return tuple(zip(gateways[places].tolist(), numbers, strict=True))
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int], list[Gateways]]:
+    def _gateways_of(self) -> dict[tuple[int, int], list[Gateways]]:
         """The gateways by group and colour of the intermediate router."""
         return {}
 
     @cached_property
-    def _onward(self) -> dict[tuple[int, int], npt.NDArray[np.float64]]:
+    def _onward_of(self) -> dict[tuple[int, int], npt.NDArray[np.float64]]:
         """The mean hops to each destination, by group and colour of the intermediate router."""
         return {}
 
@@ -239,13 +239,13 @@ class ColourDetours:
 
     @cached_property
     def _reaches(self) -> npt.NDArray[np.bool_]:
-        """Whether a gateway of a higher colour than [intermediate's] leads to destinations of [colour]."""
+        """Whether a gateway above [intermediate router's colour] leads to destinations of [colour]."""
         second = self.coloured.rule.second[0]
         higher = np.triu(np.ones(second.shape, bool), 1)
         return np.asarray((higher[:, :, None] & second[None, :, :]).any(axis=1))
 
     def _entries_of(self, router: int) -> npt.NDArray[np.int64]:
-        """Returns the routers to which a router's tagged packets go by a gateway, or its own link, alone."""
+        """Returns the routers that a router's tagged packets reach only through a gateway or its own link."""
         of = self.coloured
         entries = self._entries[int(of.dragonfly.group_of[router])]
         straight = of.straight[router, entries]
@@ -254,7 +254,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether the groups of routers have a link to a destination, of a higher colour."""
+        """Returns whether the groups of routers have a link of a higher colour to a destination."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True
@@ -262,15 +262,15 @@ class ColourDetours:
         return np.asarray(linked[of.dragonfly.group_of[entries]] & higher)
 
     def _classes(self, router: int, intermediates: npt.NDArray[np.int64]) -> list[int]:
-        """Returns the places of intermediate routers' weights in `FIRST_HALF`."""
+        """Returns the indices of intermediate routers' weights in `FIRST_HALF`."""
         of = self.coloured
         own = of.straight[router, intermediates] == 1
-        found: list[int] = np.where(own, _NEAREST, of.colour[intermediates]).tolist()
-        return found
+        chosen: list[int] = np.where(own, _NEAREST, of.colour[intermediates]).tolist()
+        return chosen
 
 
 def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns the places of the items whose class has a weight; of all if none has one.
+    """Returns the places of the items whose class has a positive weight; all places if there are none.
 
     Args:
         classes: the class of each item.
@@ -280,14 +280,14 @@ def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
 
 
 def shares(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns whole numbers by which items share traffic, each class in proportion to its weight.
+    """Returns integer weights of items such that each class has traffic in proportion to its weight.
 
     Args:
         classes: the class of each item.
-        weights: the weight of each class; if all that occur are 0, items share equally.
+        weights: the weight of each class; if all weights that occur are 0, items get equal weights.
 
     Returns:
-        Numbers from 1 to 255, exact where these suffice.
+        Numbers from 1 to 255, exact if possible.
     """
     if not any(weights[one] for one in classes):
         return [1] * len(classes)

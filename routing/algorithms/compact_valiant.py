@@ -17,21 +17,22 @@ NAME = "compact-valiant"
 PLAN_PARAMETERS = (DETOURS,)
 
 
-def compact_valiant_plan(topology: Topology, concentration: int, *, detours: int | None) -> RoutePlan:
-    """Returns the plan in which every packet takes a detour by way of a neighbour.
+def compact_valiant_plan(topology: Topology, hosts_per_router: int, *, detours: int | None) -> RoutePlan:
+    """Returns the plan in which every packet takes a detour via a neighbour.
 
-    Detours to a router two hops away take three hops; to an adjacent router two, or four with a tag.
+    A detour to a router at distance two takes three hops; to an adjacent router, two hops, or four with a
+    tag.
 
     Args:
-        topology: the fabric's graph; its family must have detours, as polarfly has (`routing.families`).
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
-        detours: the most detours that a group chooses among, at least 1; None for all.
+        topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
+        detours: the maximum number of detours of a group, at least 1; None for all.
 
     Raises:
         UsageError: the topology's family has no detours.
-        ParameterError: more hosts or routers than addresses and tags can tell apart.
+        ParameterError: there are more hosts or routers than addresses and tags.
     """
-    return detour_plan(topology, concentration, NAME, _group, _one_per_first_hop, detours)
+    return detour_plan(topology, hosts_per_router, NAME, _group, _one_per_first_hop, detours)
 
 
 def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
@@ -39,5 +40,5 @@ def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath
 
 
 def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
-    """Returns one detour per first hop; those with several intermediates take different ones in turn."""
+    """Returns one detour per first hop, with a different intermediate for each in turn."""
     return [(bundle[index % len(bundle)],) for index, bundle in enumerate(bundles)]

@@ -1,4 +1,4 @@
-"""Choice groups of detours, two per port: the source table that compact Valiant and UGAL_PF share.
+"""Choice groups of detours, two per port: the source table of compact Valiant and UGAL_PF.
 
 One group serves the destinations behind the port's neighbour, the other one the neighbour itself. The detours
 are those of the topology's family (`routing.families.DETOURS`).
@@ -25,7 +25,7 @@ from topology.parameters import Parameter
 DETOURS = Parameter(
     name="detours",
     type=int,
-    help="most detours that a group chooses among, evenly spaced",
+    help="maximum number of detours that a group chooses among, evenly spaced",
     least=1,
     most=256,
     default_text="all",
@@ -38,42 +38,42 @@ class CandidatePath:
 
     Attributes:
         bucket: the bucket that takes it.
-        ports: the one port by which its packets leave while that is up.
+        ports: the single port on which its packets leave while it is up.
     """
 
     bucket: Bucket
     ports: tuple[int]
 
 
-# (group number, the minimal path, the detours around it) -> the choice group
+# (group number, minimal path, detours) -> the choice group
 GroupMaker = Callable[[int, CandidatePath, Sequence[CandidatePath]], Group]
-# The detours to an adjacent router, in a tuple for each first hop.
+# The detours to an adjacent router, one tuple for each first hop.
 NearDetours = Iterable[tuple[NearDetour, ...]]
-# Selects from these detours.
+# Selects some of these detours.
 NearSelection = Callable[[NearDetours], NearDetours]
 
 
 def detour_plan(
     topology: Topology,
-    concentration: int,
+    hosts_per_router: int,
     name: str,
     make_group: GroupMaker,
     select_near: NearSelection,
     most_detours: int | None,
 ) -> RoutePlan:
-    """Returns the plan of a routing with a select group per port, of the minimal path and detours.
+    """Returns the plan of a routing with select groups per port, over the minimal path and detours.
 
     Args:
-        topology: the fabric's graph; its family must have detours, as polarfly has (`routing.families`).
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         name: the routing's name, as on the command line.
-        make_group: makes a port's select group from the minimal path by that port and the detours around it.
-        select_near: returns those of the given detours to an adjacent router that the routing uses.
-        most_detours: the most detours of a group, at least 1; None for all.
+        make_group: builds a port's select group from the minimal path through that port and its detours.
+        select_near: selects the detours to an adjacent router that the routing uses.
+        most_detours: the maximum number of detours of a group, at least 1; None for all.
 
     Raises:
         UsageError: the topology's family has no detours.
-        ParameterError: more hosts or routers than addresses and tags can tell apart.
+        ParameterError: there are more hosts or routers than addresses and tags.
     """
     detours = detours_of(topology, name)
     max_hops = np.array(detours.max_hops, np.int16)
@@ -82,7 +82,7 @@ def detour_plan(
         return max_hops[distances]
 
     source_table = partial(_source_table, detours, make_group, select_near, most_detours)
-    return compile_plan(topology, concentration, name, bound, source_table)
+    return compile_plan(topology, hosts_per_router, name, bound, source_table)
 
 
 def _source_table(
@@ -97,8 +97,9 @@ def _source_table(
     groups = []
     port_to = dict(view.neighbour_ports())
     own = detours.of_router(topology, router)
-    # The paths of detours by one first hop serve many groups, and are made once. A family may keep a bundle
-    # for all neighbours or make it anew, so that bundles are told apart by identity, and kept.
+    # Detours over one first hop serve many groups, so their paths are built once. A family may return the
+    # same bundle for all neighbours or a new one each time; bundles are identified by identity and kept
+    # alive.
     paths: dict[int, tuple[tuple[NearDetour, ...], tuple[CandidatePath, ...]]] = {}
     for neighbour, port in view.neighbour_ports():
         far = [_far_path(port_to[m]) for m in own.far(neighbour)]
@@ -116,7 +117,7 @@ def _source_table(
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns the far or near choice group of the minimal port toward each router."""
+    """Returns the far or near choice group of the first minimal port toward each router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)
@@ -128,7 +129,7 @@ def _choices(view: RouterView) -> tuple[int, ...]:
 
 @cache
 def _far_path(port: int) -> CandidatePath:
-    """Returns the path by a port to destinations that are not adjacent."""
+    """Returns the path through a port to destinations that are not adjacent."""
     return CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_FAR, port)),)), (port,))
 
 
@@ -139,5 +140,5 @@ def _tagged_path(intermediate: int, port: int) -> CandidatePath:
 
 
 def _near_path(detour: NearDetour, port: int) -> CandidatePath:
-    """Returns the path of a detour to an adjacent router, by the port of its first hop."""
+    """Returns the path of a detour to an adjacent router, through the port of its first hop."""
     return _far_path(port) if detour.intermediate is None else _tagged_path(detour.intermediate, port)

@@ -1,14 +1,14 @@
 """Detours of four colours (`four-color-valiant`, `four-color-adaptive`), which need no virtual channels.
 
-`four-color-valiant` sends packets to other groups by way of a third one; `four-color-adaptive` begins with
-the paths of `four-color` and takes such detours as UGAL does. Either keeps to the order of links of
-`routing.path_sets.coloured`, so that it needs no virtual channels. Packets within a group take their one hop.
+`four-color-valiant` sends packets to other groups via a third one; `four-color-adaptive` starts with the
+paths of `four-color` and takes such detours as UGAL does. Both keep to the order of links of
+`routing.path_sets.coloured`, so they need no virtual channels. Packets within a group take their one hop.
 
-A packet that has reached the intermediate router that its tag names goes on by a local hop to a gateway of a
-higher colour, even where that router has a link to the destination's group: table AFTER_TAG does that, and
-transit packets to the same destination go straight on.
+A packet that has reached the intermediate router named by its tag continues with a local hop to a gateway of
+a higher colour, even if that router has a link to the destination's group. Table AFTER_TAG ensures this;
+transit packets to the same destination take the direct link.
 
-Source: in the manner of Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly
+Source: after Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly
 Networks and Its Implications on Routing" (TACO 2014), section 6; the order of links is this project's own.
 """
 
@@ -30,7 +30,7 @@ from routing.path_sets.coloured import FOUR_COLOR_RULE, coloured_dragonfly, colo
 from routing.path_sets.restricted import Lengths, RestrictedTopology
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
-from routing.reroute.base import FastReroute, alternate_bucket, alternates_beside
+from routing.reroute.base import FastReroute, alternate_bucket, alternates_for_dead_port
 from topology.base import Topology
 from topology.faults import Element, ElementKind
 
@@ -42,45 +42,45 @@ PACKET_LAW = PacketLaw(PacketRule.PIGGYBACK)
 _MOST_HOPS = 5
 
 
-def four_color_valiant_plan(topology: Topology, concentration: int, *, intermediates: int) -> RoutePlan:
+def four_color_valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int) -> RoutePlan:
     """Returns the plan in which packets to other groups visit a third group, in the order of four colours.
 
     Args:
-        topology: a dragonfly whose groups have four links to each other.
-        concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most routers of third groups that a source chooses among, 1 to 1024.
+        topology: a dragonfly with at least four links between every two groups.
+        hosts_per_router: p, the number of hosts at each router, 1 to 254.
+        intermediates: the maximum number of third-group routers that a source chooses among, 1 to 1024.
 
     Raises:
         UsageError: the topology is of another family.
-        ParameterError: the dragonfly has no four colours, more hosts or routers than addresses and tags can
-            tell apart, or longer paths than the packets' TTL allows.
+        ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
+            tags, or paths are longer than the packets' TTL allows.
     """
     paths, detours = _paths_and_detours(topology, VALIANT)
     source_table = partial(_source_table, detours, intermediates)
-    return compile_plan(paths, concentration, VALIANT, _bound, source_table, partial(_after_tag, detours))
+    return compile_plan(paths, hosts_per_router, VALIANT, _bound, source_table, partial(_after_tag, detours))
 
 
 def four_color_adaptive_plan(
-    topology: Topology, concentration: int, *, intermediates: int, buckets: int
+    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int
 ) -> RoutePlan:
-    """Returns the plan whose groups begin with four-color paths and have its detours as candidates.
+    """Returns the plan whose groups start with four-color paths and have detours as candidates.
 
     Args:
-        topology: a dragonfly whose groups have four links to each other.
-        concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most routers of third groups among which a group chooses, 1 to 256.
+        topology: a dragonfly with at least four links between every two groups.
+        hosts_per_router: p, the number of hosts at each router, 1 to 254.
+        intermediates: the maximum number of third-group routers that a group chooses among, 1 to 256.
         buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
         UsageError: the topology is of another family.
-        ParameterError: the dragonfly has no four colours, more hosts or routers than addresses and tags can
-            tell apart, or longer paths than the packets' TTL allows.
+        ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
+            tags, or paths are longer than the packets' TTL allows.
     """
     paths, detours = _paths_and_detours(topology, ADAPTIVE)
     everyone = np.arange(paths.routers)
     choice = _Adaptive(detours, paths.distances(everyone[:, None], everyone[None, :]))
     source_table = ugal.ugal_source_table(choice, intermediates, buckets)
-    return compile_plan(paths, concentration, ADAPTIVE, _bound, source_table, partial(_after_tag, detours))
+    return compile_plan(paths, hosts_per_router, ADAPTIVE, _bound, source_table, partial(_after_tag, detours))
 
 
 def _paths_and_detours(topology: Topology, routing: str) -> tuple[RestrictedTopology, ColourDetours]:
@@ -121,9 +121,9 @@ def _within_group(detours: ColourDetours, view: RouterView, destination: int) ->
 
 def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: FastReroute) -> SourceTable:
     bucket = cache(partial(_detour_bucket, cache(partial(detour_bucket, reroute))))
-    choices = list(reroute.untagged.group_toward)  # minimal within the group, and where there is no detour
+    choices = list(reroute.untagged.group_toward)  # minimal within the group and without a detour
     number_of: dict[Span, int] = {}
-    numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of each bucket
+    numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of all buckets
     for destination in view.others():
         if _within_group(detours, view, destination):
             continue
@@ -147,16 +147,18 @@ def _detour_bucket(detour: Callable[[int], Bucket], intermediate: int, weight: i
 
 
 def _after_tag(detours: ColourDetours, view: RouterView, reroute: FastReroute) -> AfterTagTable:
-    made = _AfterTag(view, reroute)
+    tables = _AfterTag(view, reroute)
     gateways = detours.gateways(view.router)
-    choices = [made.number(destination, found) if found else 0 for destination, found in enumerate(gateways)]
-    if not made.groups:
+    choices = [
+        tables.number(destination, found) if found else 0 for destination, found in enumerate(gateways)
+    ]
+    if not tables.groups:
         return AfterTagTable()
-    return AfterTagTable(tuple(choices), tuple(made.groups), tuple(made.unprotected))
+    return AfterTagTable(tuple(choices), tuple(tables.groups), tuple(tables.unprotected))
 
 
 class _AfterTag:
-    """The groups of table AFTER_TAG of one router, each made when it is first asked for."""
+    """The groups of table AFTER_TAG of one router, built on first use."""
 
     def __init__(self, view: RouterView, reroute: FastReroute) -> None:
         self.groups: list[Group] = []
@@ -168,14 +170,14 @@ class _AfterTag:
         self._numbers: dict[tuple[Gateways, int], int] = {}
 
     def number(self, destination: int, gateways: Gateways) -> int:
-        """Returns the number of the group that sends packets to gateways, in shares.
+        """Returns the number of the group that divides packets among gateways by weight.
 
-        While the port to one is dead, the others take its share; of a single one the alternates of the
-        minimal path do.
+        While the port to a gateway is dead, the other gateways take its share; for a single gateway, the
+        alternates of the minimal path are used.
 
         Args:
             destination: the packets' destination.
-            gateways: at least one, with weights.
+            gateways: at least one gateway with its weight.
         """
         single = len(gateways) == 1
         key = (gateways, self._group_toward[destination] if single else 0)
@@ -194,7 +196,7 @@ class _AfterTag:
             group = Group(number, GroupKind.SELECT, tuple(_weighted_bucket(*one) for one in ports))
         else:
             port = ports[0][0]
-            alternates = alternates_beside(self._protected, minimal, port)
+            alternates = alternates_for_dead_port(self._protected, minimal, port)
             group = Group(number, GroupKind.FAST_FAILOVER, (alternate_bucket(port), *alternates))
         self.groups.append(group)
         return number

@@ -1,8 +1,8 @@
-"""Detours by way of another group of a dragonfly, for Valiant routing and UGAL by group.
+"""Detours via another group of a dragonfly, for Valiant routing and UGAL by group.
 
-The intermediate router of a packet is one at which a link of its source's group enters another group: two
-hops away at most where groups are completely joined, so that a detour has one local hop less than one by way
-of a random router.
+The intermediate router of a packet is one at which a link from its source's group enters another group: at
+most two hops away if groups are complete, so a detour has one local hop less than a detour via a random
+router.
 
 Source: Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.1, whose
 Valiant routing is by group; Garcia et al., "OFAR: On-the-Fly Adaptive Routing in High-Radix Networks"
@@ -26,15 +26,15 @@ Intermediates = Callable[[RouterView], Sequence[int]]
 
 
 def group_detours(topology: Topology, routing: str) -> tuple[Topology, HopBound, Intermediates]:
-    """Returns the paths, the most hops and the intermediate routers of routings by group.
+    """Returns the paths, the hop bound and the intermediate routers of routings by group.
 
     Args:
         topology: a dragonfly.
-        routing: the name of the routing, for the error message.
+        routing: the name of the routing, for error messages.
 
     Returns:
-        The dragonfly with its hierarchical paths; the most hops of packets that visit another group; the
-        intermediate routers of each router.
+        The dragonfly restricted to its hierarchical paths; the maximum number of hops of packets that visit
+        another group; the intermediate routers of each router.
 
     Raises:
         UsageError: the topology is of another family.

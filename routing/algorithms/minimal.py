@@ -17,20 +17,20 @@ _TO_MINIMAL = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMA
 
 
 def minimal_plan(
-    topology: Topology, concentration: int, make_reroute: RerouteMaker | None = None
+    topology: Topology, hosts_per_router: int, make_reroute: RerouteMaker | None = None
 ) -> RoutePlan:
-    """Returns the plan in which every pair's packets take exactly the pair's distance in hops.
+    """Returns the plan in which packets take exactly as many hops as the distance of the pair.
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
-        make_reroute: makes the fast reroute of one router; None for that of the topology's family.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
+        make_reroute: builds the fast reroute of one router; None for that of the topology's family.
 
     Raises:
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
-    return compile_plan(topology, concentration, NAME, _distance, _source_table, make_reroute=make_reroute)
+    return compile_plan(topology, hosts_per_router, NAME, _distance, _source_table, make_reroute=make_reroute)
 
 
 def _source_table(_view: RouterView, _reroute: FastReroute) -> SourceTable:

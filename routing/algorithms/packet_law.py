@@ -1,7 +1,8 @@
-"""Laws per packet: choices of source routers that decide for every packet between minimal path and detours.
+"""Per-packet laws: how source routers that decide per packet choose between the minimal path and detours.
 
-Routings are published with routers that decide so. Switches cannot: their groups divide flows, and a control
-law (`bucket_control`) re-points buckets. What a simulated router shall decide is declared here, beside that.
+Publications define routings with such routers. Switches cannot decide per packet: their groups divide flows,
+and a control law (`bucket_control`) re-points buckets. This module declares the per-packet law of simulated
+routers.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 class PacketRule(enum.Enum):
     """Rule by which a source router chooses the path of a packet."""
 
-    # Minimal, unless the output of the minimal path is occupied beyond a threshold; then a random detour that
-    # leaves by the least occupied port.
+    # Minimal, unless the occupancy of the minimal output exceeds a threshold; then a random detour through
+    # the least occupied port.
     THRESHOLD = "threshold"
-    # The least of occupancy times hops, over the minimal path and some random detours.
+    # The minimum of occupancy times hops, over the minimal path and some random detours.
     PRODUCT = "product"
     # The same among the paths whose first global link is not congested, if there are any (piggyback routing:
     # Jiang, Kim and Dally, "Indirect Adaptive Routing on Large Scale Interconnection Networks", ISCA 2009).
@@ -25,11 +26,11 @@ class PacketRule(enum.Enum):
 
 @dataclass(frozen=True)
 class PacketLaw:
-    """Law of a routing per packet.
+    """The per-packet law of a routing.
 
     Attributes:
         rule: its rule.
-        shared: keys of those parameters of the routing's control law that hold per packet, too.
+        shared: keys of the control-law parameters that also apply per packet.
     """
 
     rule: PacketRule

@@ -1,16 +1,16 @@
 """UGAL (`ugal`): the minimal path or a random general Valiant path, by occupancy times hops.
 
-The source compares the minimal path with a path through a random intermediate router, each by the occupancy
-of its first port times its hops, and takes the lesser. In terms of buckets: sampled detours that win
-against the minimal path take buckets from it, and detours that have come to lose give theirs back. A
-threshold in favour of the minimal path keeps the noise of almost empty queues from choosing; it is also the
-hysteresis.
+The source compares the minimal path with a path through a random intermediate router: for each, the occupancy
+of its first port times its hops; it takes the smaller. With buckets, this becomes: sampled detours that win
+against the minimal path take buckets from it, and detours that start to lose return theirs. A threshold in
+favour of the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
 
 A group serves the destinations at one distance behind the same ports: they share the ports' occupancy and the
 hops of the minimal path.
 
+
 Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter on
-UGAL; compared with in PolarFly (SC22), section VIII.
+UGAL; PolarFly (SC22), section VIII, compares with it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NAME = "ugal"
 THRESHOLD = Parameter(
     name="threshold",
     type=float,
-    help="excess of the minimal path's occupancy times hops over a detour's from which the detour is taken",
+    help="excess of the minimal path's occupancy times hops over a detour's above which the detour is taken",
     unit="buffers times hops",
     least=0,
     most=256,
@@ -55,7 +55,7 @@ THRESHOLD = Parameter(
 SAMPLED = Parameter(
     name="sampled",
     type=float,
-    help="share of its minimal buckets that a group tries to replace in a step of the control",
+    help="share of its minimal buckets that a group tries to replace per control step",
     above=0,
     most=1,
     default=0.25,
@@ -65,7 +65,7 @@ PACKET_LAW = PacketLaw(PacketRule.PRODUCT)
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
-    help="most intermediate routers of a group's detours, evenly spaced",
+    help="maximum number of intermediate routers of a group, evenly spaced",
     least=1,
     most=MAX_TAGS,
     default=64,
@@ -78,24 +78,25 @@ Distances = npt.NDArray[np.int16]
 
 
 def ugal_plan(
-    topology: Topology, concentration: int, *, intermediates: int, buckets: int, over: str
+    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int, over: str
 ) -> RoutePlan:
-    """Returns the plan whose groups begin minimal and have Valiant detours as candidates.
+    """Returns the plan whose groups start minimal and have Valiant detours as candidates.
 
-    A group's intermediates are evenly spaced among those toward which no minimal path begins with the minimal
-    port or leads back through the source.
+    A group's intermediate routers are evenly spaced among those toward which no minimal path starts with the
+    minimal port or leads back through the source.
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the most intermediates of a group, at least 1. They are candidates, not buckets.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; candidates, not
+            buckets.
         buckets: the number of buckets of a group, 2 to 256.
-        over: path set of minimal paths and of those to and from the intermediate router; `min` for all
+        over: path set of minimal paths and of paths to and from the intermediate router; `min` for all
             shortest paths.
 
     Raises:
         UsageError: the topology's family does not have such paths.
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
     topology = with_paths(topology, over)
@@ -106,28 +107,31 @@ def ugal_plan(
 
     detours = _ByPaths(_distances(topology), RouterView.others)
     return compile_plan(
-        topology, concentration, NAME, bound, ugal_source_table(detours, intermediates, buckets)
+        topology, hosts_per_router, NAME, bound, ugal_source_table(detours, intermediates, buckets)
     )
 
 
-def ugal_group_plan(topology: Topology, concentration: int, *, intermediates: int, buckets: int) -> RoutePlan:
-    """Returns the plan whose groups begin with hierarchical paths and have detours by other groups.
+def ugal_group_plan(
+    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int
+) -> RoutePlan:
+    """Returns the plan whose groups start with hierarchical paths and have detours via other groups.
 
     Args:
         topology: a dragonfly.
-        concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most entries of other groups among which a group chooses, at least 1.
+        hosts_per_router: p, the number of hosts at each router, 1 to 254.
+        intermediates: the maximum number of entry routers of other groups that a group chooses among, at
+            least 1.
         buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
         UsageError: the topology is of another family.
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
     paths, bound, entries = group_detours(topology, BY_GROUP)
     detours = _ByPaths(_distances(paths), entries)
     source_table = ugal_source_table(detours, intermediates, buckets)
-    return compile_plan(paths, concentration, BY_GROUP, bound, source_table)
+    return compile_plan(paths, hosts_per_router, BY_GROUP, bound, source_table)
 
 
 def _distances(topology: Topology) -> Distances:
@@ -136,14 +140,14 @@ def _distances(topology: Topology) -> Distances:
 
 
 class Detours(Protocol):
-    """The detours among which UGAL chooses."""
+    """The detours that UGAL chooses among."""
 
     @property
     def distances(self) -> Distances:
         """int16 array, N x N: hops of the minimal paths."""
 
     def kind(self, view: RouterView, destination: int) -> Hashable:
-        """Returns a value that all destinations of a group have in common, beside distance and ports.
+        """Returns a key that all destinations of a group share, in addition to distance and ports.
 
         Args:
             view: the source's ports and matches.
@@ -151,7 +155,7 @@ class Detours(Protocol):
         """
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
-        """Returns the intermediate routers of detours to all of some destinations.
+        """Returns the intermediate routers of detours that fit all of the given destinations.
 
         Args:
             view: the source's ports and matches.
@@ -159,7 +163,7 @@ class Detours(Protocol):
         """
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
-        """Returns the mean hops from each of some intermediate routers to destinations.
+        """Returns the mean hops from each intermediate router to the destinations.
 
         Args:
             intermediates: the intermediate routers.
@@ -180,19 +184,19 @@ class _ByPaths:
     choice: Intermediates
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
-        """Returns nothing: distance and ports are enough."""
+        """Returns None: distance and ports are sufficient."""
         return None
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
         """Returns the intermediate routers behind other ports whose paths do not lead back."""
         away, onward = self.distances[view.router], self.distances[:, destinations]
-        # The source lies on a shortest path from such a router to a destination: the detour could come back.
+        # Exclude routers with a shortest path to a destination through the source: the detour could return.
         fit = (away[:, None] + away[destinations][None, :] != onward).all(axis=1)
         sets, taken = view.port_sets.sets(), set(view.minimal_ports[destinations[0]])
         fit &= np.array([taken.isdisjoint(ports) for ports in sets])[view.port_sets.codes]
         choice = np.array(self.choice(view), np.int64)
-        found: list[int] = choice[fit[choice]].tolist()
-        return found
+        eligible: list[int] = choice[fit[choice]].tolist()
+        return eligible
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
         """Returns the mean hops of the minimal paths."""
@@ -200,18 +204,18 @@ class _ByPaths:
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the means of rows, which do not depend on the number of rows.
+    """Returns the mean of each row; it does not depend on the number of rows.
 
     Args:
         hops: int16 array, intermediates x destinations.
     """
-    found: list[float] = (hops.sum(axis=1, dtype=np.int64) / hops.shape[1]).tolist()
-    return found
+    means: list[float] = (hops.sum(axis=1, dtype=np.int64) / hops.shape[1]).tolist()
+    return means
 
 
 @dataclass(frozen=True)
 class _Design:
-    """The detours and the sizes of groups, which all switches share, and each number of hops once."""
+    """The detours and the group sizes, which all switches share, and each distinct number of hops once."""
 
     detours: Detours
     intermediates: int
@@ -219,16 +223,16 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields numbers, equal ones as the same object: of some ten millions few differ."""
+        """Yields numbers, equal ones as the same object: of tens of millions, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 
 def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> SourceTableMaker:
-    """Returns the maker of source tables whose groups begin minimal and have detours as candidates.
+    """Returns the function that builds source tables whose groups start minimal, with detours as candidates.
 
     Args:
         detours: the detours.
-        intermediates: the most intermediate routers of a group, evenly spaced, at least 1.
+        intermediates: the maximum number of intermediate routers of a group, evenly spaced, at least 1.
         buckets: the number of buckets of a group, 2 to 256.
     """
     return partial(_source_table, _Design(detours, intermediates, buckets))
@@ -242,7 +246,7 @@ def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> So
         members.setdefault(key, []).append(other)
     groups = []
     choices = [0] * view.topology.routers
-    # One object per intermediate, which the groups share.
+    # One object per intermediate router, shared by the groups.
     detour = cache(partial(detour_bucket, reroute))
     for index, destinations in enumerate(members.values()):
         number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
@@ -286,9 +290,9 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
-        threshold: the least excess of the minimal path's occupancy times hops over a detour's with which the
+        threshold: the excess of the minimal path's occupancy times hops over a detour's above which the
             detour is taken, at least 0.
-        sampled: the share of its minimal buckets that a group tries to replace in a step, 0 to 1.
+        sampled: the share of its minimal buckets that a group tries to replace per step, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)
 

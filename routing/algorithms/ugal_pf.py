@@ -1,15 +1,14 @@
-"""UGAL_PF (`ugal-pf`): minimal while the path is free, compact Valiant detours while it is not.
+"""UGAL_PF (`ugal-pf`): the minimal path while it is free, compact Valiant detours otherwise.
 
-A switch has two choice groups per port, one for the destinations behind the port's neighbour and one for
-the neighbour itself; both begin with all buckets minimal. O(q) groups serve O(q^2) destinations, because
-the detours depend on the minimal next hop alone (`topology.families.low_diameter.polarfly_detours`).
+A switch has two choice groups per port, one for the destinations behind the port's neighbour and one for the
+neighbour itself; both start with all buckets minimal. O(q) groups serve O(q^2) destinations, because the
+detours depend only on the minimal next hop (`topology.families.low_diameter.polarfly_detours`).
 
-The paper decides for every packet: minimal, unless the output buffer toward the minimal next hop is over
-2/3 full, then the neighbour with the least occupied buffer. Here the share of detours grows while the
-minimal port's buffer is fuller than this threshold and does not drain by itself, or is crowded (4/5 full); it
-shrinks while that buffer is under 1/5 full and does not fill, or a detour's own buffer is fuller than the
-threshold. Otherwise it stays. The other limits are parameters in proportion to the threshold, so that it can
-be varied by itself.
+The paper decides per packet: minimal, unless the output buffer toward the minimal next hop is over 2/3 full;
+then the neighbour with the least occupied buffer. Here the share of detours grows while the minimal port's
+buffer is above this threshold and not draining, or is crowded (4/5 full). It shrinks while that buffer is
+below 1/5 and not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The
+other limits are parameters relative to the threshold, so that it can be varied alone.
 
 Source: PolarFly (SC22), section V-B.
 """
@@ -51,7 +50,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="release",
         type=float,
-        help="occupancy below which detours are given back, as a share of the threshold",
+        help="occupancy below which detours are returned, as a share of the threshold",
         least=0,
         most=1,
         default=0.3,
@@ -59,7 +58,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="margin",
         type=float,
-        help="least excess of the minimal port's occupancy over a detour's, as a share of the threshold",
+        help="minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold",
         least=0,
         most=1,
         default=0.75,
@@ -75,7 +74,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="fast-rise",
         type=float,
-        help="rise of an occupancy over its running mean above which many buckets move at once",
+        help="rise of the occupancy over its running mean above which many buckets move at once",
         least=0,
         most=1,
         default=0.15,
@@ -92,21 +91,23 @@ LAW_PARAMETERS = (
 )
 
 
-def ugal_pf_plan(topology: Topology, concentration: int, *, detours: int | None, buckets: int) -> RoutePlan:
-    """Returns the plan whose groups begin minimal and have compact Valiant detours as candidates.
+def ugal_pf_plan(
+    topology: Topology, hosts_per_router: int, *, detours: int | None, buckets: int
+) -> RoutePlan:
+    """Returns the plan whose groups start minimal and have compact Valiant detours as candidates.
 
     Args:
         topology: the fabric's graph; its family has detours.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
-        detours: the most detours of a group, at least 1; None for all.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
+        detours: the maximum number of detours of a group, at least 1; None for all.
         buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
         UsageError: the topology's family has no detours.
-        ParameterError: more hosts or routers than addresses and tags can tell apart.
+        ParameterError: there are more hosts or routers than addresses and tags.
     """
     make_group = partial(_group, buckets)
-    return detour_plan(topology, concentration, NAME, make_group, lambda near: near, detours)
+    return detour_plan(topology, hosts_per_router, NAME, make_group, lambda near: near, detours)
 
 
 def _group(buckets: int, number: int, minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
@@ -126,10 +127,10 @@ class UgalPfLaw:
 
     Attributes:
         high: occupancy of the minimal port above which detours are taken, and of a detour's port above which
-            they are given back.
-        low: occupancy of the minimal port below which detours are given back.
-        crowded: occupancy of the minimal port, about to lose packets, from which many buckets move at once.
-        margin: the occupancy of a detour's port is this much below that of the port that it relieves.
+            they are returned.
+        low: occupancy of the minimal port below which detours are returned.
+        crowded: occupancy of a minimal port about to lose packets, from which many buckets move at once.
+        margin: by how much a detour's port must be less occupied than the port that it relieves.
         fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
         detour_step: share of the buckets of a port that move at once.
     """
@@ -153,7 +154,7 @@ class UgalPfLaw:
         """
         port = group.ports[0]
         occupancy = ports.now(port)
-        if group.has_detours and self._give_back(group, ports):
+        if group.has_detours and self._return_crowded(group, ports):
             return Change.RETURNED
         rise = ports.rise(port)
         if occupancy >= self.crowded or (occupancy > self.high and rise > self.fast_rise):
@@ -161,7 +162,7 @@ class UgalPfLaw:
         if occupancy > self.high and rise >= 0:
             return self._relieve(group, ports, 1)
         if group.has_detours and occupancy < self.low and rise <= 0:
-            _return(group, ports)
+            _return_buckets(group, ports)
             return Change.RETURNED
         return Change.NONE
 
@@ -178,10 +179,10 @@ class UgalPfLaw:
             moved += 1
         return Change.DETOURED if moved else Change.NONE
 
-    def _give_back(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-        """Gives buckets of a crowded detour back to the minimal path, even if that is crowded as well.
+    def _return_crowded(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
+        """Returns buckets of a crowded detour to the minimal path, even if that is crowded, too.
 
-        Where both are full, the detour only loads more links.
+        If both are full, the detour only loads more links.
         """
         crowded = _most_occupied(group, ports)
         if ports.mean(group.ports[crowded]) <= self.high:
@@ -201,12 +202,12 @@ def make_ugal_pf_law(
     fast_rise: float,
     detour_step: float,
 ) -> UgalPfLaw:
-    """Returns the control law of a switch, the same for all switches.
+    """Returns the control law, the same for all switches.
 
     Args:
         threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
-        release: occupancy below which detours are given back, as a share of the threshold.
-        margin: least excess of the minimal port's occupancy over a detour's, as a share of the threshold.
+        release: occupancy below which detours are returned, as a share of the threshold.
+        margin: minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold.
         crowded: occupancy from which many buckets move at once, as a share of the room above the threshold.
         fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
         detour_step: share of the buckets of a port that move at once, over 0 and at most 1.
@@ -221,12 +222,12 @@ def make_ugal_pf_law(
     )
 
 
-def _return(group: AdaptiveGroup, ports: PortOccupancies) -> None:
+def _return_buckets(group: AdaptiveGroup, ports: PortOccupancies) -> None:
     """Moves buckets back to the minimal path, from the most occupied detours."""
     for _ in range(max_returned(group)):
         group.move(_most_occupied(group, ports), 0)
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns the candidate of the detour in use with the most occupied port."""
+    """Returns the index of the detour in use with the most occupied port."""
     return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))

@@ -1,6 +1,6 @@
 """Valiant routing (`valiant`): minimal paths to a random intermediate router and on to the destination.
 
-The intermediate router is chosen by the hash of a packet's flow, so that a flow keeps its path.
+The hash of a packet's flow selects the intermediate router, so a flow keeps its path.
 
 Source: L. G. Valiant, "A scheme for fast parallel communication" (SIAM J. Comput. 11, 1982); PolarFly (SC22),
 section V-B.
@@ -26,12 +26,12 @@ from topology.parameters import Parameter
 NAME = "valiant"
 # One group for all destinations.
 GROUP = group_number(GroupRole.CHOICE_ANY)
-# Open vSwitch divides a group of n equal buckets evenly up to n = 256. More are for simulations of large
-# networks, whose links 256 of the routers load unevenly; a group of 1,364 would not fit into a message.
+# Open vSwitch divides a group of n equal buckets evenly up to n = 256. Simulations of large networks need
+# more, because 256 of the routers load the links unevenly; a group of 1,364 would not fit into a message.
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
-    help="most intermediate routers that a source chooses among, evenly spaced",
+    help="maximum number of intermediate routers that a source chooses among, evenly spaced",
     least=1,
     most=1024,
     default=256,
@@ -41,20 +41,20 @@ BY_GROUP = "valiant-group"
 BY_GROUP_PARAMETERS = (INTERMEDIATES,)
 
 
-def valiant_plan(topology: Topology, concentration: int, *, intermediates: int, over: str) -> RoutePlan:
-    """Returns the plan in which a packet takes at most twice the diameter in hops.
+def valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int, over: str) -> RoutePlan:
+    """Returns the plan in which packets visit a random router, in at most twice the diameter in hops.
 
-    A source chooses among all other routers, or among evenly spaced ones where there are too many.
+    A source chooses among all other routers, or among evenly spaced ones if there are too many.
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the most routers that a source chooses among, 1 to 1024.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
+        intermediates: the maximum number of routers that a source chooses among, 1 to 1024.
         over: path set of the paths to and from the intermediate router; `min` for all shortest paths.
 
     Raises:
         UsageError: the topology's family does not have such paths.
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
     topology = with_paths(topology, over)
@@ -64,29 +64,29 @@ def valiant_plan(topology: Topology, concentration: int, *, intermediates: int, 
         return np.where(distances == 0, 0, 2 * diameter).astype(np.int16)
 
     return compile_plan(
-        topology, concentration, NAME, bound, partial(_source_table, intermediates, RouterView.others)
+        topology, hosts_per_router, NAME, bound, partial(_source_table, intermediates, RouterView.others)
     )
 
 
-def valiant_group_plan(topology: Topology, concentration: int, *, intermediates: int) -> RoutePlan:
-    """Returns the plan in which a packet visits a random other group of a dragonfly.
+def valiant_group_plan(topology: Topology, hosts_per_router: int, *, intermediates: int) -> RoutePlan:
+    """Returns the plan in which packets visit a random other group of a dragonfly.
 
     The intermediate router is the one at which a link of the source's group enters the other group. Paths to
-    it and from it are hierarchical.
+    and from it are hierarchical.
 
     Args:
         topology: a dragonfly.
-        concentration: p, the number of hosts at each router, 1 to 254.
-        intermediates: the most entries of other groups that a source chooses among, 1 to 1024.
+        hosts_per_router: p, the number of hosts at each router, 1 to 254.
+        intermediates: the maximum number of entry routers that a source chooses among, 1 to 1024.
 
     Raises:
         UsageError: the topology is of another family.
-        ParameterError: more hosts or routers than addresses and tags can tell apart, or longer paths than the
+        ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the
             packets' TTL allows.
     """
     paths, bound, entries = group_detours(topology, BY_GROUP)
     source_table = partial(_source_table, intermediates, entries)
-    return compile_plan(paths, concentration, BY_GROUP, bound, source_table)
+    return compile_plan(paths, hosts_per_router, BY_GROUP, bound, source_table)
 
 
 def _source_table(

@@ -10,19 +10,19 @@ from topology.parameters import Value
 
 
 def plan_within_paths(
-    topology: Topology, concentration: int, *, paths: str, **parameters: Value | None
+    topology: Topology, hosts_per_router: int, *, paths: str, **parameters: Value | None
 ) -> RoutePlan:
-    """Returns the plan in which every pair's packets take paths of a set.
+    """Returns the plan in which packets take paths of a path set.
 
     Args:
         topology: the fabric's graph, connected.
-        concentration: p, the number of hosts at each router that has any, 1 to 254.
+        hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         paths: name of the path set, a key of `PATH_SETS`.
-        **parameters: values of its parameters, by their keys.
+        **parameters: values of its parameters, by key.
 
     Raises:
         UsageError: the topology's family does not have the paths.
         ParameterError: a parameter does not fit the topology, there are more hosts or routers than addresses
-            and tags can tell apart, or longer paths than the packets' TTL allows.
+            and tags, or paths are longer than the packets' TTL allows.
     """
-    return minimal_plan(PATH_SETS[paths].restrict(topology, **parameters), concentration)
+    return minimal_plan(PATH_SETS[paths].restrict(topology, **parameters), hosts_per_router)

@@ -1,1 +1,1 @@
-"""Deadlock freedom of plans: channels, their dependencies, and circles or orders of them."""
+"""Deadlock freedom of plans: channels, their dependencies, and cycles or orders of them."""

@@ -1,13 +1,13 @@
-"""Shortest paths that are balanced over the links, as DFSSSP's first half chooses them.
+"""Shortest paths balanced over the links, as in the first half of DFSSSP.
 
-Every host has a tree of shortest paths from all routers, found one after the other. Among the shortest paths
-to a host, a router takes that whose links have the least weight in sum, and the first one of several; then
-every link of the tree gains a weight of the packets that it carries. Hosts of one router therefore have
-different trees.
+Every host has a tree of shortest paths from all routers; the trees are built one after another. Among the
+shortest paths to a host, a router takes the first one whose links have the smallest total weight. Then the
+weight of every link of the tree grows by the number of packets that it carries. Hosts of one router therefore
+have different trees.
 
 Source: Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies" (IPDPS 2011),
 section II; Hoefler, Schneider, Lumsdaine, "Optimized Routing for Large-Scale InfiniBand Networks" (HOTI
-2009), whose weights these are.
+2009), from which the weights are taken.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def balanced_paths(topology: Topology, hosts: int) -> Numbers:
         hosts: p, the number of hosts at each router that has any, at least 1.
 
     Returns:
-        int64 array, paths x hops: the directed links of each path by their numbers (`Channels` with one
-        virtual channel), filled up with -1; ascending in the router of the destination.
+        int64 array, paths x hops: the numbers of the directed links of each path (`Channels` with one virtual
+        channel), padded with -1; ascending by the router of the destination.
     """
     trees = _Trees(topology, hosts)
     sources = np.flatnonzero(topology.host_counts(hosts))
@@ -46,10 +46,10 @@ def balanced_paths(topology: Topology, hosts: int) -> Numbers:
 
 
 def _paths(tree: Numbers, heads: Numbers, sources: Numbers) -> Numbers:
-    """Returns the links of the paths from some routers to the root of a tree.
+    """Returns the links of the paths from given routers to the root of a tree.
 
     Args:
-        tree: int64 array, N: the link by which each router sends; _END of the root.
+        tree: int64 array, N: the link on which each router sends; _END for the root.
         heads: int64 array: the router at the end of each directed link.
         sources: the routers.
     """
@@ -66,7 +66,7 @@ class _Ring(NamedTuple):
 
     Attributes:
         routers: int64 array, ascending.
-        links: int64 array of directed links, those of a router together, in the order of `routers`.
+        links: int64 array of directed links, grouped by router, in the order of `routers`.
         starts: int64 array: place in `links` of the first link of each router.
         owners: int64 array: for each link, the place of its router in `routers`.
     """
@@ -78,14 +78,14 @@ class _Ring(NamedTuple):
 
 
 class _Trees:
-    """Trees of shortest paths, each of which avoids the links that the earlier ones use much.
+    """Trees of shortest paths, each of which avoids links that earlier trees use heavily.
 
     Attributes:
         heads: int64 array: the router at the end of each directed link.
     """
 
     def __init__(self, topology: Topology, hosts: int) -> None:
-        """Begins without any weights.
+        """Starts with all weights at zero.
 
         Args:
             topology: the graph, connected.
@@ -98,7 +98,7 @@ class _Trees:
         self._weights = np.zeros(len(self.heads), np.int64)
 
     def to(self, destination: int) -> list[Numbers]:
-        """Returns a tree for each host of a router: int64 array, N, the link by which each router sends.
+        """Returns a tree for each host of a router: int64 array, N, the link on which each router sends.
 
         Args:
             destination: the router.
@@ -119,7 +119,7 @@ class _Trees:
         return rings
 
     def _tree(self, rings: list[_Ring]) -> Numbers:
-        """Returns one tree, whose links gain weight."""
+        """Returns one tree, and adds to the weights of its links."""
         tree = np.full(self._topology.routers, _END, np.int64)
         costs = np.zeros(self._topology.routers, np.int64)
         for ring in rings:
@@ -132,6 +132,6 @@ class _Trees:
         packets = self._hosts.copy()
         for ring in reversed(rings):
             links = tree[ring.routers]
-            self._weights[links] += packets[ring.routers]  # no two routers send by the same link
+            self._weights[links] += packets[ring.routers]  # no two routers send on the same link
             np.add.at(packets, self.heads[links], packets[ring.routers])
         return tree

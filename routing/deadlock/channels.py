@@ -1,10 +1,10 @@
-"""Channels of a fabric: directed links, with their virtual channels where packets change these by hop.
+"""Channels of a fabric: directed links, divided into virtual channels if packets change these by hop.
 
-With one virtual channel a channel is a directed link. With n of them a packet's hop number h, from 1, takes
+With one virtual channel, a channel is a directed link. With n of them, hop number h of a packet, from 1, uses
 virtual channel min(h, n) - 1 of its link.
 
 Source: Dally and Seitz, "Deadlock-Free Message Routing in Multiprocessor Interconnection Networks" (IEEE
-Trans. Computers C-36, 1987), section II, whose channels these are.
+Trans. Computers C-36, 1987), section II, defines the channels.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Channel(NamedTuple):
 
     @property
     def link(self) -> str:
-        """The name of the directed link, as `s3-s7` for packets from s3 to s7."""
+        """The name of the directed link, for example `s3-s7` for packets from s3 to s7."""
         return f"{switch_name(self.tail)}-{switch_name(self.head)}"
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Channel(NamedTuple):
 
 
 class Channels:
-    """The channels of a fabric by their numbers.
+    """The channels of a fabric, by number.
 
     Directed links are numbered as in `topology.base`; channel number c is virtual channel c mod n of directed
     link c div n.
@@ -95,7 +95,7 @@ class Channels:
         return self._topology.link_numbers[router, port]
 
     def port(self, number: int) -> int:
-        """Returns the port by which the channel of a number leaves its router.
+        """Returns the port on which a channel leaves its router.
 
         Args:
             number: 0 .. number of channels - 1.
@@ -103,16 +103,16 @@ class Channels:
         return int(self._topology.ports.links[number // self.virtual])
 
     def links_to(self, router: int, neighbours: Numbers) -> Numbers:
-        """Returns the numbers of the directed links from a router to some of its neighbours.
+        """Returns the numbers of the directed links from a router to given neighbours.
 
         Args:
             router: the router that sends.
-            neighbours: routers that are adjacent to it; of parallel links the first is meant.
+            neighbours: routers adjacent to it; for parallel links, the first one is used.
         """
         return np.asarray(self._starts[router] + self._topology.places_toward(router, neighbours), np.int64)
 
     def channel(self, number: int) -> Channel:
-        """Returns the channel of a number.
+        """Returns the channel with a given number.
 
         Args:
             number: 0 .. number of channels - 1.

@@ -1,4 +1,4 @@
-"""Shortest circles of channel dependency graphs, and the packets that hold and want their channels."""
+"""Shortest cycles of channel dependency graphs, and the packets that hold and request their channels."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from routing.deadlock.channels import Channel, Numbers
 from routing.deadlock.dependency_graph import DependencyGraph, sent_packets
 from routing.deadlock.moves import Moves, unpack
-from routing.deadlock.order import Successors, channels_in_circles, successors
+from routing.deadlock.order import Successors, channels_in_cycles, successors
 from topology.addressing import Host
 
 
 @dataclass(frozen=True)
 class Dependency:
-    """One channel of a circle, with packets that hold it and wait for the next one.
+    """One channel of a cycle, with packets that hold it and wait for the next channel.
 
     Attributes:
         channel: the channel.
-        source: a host whose packets may come by the channel and leave by the next one.
-        destination: the host that they go to.
+        source: a host whose packets may arrive on the channel and leave on the next one.
+        destination: the destination host of these packets.
     """
 
     channel: Channel
@@ -29,42 +29,41 @@ class Dependency:
     destination: Host
 
 
-def shortest_circle(graph: DependencyGraph) -> list[int]:
-    """Returns a shortest circle of dependencies; of several the first by its channels.
+def shortest_cycle(graph: DependencyGraph) -> list[int]:
+    """Returns a shortest cycle of dependencies; of several, the first by channel numbers.
 
     Args:
         graph: the channel dependency graph.
 
     Returns:
-        Channels, each of which depends on the one before it, and the first on the last; empty if the graph
-        has no circle.
+        Channels, each of which depends on the next, and the last on the first; empty if the graph is acyclic.
     """
     search = _Search(graph)
     best: list[int] = []
-    for channel in channels_in_circles(graph).tolist():
-        best = search.circle_through(channel, len(best)) or best
-        search.leave_out(channel)  # all circles through it are known
+    for channel in channels_in_cycles(graph).tolist():
+        best = search.cycle_through(channel, len(best)) or best
+        search.exclude(channel)  # all cycles through it are known
     return best
 
 
 class _Search:
-    """A search from a channel forward and backward, until both meet."""
+    """A bidirectional search from a channel, forward and backward until both sides meet."""
 
     def __init__(self, graph: DependencyGraph) -> None:
         order = np.argsort(graph.heads, kind="stable")
         starts = np.searchsorted(graph.heads[order], np.arange(len(graph.channels) + 1))
         self._directions = successors(graph), Successors(starts, graph.tails[order])
-        # For each direction and channel: the channel that was searched from, and the channel that led to it.
+        # By direction and channel: the start of the search that reached it last, and its predecessor there.
         self._stamps = np.full((2, len(graph.channels)), -1, np.int64)
         self._parents = np.full((2, len(graph.channels)), -1, np.int64)
         self._left = np.ones(len(graph.channels), bool)
 
-    def leave_out(self, channel: int) -> None:
-        """Leaves a channel out of all further searches."""
+    def exclude(self, channel: int) -> None:
+        """Excludes a channel from all further searches."""
         self._left[channel] = False
 
-    def circle_through(self, first: int, bound: int) -> list[int]:
-        """Returns a shortest circle through a channel; nothing unless it is below a bound (0 for none)."""
+    def cycle_through(self, first: int, bound: int) -> list[int]:
+        """Returns a shortest cycle through a channel if it is shorter than a bound (0 for none), else []."""
         self._stamps[:, first] = first
         rings = [np.array([first]), np.array([first])]
         length = 0
@@ -74,18 +73,18 @@ class _Search:
             rings[side] = self._expand(rings[side], side, first)
             met = rings[side][self._stamps[1 - side, rings[side]] == first]
             if len(met):
-                return self._circle(int(met[0]), first, side)
+                return self._cycle(int(met[0]), first, side)
         return []
 
-    def _circle(self, met: int, first: int, side: int) -> list[int]:
-        """Returns the circle through the first channel of a search and one that both sides came to."""
+    def _cycle(self, met: int, first: int, side: int) -> list[int]:
+        """Returns the cycle through the first channel of a search and the channel where both sides met."""
         if met == first:
             trail = self._trail(first, side, first)
             return [first, *reversed(trail[1:])] if side == 0 else trail
         return [first, *reversed(self._trail(met, 0, first)), *self._trail(met, 1, first)[1:]]
 
     def _expand(self, ring: Numbers, side: int, first: int) -> Numbers:
-        """Returns the channels one dependency further that were not met before, or are the first one."""
+        """Returns the channels one dependency further that are new, or are the first channel."""
         after = self._directions[side]
         reached, parents = after.of(ring), np.repeat(ring, after.counts(ring))
         new = self._left[reached] & ((self._stamps[side, reached] != first) | (reached == first))
@@ -95,7 +94,7 @@ class _Search:
         return reached
 
     def _trail(self, channel: int, side: int, first: int) -> list[int]:
-        """Returns the channels from one to the first of a search, without the first."""
+        """Returns the channels from one back to the first of a search, without the first."""
         trail: list[int] = []
         while channel != first or not trail:
             trail.append(channel)
@@ -103,21 +102,21 @@ class _Search:
         return trail
 
 
-def describe_circle(graph: DependencyGraph, circle: Sequence[int]) -> list[Dependency]:
-    """Returns the channels of a circle with packets that make each of them wait for the next.
+def describe_cycle(graph: DependencyGraph, cycle: Sequence[int]) -> list[Dependency]:
+    """Returns the channels of a cycle with packets that make each of them wait for the next.
 
     Args:
         graph: the channel dependency graph.
-        circle: channels, as of `shortest_circle`.
+        cycle: channels, as returned by `shortest_cycle`.
     """
     return [
         Dependency(graph.channels.channel(held), *_packet(graph, held, wanted))
-        for held, wanted in zip(circle, [*circle[1:], *circle[:1]], strict=True)
+        for held, wanted in zip(cycle, [*cycle[1:], *cycle[:1]], strict=True)
     ]
 
 
 def _packet(graph: DependencyGraph, held: int, wanted: int) -> tuple[Host, Host]:
-    """Returns the source and destination of packets that come by one channel and may leave by another."""
+    """Returns the source and destination of packets that arrive on one channel and may leave on another."""
     hosts, virtual = graph.finder.hosts, graph.channels.virtual
     link, level = held // virtual, held % virtual + 1
     for number, destinations in _arrivals_by(graph, link, level):
@@ -126,22 +125,22 @@ def _packet(graph: DependencyGraph, held: int, wanted: int) -> tuple[Host, Host]
         both = np.flatnonzero(destinations & moves.possible[ways].any(axis=0))
         if len(both):
             return _source(graph, (number, link, level), int(both[0])), hosts[int(both[0])]
-    raise ValueError(f"channel {wanted} does not depend on channel {held}")
+    raise ValueError(f"channel {held} does not depend on channel {wanted}")
 
 
 def _arrivals_by(graph: DependencyGraph, link: int, level: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields the states that packets come to by a link, with their destinations."""
+    """Yields the states that packets enter over a link, with their destinations."""
     for (number, at), rows in graph.arrivals.items():
         if at == level and link in rows:
             yield number, unpack(rows[link][None, :], len(graph.finder.hosts))[0]
 
 
 def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int) -> Host:
-    """Returns a host whose packets to a destination come to a state by a link, followed backward.
+    """Returns a host whose packets to a destination enter a state over a link, by a backward search.
 
     Args:
         graph: the channel dependency graph.
-        last: the state, the link, and the virtual channel by hop, from 1.
+        last: the state, the link, and the virtual channel of the hop, from 1.
         destination: the index of the destination.
     """
     finder, virtual = graph.finder, graph.channels.virtual
@@ -163,10 +162,10 @@ def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int
                 if key not in met and unpack(row[None, :], len(finder.hosts))[0, destination]:
                     met.add(key)
                     pending.append(key)
-    raise ValueError(f"no packet comes by link {link}")
+    raise ValueError(f"no packet arrives over link {link}")
 
 
 def _leads(moves: Moves, link: int, number: int, destination: int) -> bool:
-    """Returns whether packets to a destination may leave by a link for a state."""
+    """Returns whether packets to a destination may leave over a link and enter a state."""
     here = (moves.links == link) & (moves.targets == number)
     return bool(moves.possible[here, destination].any())

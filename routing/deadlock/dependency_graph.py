@@ -1,9 +1,9 @@
 """Channel dependency graphs: which channels packets hold while they wait for which others.
 
-A packet that has come by a channel and may leave by another one makes the second depend on the first. The
-graph follows from the plan's own rules: packets are followed from all sources to all destinations at once, by
-the states that they share. Links between switches and hosts are left out: nothing leads to a host's
-injection, and hosts take what they get, so that no circle has one of them.
+If a packet that has arrived on one channel may leave on another, the first depends on the second. The graph
+is derived from the plan's own rules: packets from all sources to all destinations are followed at once,
+through the states that they share. Links between switches and hosts are left out: nothing waits for a host's
+injection, and hosts always accept packets, so neither can be on a cycle.
 
 Source: Dally and Seitz (IEEE Trans. Computers C-36, 1987), section II, definition of the channel dependency
 graph.
@@ -21,20 +21,20 @@ from routing.deadlock.moves import Mask, MoveFinder, Moves, Packed, pack
 from routing.verification.forwarding_states import State, StateSpace
 from topology.addressing import Host
 
-# (number of a state, virtual channels by hop that packets have come by: 1 and up) -> link -> destinations
+# (number of a state, virtual channel of the last hop, from 1) -> link -> destinations
 Arrivals = dict[tuple[int, int], dict[int, Packed]]
 
 
 @dataclass(frozen=True)
 class DependencyGraph:
-    """The channel dependency graph of a plan under one failure or none.
+    """The channel dependency graph of a plan, without a failure or under one failure.
 
     Attributes:
         channels: the channels.
-        tails: int64 array: for each dependency, the channel that packets have come by; ascending.
-        heads: int64 array: for each, the channel by which they may leave.
-        finder: the moves that the graph follows from.
-        arrivals: the packets that come to each state, by links and destinations.
+        tails: int64 array: for each dependency, the channel on which packets have arrived; ascending.
+        heads: int64 array: for each dependency, the channel on which they may leave.
+        finder: the moves from which the graph was derived.
+        arrivals: the packets that enter each state, by link and destination.
     """
 
     channels: Channels
@@ -45,7 +45,7 @@ class DependencyGraph:
 
 
 def first_hosts(space: StateSpace) -> list[Host]:
-    """Returns the first host of every router that has any; the others of a router share its rules.
+    """Returns the first host of every router that has any; the other hosts of a router share its rules.
 
     Args:
         space: the states of a plan.
@@ -57,21 +57,21 @@ def dependency_graph(finder: MoveFinder, channels: Channels) -> DependencyGraph:
     """Returns the channel dependency graph of a plan.
 
     Args:
-        finder: the moves of packets, whose hosts send and receive.
+        finder: the moves of packets; its hosts send and receive.
         channels: the channels that packets use.
     """
-    return _Walk(finder, channels).graph()
+    return _Traversal(finder, channels).graph()
 
 
 def sent_packets(finder: MoveFinder) -> Iterator[tuple[Host, Moves, Mask]]:
-    """Yields the packets that hosts send: the host, their first moves and their destinations.
+    """Yields the packets that hosts send: the host, the first moves and the destinations.
 
     Args:
         finder: the moves of packets.
 
     Yields:
-        For each host whose router works: the host; the moves; bool array, D: the hosts of other routers that
-        work.
+        For each host whose router works: the host; the moves; bool array, D: which destinations are hosts of
+        other working routers.
     """
     down = finder.failure.failed_routers
     routers = np.array([host.router for host in finder.hosts], np.int64)
@@ -82,8 +82,8 @@ def sent_packets(finder: MoveFinder) -> Iterator[tuple[Host, Moves, Mask]]:
             yield host, moves, working & (routers != host.router)
 
 
-class _Walk:
-    """A walk over all states that packets come to, round by round: a round is a hop."""
+class _Traversal:
+    """A traversal of all states that packets enter, round by round; each round is one hop."""
 
     def __init__(self, finder: MoveFinder, channels: Channels) -> None:
         self._finder = finder
@@ -108,7 +108,7 @@ class _Walk:
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets on by one link; returns those that come to a state as none did before."""
+        """Moves packets by one link; returns those that are new to the state that they enter."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))
@@ -122,7 +122,7 @@ class _Walk:
         return onward
 
     def _add(self, links: Numbers, destinations: Packed, moves: Moves, level: int) -> None:
-        """Adds the dependencies of packets that have come by some links."""
+        """Adds the dependencies of packets that have arrived over some links."""
         before, after = np.nonzero((destinations[:, None, :] & moves.packed[None, :, :]).any(axis=2))
         virtual, count = self._channels.virtual, len(self._channels)
         tails = links[before] * virtual + level - 1
@@ -134,7 +134,7 @@ class _Walk:
 
 
 def _unseen(seen: dict[int, Packed], rows: Mapping[int, Packed]) -> Iterator[tuple[int, Packed]]:
-    """Yields, for each link, the destinations that were not seen before, and adds them to those."""
+    """Yields the destinations of each link that were not seen before, and marks them as seen."""
     for link, row in rows.items():
         before = seen.get(link)
         if before is None:
@@ -146,7 +146,7 @@ def _unseen(seen: dict[int, Packed], rows: Mapping[int, Packed]) -> Iterator[tup
 
 
 def _send(moves: Moves, destinations: Packed, level: int, onward: Arrivals) -> None:
-    """Adds the packets to some destinations to those that come to the next states."""
+    """Adds the packets to some destinations to the arrivals at the next states."""
     sent = moves.packed & destinations
     for index in np.flatnonzero(sent.any(axis=1)).tolist():
         rows = onward.setdefault((int(moves.targets[index]), level), {})

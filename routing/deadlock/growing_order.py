@@ -1,8 +1,8 @@
-"""Orders of channels that dependencies are added to, as long as they bring no circle.
+"""Orders of channels to which dependencies are added as long as they remain acyclic.
 
 Source: Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs" (ACM Journal of
-Experimental Algorithmics 11, 2007), algorithm PK: an order is changed only between the two ends of a new
-dependency that goes against it.
+Experimental Algorithmics 11, 2007), algorithm PK: an order changes only between the two ends of a new
+dependency that violates it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from routing.deadlock.channels import Numbers
 from routing.deadlock.dependency_graph import DependencyGraph
 
-Dependencies = frozenset[tuple[int, int]]  # (channel that packets have come by, channel that they leave by)
+Dependencies = frozenset[tuple[int, int]]  # (channel on which packets arrive, channel on which they leave)
 
 
 class GrowingOrder:
-    """Dependencies without a circle, and an order of the channels in which all of them ascend."""
+    """Acyclic dependencies, and an order of the channels in which all of them ascend."""
 
     def __init__(self, graph: DependencyGraph, ranks: Numbers) -> None:
         """Starts with the dependencies of a graph.
 
         Args:
-            graph: a channel dependency graph without a circle.
+            graph: an acyclic channel dependency graph.
             ranks: an order in which its dependencies ascend; channels may share a rank.
         """
         self._places = np.argsort(np.argsort(ranks, kind="stable")).tolist()
@@ -35,7 +35,7 @@ class GrowingOrder:
         self._decided: dict[Dependencies, bool] = {}
 
     def ranks(self) -> Numbers:
-        """Returns the rank of each channel, different ones from 0: int64 array."""
+        """Returns the rank of each channel: int64 array of distinct ranks from 0."""
         return np.array(self._places, np.int64)
 
     def missing(self, dependencies: Dependencies) -> int:
@@ -47,15 +47,15 @@ class GrowingOrder:
         return sum(head not in self._after[tail] for tail, head in dependencies)
 
     def add(self, dependencies: Dependencies) -> bool:
-        """Adds dependencies, all of them or none.
+        """Adds a set of dependencies, all of them or none.
 
         Args:
             dependencies: any dependencies.
 
         Returns:
-            Whether they were added: they are not if they would close a circle.
+            Whether they were added; they are not if they would close a cycle.
         """
-        if dependencies not in self._decided:  # what closed a circle once closes one forever
+        if dependencies not in self._decided:  # dependencies that closed a cycle once always will
             self._decided[dependencies] = self._add(sorted(dependencies))
         return self._decided[dependencies]
 
@@ -65,7 +65,7 @@ class GrowingOrder:
             if head in self._after[tail]:
                 continue
             if tail == head or (self._places[head] < self._places[tail] and not self._move(tail, head)):
-                for one in added:  # the order may stay as it is: it suits fewer dependencies, too
+                for one in added:  # the new order may stay: it also fits fewer dependencies
                     self._unlink(*one)
                 return False
             self._link(tail, head)
@@ -81,10 +81,10 @@ class GrowingOrder:
         self._before[head].remove(tail)
 
     def _move(self, tail: int, head: int) -> bool:
-        """Puts a channel behind one that it has been before; returns whether no circle prevents that."""
+        """Moves a channel behind one that it precedes; returns False if a cycle prevents that."""
         low, high = self._places[head], self._places[tail]
         behind = self._reached(head, self._after, low, high)
-        if tail in behind:  # which closes a circle; no more were searched for
+        if tail in behind:  # this closes a cycle; the search has stopped early
             return False
         ahead = self._reached(tail, self._before, low, high)
         moved = [*sorted(ahead, key=self._places.__getitem__), *sorted(behind, key=self._places.__getitem__)]
@@ -93,7 +93,7 @@ class GrowingOrder:
         return True
 
     def _reached(self, first: int, neighbours: Sequence[set[int]], low: int, high: int) -> set[int]:
-        """Returns the channels that dependencies lead to from one, within some places of the order."""
+        """Returns the channels that dependencies reach from one, within a range of places."""
         places = self._places
         reached, pending = {first}, [first]
         while pending:

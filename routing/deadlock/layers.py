@@ -1,7 +1,7 @@
-"""Layers of paths without circles, for networks whose packets keep one virtual lane on their whole path.
+"""Acyclic layers of paths, for networks whose packets keep one virtual lane on their whole path.
 
-All paths begin in the first layer. As long as its dependencies have a circle, the paths that have the rarest
-dependency of the circle go to the next layer, which is treated likewise.
+All paths start in the first layer. While its dependencies have a cycle, the paths with the rarest dependency
+of the cycle move to the next layer, which is then processed in the same way.
 
 Source: Domke, Hoefler, Nagel, "Deadlock-Free Oblivious Routing for Arbitrary Topologies" (IPDPS 2011),
 section III (DFSSSP).
@@ -18,16 +18,16 @@ from routing.deadlock.moves import MoveFinder
 from topology.errors import UsageError
 
 _END = -1
-_LARGEST = 2**62  # of numbers that stand for paths
+_LARGEST = 2**62  # of the numbers that encode paths
 
 
 def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
-    """Returns the number of layers that the paths of all pairs need, as the greedy search finds it.
+    """Returns the number of layers that the paths of all pairs need, as found by the greedy search.
 
     Args:
         finder: the moves of packets.
         channels: the directed links; one virtual channel.
-        routing: the routing's name, for the error message.
+        routing: the routing's name, for error messages.
 
     Raises:
         UsageError: a pair has several paths.
@@ -36,11 +36,11 @@ def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
 
 
 def divide_into_layers(links: Numbers, channels: int) -> list[int]:
-    """Returns the number of paths of each layer, as the greedy search finds them; at least one layer.
+    """Returns the number of paths in each layer found by the greedy search; at least one layer.
 
     Args:
-        links: int64 array, paths x hops: the directed links of each path, filled up with -1; equal paths
-            stay together and count each.
+        links: int64 array, paths x hops: the directed links of each path, padded with -1; equal paths stay in
+            one layer and are counted individually.
         channels: the number of directed links.
     """
     tails, heads = links[:, :-1], links[:, 1:]
@@ -49,7 +49,7 @@ def divide_into_layers(links: Numbers, channels: int) -> list[int]:
     paths = np.full(tails.shape, _END, np.int64)
     paths[both] = numbers.ravel()
     free = ~both.any(axis=1)  # paths of one link depend on nothing
-    paths, counts = _different(paths[~free], len(keys))
+    paths, counts = _distinct(paths[~free], len(keys))
     sizes = [int(free.sum())]
     while len(paths):
         layer = _Layer(keys // channels, keys % channels, channels, paths, counts)
@@ -61,8 +61,8 @@ def divide_into_layers(links: Numbers, channels: int) -> list[int]:
     return sizes
 
 
-def _different(paths: Numbers, dependencies: int) -> tuple[Numbers, Numbers]:
-    """Returns the different paths in ascending order, and how often each occurs.
+def _distinct(paths: Numbers, dependencies: int) -> tuple[Numbers, Numbers]:
+    """Returns the distinct paths in ascending order, and how often each occurs.
 
     Args:
         paths: int64 array, paths x hops: numbers of dependencies, and _END.
@@ -71,14 +71,14 @@ def _different(paths: Numbers, dependencies: int) -> tuple[Numbers, Numbers]:
     base, hops = dependencies + 1, paths.shape[1]
     if base**hops > _LARGEST:
         return np.unique(paths, axis=0, return_counts=True)
-    # As one number each, which is sorted several times as fast as a row.
+    # Encode each path as one number, which sorts several times as fast as a row.
     weights = base ** np.arange(hops - 1, -1, -1)
-    different, counts = np.unique((paths + 1) @ weights, return_counts=True)
-    return different[:, None] // weights % base - 1, counts
+    distinct, counts = np.unique((paths + 1) @ weights, return_counts=True)
+    return distinct[:, None] // weights % base - 1, counts
 
 
 class _Paths:
-    """The one path of every pair of hosts."""
+    """The single path of every pair of hosts."""
 
     def __init__(self, finder: MoveFinder, routing: str) -> None:
         self._finder = finder
@@ -86,7 +86,7 @@ class _Paths:
         self._known: dict[int, tuple[Numbers, Numbers]] = {}
 
     def links(self) -> Numbers:
-        """Returns the directed links of all paths: int64 array, paths x hops, filled up with _END."""
+        """Returns the directed links of all paths: int64 array, paths x hops, padded with _END."""
         space = self._finder.space
         pairs = [
             (space.initial_state(host).number, destination)
@@ -101,9 +101,9 @@ class _Paths:
         return np.stack(columns[1:] or columns, axis=1)
 
     def _after(self, states: Numbers, destinations: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns the next states of packets, and the links that they leave by; _END where they arrive."""
-        different, rows = np.unique(states, return_inverse=True)
-        known = [self._row(number) for number in different.tolist()]
+        """Returns the next states of packets and the links on which they leave; _END if they have arrived."""
+        distinct, rows = np.unique(states, return_inverse=True)
+        known = [self._row(number) for number in distinct.tolist()]
         targets, links = (np.stack([one[part] for one in known]) for part in (0, 1))
         return targets[rows.ravel(), destinations], links[rows.ravel(), destinations]
 
@@ -117,8 +117,8 @@ class _Paths:
             ways = moves.possible.sum(axis=0)
             if (ways > 1).any():
                 raise UsageError(
-                    "the routing of layers must have one path for every pair, which keeps its layer, got "
-                    f"{self._routing}, whose switches choose among several"
+                    "layers need a routing with one path for every pair, got "
+                    f"{self._routing}, whose switches choose among several paths"
                 )
             if not len(moves.links):
                 return nowhere, nowhere
@@ -129,9 +129,9 @@ class _Paths:
 
 
 class _Layer:
-    """One layer, from which paths are taken until it has no circle.
+    """One layer, from which paths are removed until it is acyclic.
 
-    It is searched depth first. A dependency that leads back to a channel on the way closes a circle.
+    It is searched depth first. A dependency that leads back to a channel on the current path closes a cycle.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class _Layer:
         self._dependencies: list[list[int]] = [[n for n in row if n != _END] for row in paths.tolist()]
         used, order = paths.ravel(), np.argsort(paths.ravel(), kind="stable")
         self._counts: list[int] = counts.tolist()
-        # Of each dependency: the number of paths that have it.
+        # By dependency: the number of paths that have it.
         self._weights = [0] * len(heads)
         for dependencies, count in zip(self._dependencies, self._counts, strict=True):
             for dependency in dependencies:
@@ -150,21 +150,21 @@ class _Layer:
         self._by_dependency = order // paths.shape[1]
         self._first_path = np.searchsorted(used[order], np.arange(len(heads) + 1))
         self._moved: npt.NDArray[np.bool_] = np.zeros(len(paths), bool)
-        # Of each channel: the dependency to look at next; beyond the last one it is done.
+        # By channel: the dependency to follow next; past its last one, the channel is finished.
         self._next = self._starts[:-1].copy()
-        self._trail: list[int] = []  # dependencies from the first channel to the present one
-        # Of each channel: the number of dependencies on the way to it; _END off the way.
+        self._trail: list[int] = []  # dependencies from the first channel to the current one
+        # By channel: the number of dependencies on the trail to it; _END if it is not on the trail.
         self._place = [_END] * channels
 
     def moved(self) -> npt.NDArray[np.bool_]:
-        """Takes paths out of the layer until it has no circle; returns which were taken."""
+        """Removes paths until the layer is acyclic; returns whether each path was removed."""
         for channel in range(len(self._next)):
             self._search(channel)
         return self._moved
 
     def _search(self, first: int) -> None:
-        """Searches all that depends on a channel."""
-        # Names of their own, as tens of millions of dependencies are looked at.
+        """Searches everything that is reachable from a channel."""
+        # Local names are faster, and tens of millions of dependencies are followed.
         heads, starts, weights = self._heads, self._starts, self._weights
         upcoming, place, trail = self._next, self._place, self._trail
         place[first] = 0
@@ -191,9 +191,9 @@ class _Layer:
                 channel = head
 
     def _break(self, closing: int, head: int) -> None:
-        """Takes out the paths of the rarest dependency of a circle, and ends the way before it."""
-        circle = [*self._trail[self._place[head] :], closing]
-        rarest = min(circle, key=self._weights.__getitem__)
+        """Removes the paths of the rarest dependency of a cycle, and shortens the trail before it."""
+        cycle = [*self._trail[self._place[head] :], closing]
+        rarest = min(cycle, key=self._weights.__getitem__)
         kept = len(self._trail)
         for path in self._by_dependency[self._first_path[rarest] : self._first_path[rarest + 1]].tolist():
             if self._moved[path]:
@@ -207,5 +207,5 @@ class _Layer:
         for dependency in self._trail[kept:]:
             head = self._heads[dependency]
             self._place[head] = _END
-            self._next[head] -= 1  # what it was on the way by is looked at again; all before that is done
+            self._next[head] -= 1  # follow the last dependency again; all before it are finished
         del self._trail[kept:]

@@ -1,4 +1,4 @@
-"""Moves of packets between routers: the links by which they may leave, by state and destination."""
+"""Moves of packets between routers: the links on which they may leave, by state and destination."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _WORD = 8  # bytes
 
 
 class Moves(NamedTuple):
-    """The moves of packets in one state; k of them.
+    """The k possible moves of packets in one state.
 
     Attributes:
-        links: int64 array, k: the directed link by which the packets leave.
-        targets: int64 array, k: the number of the state that they are in next.
-        packed: masks, one row for each move: whether packets to each of D destinations may move so.
+        links: int64 array, k: the directed link on which the packets leave.
+        targets: int64 array, k: the number of the state that they enter.
+        packed: masks, one row for each move: whether packets to each of D destinations may make it.
         destinations: D.
     """
 
@@ -35,12 +35,12 @@ class Moves(NamedTuple):
 
     @property
     def possible(self) -> Mask:
-        """Whether packets to each of D destinations may move so: bool array, k x D."""
+        """Whether packets to each of D destinations may make each move: bool array, k x D."""
         return unpack(self.packed, self.destinations)
 
 
 def pack(masks: Mask) -> Packed:
-    """Returns masks of destinations with 64 destinations to a word.
+    """Packs masks of destinations, 64 destinations to a word.
 
     Args:
         masks: bool array, m x D.
@@ -55,7 +55,7 @@ def pack(masks: Mask) -> Packed:
 
 
 def unpack(packed: Packed, count: int) -> Mask:
-    """Returns masks of destinations that `pack` has packed.
+    """Unpacks masks of destinations that `pack` has packed.
 
     Args:
         packed: uint64 array, m x ceil(D / 64).
@@ -68,21 +68,21 @@ def unpack(packed: Packed, count: int) -> Mask:
 
 
 class MoveFinder:
-    """Moves of packets to some hosts under one failure or none.
+    """Moves of packets to some hosts, without a failure or under one failure.
 
     Attributes:
         space: the states of a plan.
         hosts: the D destinations.
-        failure: what has failed.
+        failure: the failure.
     """
 
     def __init__(self, space: StateSpace, hosts: Sequence[Host], failure: Failure = NO_FAILURE) -> None:
-        """Prepares to find moves.
+        """Creates a finder without cached moves.
 
         Args:
             space: the states of a plan.
             hosts: the D destinations.
-            failure: what has failed.
+            failure: the failure.
         """
         self.space, self.hosts, self.failure = space, hosts, failure
         self._channels = Channels(space.topology)
@@ -91,10 +91,10 @@ class MoveFinder:
         self._sound: MoveFinder | None = None
 
     def under(self, failure: Failure) -> MoveFinder:
-        """Returns a finder for another failure, which shares what it does not change.
+        """Returns a finder for another failure, which shares the moves that the failure does not change.
 
         Args:
-            failure: what has failed.
+            failure: the failure.
         """
         finder = MoveFinder(self.space, self.hosts, failure)
         finder._sound = self
@@ -105,7 +105,7 @@ class MoveFinder:
 
         Args:
             state: the state.
-            keep: whether to remember them, for states that packets come to several times.
+            keep: whether to cache them, for states that packets enter several times.
         """
         if self._sound is not None and not self.failure.failed_ports(state.router):
             return self._sound.moves(state)
@@ -137,9 +137,9 @@ class MoveFinder:
         return Moves(moves[0], moves[1], pack(by_class[:, classes]), len(classes))
 
     def _by_groups(self, state: State) -> tuple[Numbers, Numbers]:
-        """Returns (classes, next states) of packets that groups decide about, where no failure matters."""
+        """Returns (classes, next states) of packets that only groups decide about, if no failure matters."""
         router, neighbours = state.router, self.space.topology.neighbours(state.router)
-        parallel = (neighbours[1:] == neighbours[:-1]).any()  # the next state does not tell the link
+        parallel = (neighbours[1:] == neighbours[:-1]).any()  # the next state does not identify the link
         if parallel or self.failure.failed_ports(router):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         counts, targets = self.space.next_states(state)

@@ -1,9 +1,9 @@
 """Orders of channels that certify deadlock freedom: every dependency leads to a channel of a higher rank.
 
-A connected routing function is deadlock-free if its channel dependency graph has no circle, and it has none
+A connected routing function is deadlock-free if its channel dependency graph is acyclic. A graph is acyclic
 if and only if its channels can be numbered so that all dependencies ascend.
 
-Source: Dally and Seitz (IEEE Trans. Computers C-36, 1987), theorem 1; the order by rounds is Kahn's
+Source: Dally and Seitz (IEEE Trans. Computers C-36, 1987), theorem 1; the order by rounds is due to Kahn
 (Communications of the ACM 5, 1962).
 """
 
@@ -18,7 +18,7 @@ from routing.deadlock.dependency_graph import DependencyGraph
 
 
 class Successors(NamedTuple):
-    """The heads of dependencies by their tails: those of channel c are heads[starts[c]:starts[c + 1]].
+    """The heads of dependencies, by tail: those of channel c are heads[starts[c]:starts[c + 1]].
 
     Attributes:
         starts: int64 array, channels + 1.
@@ -29,7 +29,7 @@ class Successors(NamedTuple):
     heads: Numbers
 
     def counts(self, channels: Numbers) -> Numbers:
-        """Returns the numbers of successors of some channels.
+        """Returns the number of successors of each given channel.
 
         Args:
             channels: int64 array of channels.
@@ -37,7 +37,7 @@ class Successors(NamedTuple):
         return np.asarray(self.starts[channels + 1] - self.starts[channels], np.int64)
 
     def of(self, channels: Numbers) -> Numbers:
-        """Returns the successors of some channels, with repetitions.
+        """Returns the successors of the given channels, with repetitions.
 
         Args:
             channels: int64 array of channels.
@@ -66,8 +66,8 @@ def ascending_ranks(graph: DependencyGraph) -> Numbers | None:
         graph: the channel dependency graph.
 
     Returns:
-        int64 array: the rank of each channel, from 0; the longest chain of dependencies that leads to it.
-        None if the graph has a circle.
+        int64 array: the rank of each channel, from 0: the length of the longest chain of dependencies leading
+        to it. None if the graph has a cycle.
     """
     after = successors(graph)
     waiting_for = np.bincount(graph.heads, minlength=len(graph.channels))
@@ -83,8 +83,8 @@ def ascending_ranks(graph: DependencyGraph) -> Numbers | None:
     return ranks if ordered == len(graph.channels) else None
 
 
-def channels_in_circles(graph: DependencyGraph) -> Numbers:
-    """Returns the channels from which dependencies lead back to themselves, ascending.
+def channels_in_cycles(graph: DependencyGraph) -> Numbers:
+    """Returns the channels that are on a cycle of dependencies, ascending.
 
     Args:
         graph: the channel dependency graph.

@@ -1,1 +1,1 @@
-"""Path sets: the paths that a routing allows between two routers, where these are not all shortest ones."""
+"""Path sets: the paths between two routers that a routing allows, if these are not all shortest paths."""

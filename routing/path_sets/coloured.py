@@ -1,24 +1,25 @@
 """Coloured paths of trunked dragonflies (`two-color`, `four-color`), which need no virtual channels.
 
-A packet to another group takes a local hop to a gateway or is at one, a global link, and a local hop at most,
-as by hierarchical routing. The colours of routers (`routing.path_sets.colours`) say which gateways: the links
-can be ordered so that every packet goes upward in the order, and no packets wait for each other in a circle.
+As in hierarchical routing, a packet to another group takes at most one local hop to a gateway, a global link,
+and at most one local hop. The colours of routers (`routing.path_sets.colours`) restrict the gateways such
+that the links can be ordered with every packet ascending in the order; then no packets wait for each other in
+a cycle.
 
 - two-color: to a group with a higher number, the gateway has the destination's colour; to one with a lower
-  number, the source is the gateway, or the gateway has the other colour. So links between routers of one
-  colour, behind the upward global links, are never taken toward downward ones: a chain of waiting packets
-  goes down, then up, and group numbers fall, then rise.
-- four-color: the order is by colours. A local link from colour x to y, where it is a packet's first, is below
-  the global links of colour y; where it is the second, above those of colour x; global links ascend by their
-  colours. For x < y it may be both. Of all divisions of the other links between first and second, `FIRST` has
-  the greatest throughput under adv:1 (computed by linear programs for 8/4/9 with t = 4).
+  number, the source is the gateway, or the gateway has the other colour. So links between routers of the same
+  colour, which follow the upward global links, are never taken toward downward ones: a chain of waiting
+  packets goes down, then up, and group numbers fall, then rise.
+- four-color: the order is by colours. A local link from colour x to y is below the global links of colour y
+  if it is a packet's first local hop, and above those of colour x if it is the second; global links ascend by
+  colour. For x < y it may be both. Of all divisions of the other links between first and second, `FIRST` has
+  the highest throughput under adv:1 (computed by linear programs for 8/4/9 with t = 4).
 
-A router that has a link by which it may go straight on does so, since a packet may have come to it for that
-link by a local hop. Of the allowed paths the shortest ones are taken.
+If a router has a global link over which a packet may continue directly, the packet takes it, because it may
+have come by a local hop for that link. Among the allowed paths the shortest ones are taken.
 
-Source: in the manner of Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly
-Networks and Its Implications on Routing" (TACO 2014), section 6. The orders of links are this project's own;
-that they are orders is proven above, and tests check it for all paths.
+Source: after Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and
+Its Implications on Routing" (TACO 2014), section 6. The orders of links are this project's own; the proof is
+given above, and tests check it for all paths.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ TWO_COLOR = "two-color"
 FOUR_COLOR = "four-color"
 _FAR = np.int16(np.iinfo(np.int16).max // 4)
 
-Table = npt.NDArray[np.bool_]
+AllowedHops = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ColourRule:
-    """The local hops that colours allow, to groups with lower and with higher numbers.
+    """The local hops that colours allow, toward groups with lower and with higher numbers.
 
     Attributes:
-        first: bool array, 2 x K x K: whether [to a higher group, router's colour, gateway's colour] allows a
-            hop to a gateway.
-        second: bool array, 2 x K x K: whether [to a higher group, gateway's colour, destination's colour]
-            allows a hop to the destination behind a gateway's global link.
+        first: bool array, 2 x K x K: entry [to a higher group, router's colour, gateway's colour] is true if
+            a hop to a gateway is allowed.
+        second: bool array, 2 x K x K: entry [to a higher group, gateway's colour, destination's colour] is
+            true if a hop to the destination after the gateway's global link is allowed.
     """
 
-    first: Table
-    second: Table
+    first: AllowedHops
+    second: AllowedHops
 
     @property
     def colours(self) -> int:
@@ -75,7 +76,7 @@ def _four_color_rule() -> ColourRule:
     return ColourRule(first=np.stack([first, first]), second=np.stack([second, second]))
 
 
-# Links from a colour to no higher one that are taken to gateways; all other ones lead to destinations.
+# Links that do not lead to a higher colour but to a gateway; all other such links lead to destinations.
 FIRST = ((1, 0), (2, 1), (2, 2), (3, 0), (3, 3))
 TWO_COLOR_RULE = _two_color_rule()
 FOUR_COLOR_RULE = _four_color_rule()
@@ -83,14 +84,14 @@ FOUR_COLOR_RULE = _four_color_rule()
 
 @dataclass(frozen=True)
 class ColouredDragonfly:
-    """A dragonfly, the colours of its routers and the coloured paths that lead straight on.
+    """A dragonfly, the colours of its routers, and the coloured paths that start with a global link.
 
     Attributes:
         dragonfly: the dragonfly.
         rule: the local hops that colours allow.
         colour: int64 array, N: the colour of each router.
-        straight: int16 array, N x N: hops of the path from each [router, destination] that begins with a
-            global link of the router to the destination's group; more than any path has where none does.
+        straight: int16 array, N x N: hops of the path from each [router, destination] that starts with a
+            global link of the router to the destination's group; larger than any path if there is none.
     """
 
     dragonfly: Dragonfly
@@ -99,7 +100,7 @@ class ColouredDragonfly:
     straight: Lengths
 
     def goes_straight(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns whether packets to each router go straight on over a router's own global links.
+        """Returns, for each destination, whether packets leave over one of the router's own global links.
 
         Args:
             router: the router.
@@ -110,10 +111,10 @@ class ColouredDragonfly:
         return np.asarray(self.straight[router] < _FAR)
 
     def goes_straight_to(self, destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether packets to a destination go straight on over the own global links of each router.
+        """Returns, for each router, whether packets to a destination leave over its own global links.
 
         Args:
-            destination: the destination.
+            destination: the destination router.
 
         Returns:
             bool array, N.
@@ -122,10 +123,10 @@ class ColouredDragonfly:
 
 
 def coloured_dragonfly(topology: Topology, rule: ColourRule, routing: str) -> ColouredDragonfly:
-    """Returns a topology with the colours of its routers.
+    """Returns a dragonfly with the colours of its routers.
 
     Args:
-        topology: a dragonfly with completely joined groups.
+        topology: a dragonfly with complete groups.
         rule: the local hops that colours allow.
         routing: the name of the routing, for error messages.
 
@@ -149,7 +150,7 @@ def coloured_dragonfly(topology: Topology, rule: ColourRule, routing: str) -> Co
 
 
 def coloured_paths(coloured: ColouredDragonfly) -> RestrictedTopology:
-    """Returns a dragonfly with its coloured paths.
+    """Returns a dragonfly restricted to its coloured paths.
 
     Args:
         coloured: the dragonfly with its colours.
@@ -174,7 +175,7 @@ def coloured_paths(coloured: ColouredDragonfly) -> RestrictedTopology:
 
 
 def _lengths(coloured: ColouredDragonfly) -> Lengths:
-    """Returns the hops of the coloured paths of all pairs."""
+    """Returns the hops of the coloured paths between all pairs."""
     dragonfly, straight, colour = coloured.dragonfly, coloured.straight, coloured.colour
     members = np.arange(dragonfly.routers).reshape(-1, dragonfly.a)
     by_gateway = np.full_like(straight, _FAR)

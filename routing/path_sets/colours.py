@@ -1,9 +1,9 @@
 """Colours of a dragonfly's routers, for paths whose order of links needs no virtual channels.
 
-In a colouring, a global link joins two routers of one colour, and the links of each two groups have all
-colours. Places in groups, the same in all groups, are coloured: places that a global link joins are of one
-class, and a search gives each class its colour. Class number i gets colour i modulo the colours where that
-will do, as in the palmtree arrangement, whose class i has the places i and a - 1 - i.
+In a colouring, a global link joins two routers of the same colour, and the links between every two groups
+have all colours. Colours belong to places in groups, the same in all groups: places joined by a global link
+form a class, and a search assigns each class a colour. Class i gets colour i modulo the number of colours if
+that works, as in the palmtree arrangement, whose class i consists of the places i and a - 1 - i.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014), section 5.2.2, on the classes of the palmtree's routers.
@@ -21,7 +21,7 @@ from topology.families.dragonflies.dragonfly import Dragonfly
 
 Colours = npt.NDArray[np.int64]
 
-_MOST_STEPS = 100_000  # of the search
+_MOST_STEPS = 100_000  # limit of the search
 # Number of colours -> a small dragonfly that has them.
 _SMALLEST: Mapping[int, str] = {
     2: "--a 4 --h 2 --groups 5 --trunking 2",
@@ -30,10 +30,10 @@ _SMALLEST: Mapping[int, str] = {
 
 
 def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
-    """Returns a colouring of a dragonfly's routers.
+    """Finds a colouring of a dragonfly's routers.
 
     Args:
-        dragonfly: a dragonfly with completely joined groups.
+        dragonfly: a dragonfly with complete groups.
         colours: the number of colours, 2 or 4.
         routing: the name of the routing that needs them, for error messages.
 
@@ -41,8 +41,8 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
         int64 array, N: the colour of each router, 0 to colours - 1.
 
     Raises:
-        ParameterError: the groups are not completely joined, two groups have fewer links than there are
-            colours, or the arrangement has no colouring.
+        ParameterError: the groups are not complete, there are fewer links between two groups than colours, or
+            the arrangement has no colouring.
     """
     _check(dragonfly, colours, routing)
     classes = _classes(dragonfly)
@@ -51,10 +51,10 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
     chosen = _search(int(classes.max()) + 1, list(map(set, sets.tolist())), colours)
     if chosen is None:
         raise ParameterError(
-            f"arrangement of {routing} must have {colours} colours of routers such that each global link "
-            f"joins one colour and each two groups have links of all of them, got "
+            f"arrangement for {routing} must allow {colours} colours of routers such that each global link "
+            f"joins one colour and every two groups have links of all colours, got "
             f"{dragonfly.params['arrangement']} with {int(classes.max()) + 1} classes of {dragonfly.a} "
-            f"routers, which cannot be coloured so; try {_advice(colours)}"
+            f"routers, which has no such colouring; try {_advice(colours)}"
         )
     return np.array(chosen, np.int64)[classes[np.arange(dragonfly.routers) % dragonfly.a]]
 
@@ -62,23 +62,23 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
 def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
     if len(dragonfly.local) > 1:
         raise ParameterError(
-            f"groups of {routing} must be completely joined, got the Hamming graph "
-            f"{dragonfly.params['local']}; leave --local out, or try hierarchical"
+            f"groups for {routing} must be complete graphs, got the Hamming graph "
+            f"{dragonfly.params['local']}; omit --local, or try hierarchical"
         )
     if dragonfly.trunking.links < colours:
         raise ParameterError(
-            f"trunking of {routing} must be at least {colours}, a link of each colour between each two "
+            f"trunking for {routing} must be at least {colours}, one link of each colour between every two "
             f"groups, got {dragonfly.trunking.links}; try {_advice(colours)}"
         )
 
 
 def _advice(colours: int) -> str:
-    """Returns the options of a dragonfly that has the colours, and the arrangements."""
+    """Returns options of a dragonfly that has the colours."""
     return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each place in a group, numbered in the order of their first places."""
+    """Returns the class of each place in a group; classes are numbered by their first places."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 
@@ -90,7 +90,7 @@ def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
 
 
 def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] | None:
-    """Returns a colour for each class so that every set of classes has all colours.
+    """Returns a colour for each class such that every set of classes has all colours.
 
     Args:
         classes: the number of classes.
@@ -121,11 +121,11 @@ def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] |
 
 
 def _may_have_all(classes: set[int], chosen: Sequence[int], colours: int) -> bool:
-    """Returns whether classes have all colours, or can get those that are missing.
+    """Returns whether a set of classes has all colours, or can still get the missing ones.
 
     Args:
         classes: a set of classes.
-        chosen: the colours of the first classes.
+        chosen: the colours already assigned, to the first classes.
         colours: the number of colours.
     """
     coloured = [number for number in classes if number < len(chosen)]

@@ -1,7 +1,7 @@
-"""Paths of trees over a nearest common ancestor: up by any link, and down to the destination.
+"""Paths of trees through a nearest common ancestor: up over any link, then down to the destination.
 
-In a fat tree, a Megafly and the two-level trees all shortest paths between routers with hosts are of this
-kind: up, in a Megafly over one global link, and down. So the path set is that of all shortest paths.
+In a fat tree, a Megafly and the two-level trees, all shortest paths between routers with hosts are of this
+kind: up, in a Megafly over one global link, and down. The path set therefore contains all shortest paths.
 
 Source: F. Petrini and M. Vanneschi, "k-ary n-trees: High Performance Networks for Massively Parallel
 Architectures" (IPPS 1997); Shpiner et al., "Dragonfly+: Low Cost Topology for Scaling Datacenters"
@@ -17,7 +17,7 @@ NAME = "nca"
 
 
 def common_ancestor_paths(topology: Topology) -> Topology:
-    """Returns a tree with all of its shortest paths.
+    """Returns the topology itself, after checking that it has levels.
 
     Args:
         topology: a topology whose routers have levels (`level_of`): a fat tree, a Megafly, an orthogonal
@@ -28,8 +28,7 @@ def common_ancestor_paths(topology: Topology) -> Topology:
     """
     if not hasattr(topology, "level_of"):
         raise UsageError(
-            f"the topology of {NAME} must be fat-tree, megafly, orthogonal-fat-tree or "
-            f"multi-layer-full-mesh, whose routers have levels, got {topology.name}; try min, or up-down, "
-            "which any graph has"
+            f"topology for {NAME} must be fat-tree, megafly, orthogonal-fat-tree or multi-layer-full-mesh, "
+            f"whose routers have levels, got {topology.name}; try min or up-down, which work on any graph"
         )
     return topology

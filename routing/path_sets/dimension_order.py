@@ -1,7 +1,7 @@
-"""Dimension-order paths of Hamming graphs, tori and hypercubes: one dimension after the other.
+"""Dimension-order paths of Hamming graphs, tori and hypercubes: one dimension after another.
 
-A packet corrects its first coordinate, then the second, and so on; in a ring it goes the shorter way round,
-and of two equal ones always the same. Every pair has one path, which is a shortest one.
+A packet corrects its first coordinate, then the second, and so on. In a ring it takes the shorter direction;
+if both are equal, always the same one. Every pair has exactly one path, which is a shortest path.
 
 Source: Dally and Towles, Principles and Practices of Interconnection Networks, section 8.4.2.
 """
@@ -19,7 +19,7 @@ NAME = "dor"
 
 
 def dimension_order_paths(topology: Topology) -> RestrictedTopology:
-    """Returns a product of complete graphs or rings with its dimension-order paths.
+    """Returns a product of complete graphs or rings restricted to its dimension-order paths.
 
     Args:
         topology: a Hamming graph (hyperx), a torus or a hypercube.
@@ -29,15 +29,15 @@ def dimension_order_paths(topology: Topology) -> RestrictedTopology:
     """
     if not isinstance(topology, CartesianProduct):
         raise UsageError(
-            f"the topology of {NAME} must be hyperx, torus or hypercube, whose routers have coordinates, got "
-            f"{topology.name}; try min, or up-down, which any graph has"
+            f"topology for {NAME} must be hyperx, torus or hypercube, whose routers have coordinates, got "
+            f"{topology.name}; try min or up-down, which work on any graph"
         )
     everyone = np.arange(topology.routers)
     coordinates = topology.coordinates
     lengths = topology.distances(everyone[:, None], everyone).astype(np.int16)
 
     def port_mask(router: int) -> PortMask:
-        # A link changes one coordinate; that which differs first is to be corrected first.
+        # A link changes one coordinate; the first one that differs must be corrected first.
         dimensions = (coordinates[topology.neighbours(router)] != coordinates[router]).argmax(axis=1)
         first = (coordinates != coordinates[router]).argmax(axis=1)
         mask = topology.minimal_port_mask(router) & (dimensions[:, None] == first[None, :])

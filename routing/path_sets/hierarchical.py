@@ -1,8 +1,8 @@
-"""Hierarchical paths of dragonflies: at most one global link, with local hops before and behind it.
+"""Hierarchical paths of dragonflies: at most one global link, with local hops before and after it.
 
-Within a group, paths are the shortest ones of the group. Between groups, a packet goes to a router with a
-link to the destination's group, over that link, and on to the destination. Shortest paths may take two global
-links and no local one in between; these do not.
+Within a group, paths are the shortest paths of the group. Between groups, a packet goes to a router with a
+link to the destination's group, over that link, and on to the destination. Shortest paths may also take two
+global links without a local link in between; hierarchical paths do not.
 
 Source: "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
 (TACO 2014), section 6; Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008),
@@ -24,7 +24,7 @@ _FAR = np.int16(np.iinfo(np.int16).max // 4)
 
 
 def hierarchical_paths(topology: Topology) -> RestrictedTopology:
-    """Returns a dragonfly with its hierarchical paths.
+    """Returns a dragonfly restricted to its hierarchical paths.
 
     Args:
         topology: a dragonfly.
@@ -46,13 +46,13 @@ def hierarchical_paths(topology: Topology) -> RestrictedTopology:
 
 
 def entry_routers(dragonfly: Dragonfly) -> list[list[int]]:
-    """Returns, for each group, the routers of other groups that a link joins to it.
+    """Returns, for each group, the routers of other groups at the ends of its global links.
 
     Args:
         dragonfly: the dragonfly.
 
     Returns:
-        One list for each group: routers, ascending; the global links of the group lead to them.
+        One list for each group: routers, ascending.
     """
     entries: list[set[int]] = [set() for _ in range(int(dragonfly.group_of.max()) + 1)]
     for a, b in dragonfly.global_links.tolist():
@@ -62,11 +62,11 @@ def entry_routers(dragonfly: Dragonfly) -> list[list[int]]:
 
 
 def dragonfly_of(topology: Topology, routing: str) -> Dragonfly:
-    """Returns a topology as the dragonfly that it is.
+    """Returns a topology if it is a dragonfly.
 
     Args:
         topology: the topology.
-        routing: the name of the routing that needs one, for the error message.
+        routing: the name of the routing that needs one, for error messages.
 
     Raises:
         UsageError: the topology is of another family.
@@ -74,13 +74,13 @@ def dragonfly_of(topology: Topology, routing: str) -> Dragonfly:
     if isinstance(topology, Dragonfly):
         return topology
     raise UsageError(
-        f"the topology of {routing} must be dragonfly, whose groups are joined by global links, got "
-        f"{topology.name}; try min, or up-down, which any graph has"
+        f"topology for {routing} must be dragonfly, whose groups are joined by global links, got "
+        f"{topology.name}; try min or up-down, which work on any graph"
     )
 
 
 def _lengths(dragonfly: Dragonfly) -> Lengths:
-    """Returns the hops of the paths of all pairs."""
+    """Returns the hops of the paths between all pairs."""
     inside = _distances_inside_groups(dragonfly)
     members = [np.flatnonzero(dragonfly.group_of == group) for group in range(dragonfly.group_of.max() + 1)]
     lengths = inside.copy()
@@ -94,7 +94,7 @@ def _lengths(dragonfly: Dragonfly) -> Lengths:
 
 
 def _distances_inside_groups(dragonfly: Dragonfly) -> Lengths:
-    """Returns the distances of routers within their groups, and between groups more than any path has."""
+    """Returns the distances within groups; between groups, a number larger than any path."""
     linked = np.zeros((dragonfly.routers, dragonfly.routers), bool)
     linked[np.repeat(np.arange(dragonfly.routers), dragonfly.degrees), dragonfly.adjacency.neighbours] = True
     linked &= dragonfly.group_of[:, None] == dragonfly.group_of[None, :]

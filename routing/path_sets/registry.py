@@ -1,4 +1,4 @@
-"""The path sets by their names on the command line: one registry line each."""
+"""Registry of the path sets by their names on the command line: one line for each."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ ALL_SHORTEST = "min"
 
 @dataclass(frozen=True)
 class PathSet:
-    """A path set.
+    """The definition of a path set.
 
     Attributes:
-        restrict: (topology, values of `parameters` by key) -> the topology with the paths of the set.
-        summary: its paths, in a line.
+        restrict: (topology, values of `parameters` by key) -> the topology restricted to the paths of the
+            set.
+        summary: its paths, in one line.
         source: the publication that defines it.
-        shortest: whether its paths are shortest ones.
+        shortest: whether its paths are shortest paths.
         families: names of the families that have it; empty for any graph.
         parameters: its parameters.
     """
@@ -36,32 +37,32 @@ class PathSet:
 PATH_SETS: Mapping[str, PathSet] = {
     hierarchical.NAME: PathSet(
         hierarchical.hierarchical_paths,
-        "at most one global link, with local hops before and behind (dragonfly)",
+        "at most one global link, with local hops before and after (dragonfly)",
         "Kim et al., ISCA 2008, section 4.1",
         families=("dragonfly",),
     ),
     coloured.TWO_COLOR: PathSet(
         coloured.two_color_paths,
-        "hierarchical over gateways of two colours, free of circles (dragonfly, trunking 2)",
+        "hierarchical over gateways of two colours, acyclic (dragonfly, trunking 2)",
         "after Camarero et al., TACO 2014, section 6",
         families=("dragonfly",),
     ),
     coloured.FOUR_COLOR: PathSet(
         coloured.four_color_paths,
-        "hierarchical over gateways of four colours, free of circles (dragonfly, trunking 4)",
+        "hierarchical over gateways of four colours, acyclic (dragonfly, trunking 4)",
         "after Camarero et al., TACO 2014, section 6",
         families=("dragonfly",),
     ),
     dimension_order.NAME: PathSet(
         dimension_order.dimension_order_paths,
-        "one dimension after the other (hyperx, torus, hypercube)",
+        "one dimension after another (hyperx, torus, hypercube)",
         "Dally and Towles, section 8.4.2",
         shortest=True,
         families=("hyperx", "torus", "hypercube"),
     ),
     common_ancestor.NAME: PathSet(
         common_ancestor.common_ancestor_paths,
-        "up to a nearest common ancestor by any link, and down (networks with levels)",
+        "up to a nearest common ancestor over any link, then down (networks with levels)",
         "Petrini and Vanneschi, IPPS 1997",
         shortest=True,
         families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),
@@ -74,7 +75,7 @@ PATH_SETS: Mapping[str, PathSet] = {
     ),
 }
 
-# The path set within which a routing chooses paths to and from intermediate routers.
+# The path set of the paths to and from intermediate routers.
 OVER = Parameter(
     name="over",
     type=str,
@@ -85,7 +86,7 @@ OVER = Parameter(
 
 
 def with_paths(topology: Topology, name: str) -> Topology:
-    """Returns a topology whose minimal routes are the paths of a set.
+    """Returns a topology whose minimal routes are the paths of a path set.
 
     Args:
         topology: the fabric's graph, connected.

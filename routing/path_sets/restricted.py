@@ -1,7 +1,8 @@
-"""Topologies whose minimal routes are those of a path set, for plans over other paths than the shortest ones.
+"""Topologies restricted to a path set, for plans over other paths than all shortest ones.
 
-The plan compiler, the search of alternates, the proof, Valiant routing and UGAL ask a topology for distances,
-minimal next hops and minimal ports. With these restricted to a path set, they make and prove plans over it.
+The plan compiler, the search for alternates, the proof, Valiant routing and UGAL ask a topology for
+distances, minimal next hops and minimal ports. If these are restricted to a path set, plans use that set and
+are proven for it.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ PortMaskMaker = Callable[[int], PortMask]
 
 
 class RestrictedTopology(TabledTopology):
-    """A topology with its links, ports, hosts and addresses, and the distances and next hops of a path set.
+    """A topology whose distances and next hops are those of a path set; all else is unchanged.
 
-    A path set is a relation of next hops that does not depend on the way by which a packet has come: from
-    every router but the destination each allowed next hop is nearer to it by one hop. A path from a router to
-    another one that goes on to a third is at least as long as the path of the set between the first two, so
-    that a router is on no path if the sum of both distances is greater than that of the pair.
+    A path set is a relation of next hops that does not depend on how a packet has arrived: from every router
+    but the destination, each allowed next hop is one hop nearer to it. A path from one router to another that
+    continues to a third is at least as long as the path of the set between the first two; so a router is on
+    no path if the sum of both distances exceeds that of the pair.
 
     Attributes:
         name: the family, as on the command line.
-        params: the parameters that make this member of the family.
-        labels: the routers' names in the source of the graph; empty if there is none.
-        whole: the topology itself.
+        params: the parameters that define this member of the family.
+        labels: the routers' names in the source of the graph; empty if it has none.
+        whole: the unrestricted topology.
     """
 
     def __init__(self, whole: Topology, lengths: Lengths, port_mask: PortMaskMaker) -> None:
@@ -43,8 +44,8 @@ class RestrictedTopology(TabledTopology):
 
         Args:
             whole: the topology.
-            lengths: int16 array, N x N: hops of the paths of every [source, destination].
-            port_mask: makes `minimal_port_mask` of a router.
+            lengths: int16 array, N x N: hops of the path for every [source, destination].
+            port_mask: computes `minimal_port_mask` of a router.
         """
         self.whole = whole
         self.name, self.params, self.labels = whole.name, whole.params, whole.labels
@@ -54,7 +55,7 @@ class RestrictedTopology(TabledTopology):
 
     @property
     def geometry(self) -> str:
-        """The empty text: alternates and detours that were made for shortest paths do not hold here."""
+        """An empty text: alternates and detours designed for shortest paths do not apply here."""
         return ""
 
     @property
@@ -64,12 +65,12 @@ class RestrictedTopology(TabledTopology):
 
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: hops of the paths of every [source, destination]."""
+        """int16 array, N x N: hops of the path for every [source, destination]."""
         return self._lengths
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the next hop behind the first allowed link of every [source, destination]."""
+        """int16 array, N x N: the next hop over the first allowed link for every [source, destination]."""
         hops = np.empty((self.routers, self.routers), np.int16)
         for router in range(self.routers):
             hops[router] = self.neighbours(router)[self.minimal_port_mask(router).argmax(axis=0)]
@@ -77,7 +78,7 @@ class RestrictedTopology(TabledTopology):
         return hops
 
     def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
-        """Returns the number of ordered pairs of some routers by the hops of their paths.
+        """Returns the number of ordered pairs of the given routers by the hops of their paths.
 
         Args:
             routers: indices of the routers, each once.
@@ -89,30 +90,30 @@ class RestrictedTopology(TabledTopology):
         return {hops: int(count) for hops, count in enumerate(counts) if hops and count}
 
     def minimal_port_mask(self, router: int) -> PortMask:
-        """Returns the links of a router by which paths of the set lead to each destination.
+        """Returns the links of a router on which paths of the set to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a path of the set to d leaves by the link at
-            place i.
+            bool array, links x N: entry [i, d] is true if a path of the set to d leaves by the link at place
+            i.
         """
         return self._port_mask(router)
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router, those of the topology itself.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router, the same as in the unrestricted topology.
 
         Args:
-            concentration: p, the number of hosts at each router that has any; at least 1.
+            hosts_per_router: p, the number of hosts at each router that has any; at least 1.
 
         Returns:
             int64 array, N: number of hosts of each router.
         """
-        return self.whole.host_counts(concentration)
+        return self.whole.host_counts(hosts_per_router)
 
     def address_number(self, router: int) -> int:
-        """Returns the number that stands for a router in its hosts' addresses, that of the topology itself.
+        """Returns the number that represents a router in addresses, the same as in the unrestricted topology.
 
         Args:
             router: the index of the router.
@@ -123,9 +124,9 @@ class RestrictedTopology(TabledTopology):
         return self.whole.address_number(router)
 
     def clusters(self) -> Clusters:
-        """Returns the clusters of the topology itself."""
+        """Returns the clusters of the unrestricted topology."""
         return self.whole.clusters()
 
     def layout(self) -> Layout:
-        """Returns the layout of the topology itself."""
+        """Returns the layout of the unrestricted topology."""
         return self.whole.layout()

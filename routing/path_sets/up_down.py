@@ -1,9 +1,9 @@
 """Up*/down* paths of any graph: toward a root, then away from it, and never toward it again.
 
-Links are ordered by a search in breadth from a root: the end nearer to the root is up, of two that are
-equally near the one with the lower index. A packet goes down where a path that only goes down leads to its
-destination, by the shortest ones of these, and else up, toward the nearest router of which that holds. This
-does not depend on the way by which it has come, so that rules by destination are enough.
+Links are ordered by a breadth-first search from a root: the end nearer to the root is up; if both are equally
+near, the one with the lower index. A packet goes down if a path that only goes down leads to its destination,
+on the shortest such path; otherwise it goes up, toward the nearest router from which such a path exists. This
+does not depend on how the packet has arrived, so rules by destination are sufficient.
 
 Source: M. D. Schroeder et al., "Autonet: A High-Speed, Self-Configuring Local Area Network Using
 Point-to-Point Links" (IEEE JSAC 9, 1991), section 6.6.4.
@@ -23,21 +23,21 @@ NAME = "up-down"
 ROOT = Parameter(
     name="root",
     type=int,
-    help="number of the switch that is up from all others, from 1",
+    help="number of the switch at the root, from 1",
     least=1,
     most=MAX_ROUTERS,
-    default_text="one from which the mean distance is least",
+    default_text="a switch with the smallest mean distance",
 )
 _NO_PATH = np.int16(np.iinfo(np.int16).max // 2)
 
 
 def up_down_paths(topology: Topology, root: int | None = None) -> RestrictedTopology:
-    """Returns a topology with its up*/down* paths.
+    """Returns a topology restricted to its up*/down* paths.
 
     Args:
         topology: any connected graph.
-        root: number of the switch that is up from all others, from 1; None for one from which the mean
-            distance is least, of several the one with most links, then with the lowest number.
+        root: number of the switch at the root, from 1; None for the one with the smallest mean distance, then
+            the most links, then the lowest number.
 
     Raises:
         ParameterError: the root is not a switch of the topology.
@@ -60,7 +60,7 @@ def up_down_paths(topology: Topology, root: int | None = None) -> RestrictedTopo
 
 
 def central_router(topology: Topology) -> int:
-    """Returns the router from which the mean distance is least; of several the one with most links.
+    """Returns the router with the smallest mean distance to others; of several, the one with the most links.
 
     Args:
         topology: any connected graph.
@@ -71,7 +71,7 @@ def central_router(topology: Topology) -> int:
 
 
 def _ranks(topology: Topology, root: int) -> npt.NDArray[np.int64]:
-    """Returns the place of each router in the order from the root down."""
+    """Returns the rank of each router in the order from the root down."""
     away = topology.distances(root, np.arange(topology.routers)).astype(np.int64)
     ranks = np.empty(topology.routers, np.int64)
     ranks[np.lexsort((np.arange(topology.routers), away))] = np.arange(topology.routers)
@@ -79,9 +79,9 @@ def _ranks(topology: Topology, root: int) -> npt.NDArray[np.int64]:
 
 
 def _down_lengths(topology: Topology, rank: npt.NDArray[np.int64]) -> Lengths:
-    """Returns the hops of the shortest paths that only go down, [source, destination]; _NO_PATH without."""
+    """Returns the hops of the shortest paths that only go down, [source, destination], or _NO_PATH."""
     down = np.full((topology.routers, topology.routers), _NO_PATH, np.int16)
-    for router in np.argsort(-rank).tolist():  # those below it have been done
+    for router in np.argsort(-rank).tolist():  # routers below have been processed
         around = topology.neighbours(router)
         below = around[rank[around] > rank[router]]
         if len(below):
@@ -91,9 +91,9 @@ def _down_lengths(topology: Topology, rank: npt.NDArray[np.int64]) -> Lengths:
 
 
 def _lengths(topology: Topology, rank: npt.NDArray[np.int64], down: Lengths) -> Lengths:
-    """Returns the hops of the paths of all pairs: down where that leads to the destination, or else up."""
+    """Returns the hops of all paths: down if that leads to the destination, otherwise up first."""
     lengths = down.copy()
-    for router in np.argsort(rank).tolist()[1:]:  # those above it have been done; the root reaches all
+    for router in np.argsort(rank).tolist()[1:]:  # routers above have been processed; the root reaches all
         around = topology.neighbours(router)
         above = around[rank[around] < rank[router]]
         up = lengths[above].min(axis=0) + 1

@@ -1,1 +1,1 @@
-"""The plan of a fabric as plain data: rules, groups, tables, and their text."""
+"""The plan of a fabric as plain data: rules, groups and tables, and their description."""

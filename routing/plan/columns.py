@@ -1,4 +1,4 @@
-"""The rules and groups of a switch as columns, by which large fabrics are planned and proven."""
+"""The rules and groups of a switch as columns, which make planning and proving large fabrics fast."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Numbers = npt.NDArray[np.intp]
 
 
 class BucketStore(Generic[Key]):
-    """The buckets of a fabric's groups, numbered in the order in which they are first asked for.
+    """The buckets of a fabric's groups, numbered in the order of first use.
 
     Attributes:
         buckets: the buckets by number.
     """
 
     def __init__(self, make: Callable[[Key], Bucket]) -> None:
-        """Makes an empty store.
+        """Creates an empty store.
 
         Args:
-            make: key -> its bucket; asked once for equal keys.
+            make: key -> its bucket; called once for equal keys.
         """
         self.buckets: list[Bucket] = []
         self._make = make
@@ -48,14 +48,14 @@ class BucketStore(Generic[Key]):
 
 
 class GroupColumns(Sequence[Group]):
-    """Groups without candidates, which are made objects when one of them is read.
+    """Groups without candidates, which become objects when one of them is read.
 
     Attributes:
-        buckets: the buckets of the fabric, by number.
+        buckets: the buckets of the whole fabric, by number.
         numbers: the numbers of the groups.
-        selects: bool array: whether the group is one of GroupKind.SELECT; others are FAST_FAILOVER.
+        selects: bool array: whether each group is of GroupKind.SELECT; others are FAST_FAILOVER.
         counts: the number of buckets of each group.
-        starts: the index in `members` of each group's first bucket.
+        starts: the index in `members` of the first bucket of each group.
         members: the numbers of the buckets, group by group.
     """
 
@@ -67,14 +67,14 @@ class GroupColumns(Sequence[Group]):
         counts: Numbers,
         members: Numbers,
     ) -> None:
-        """Takes the columns, as of the class."""
+        """Stores the columns; see the class."""
         self.buckets = buckets
         self.numbers = numbers
         self.selects = selects
         self.counts = counts
         self.starts = np.cumsum(counts) - counts
         self.members = members
-        self._made: tuple[Group, ...] | None = None
+        self._built: tuple[Group, ...] | None = None
 
     def __len__(self) -> int:
         """Returns the number of groups."""
@@ -85,50 +85,50 @@ class GroupColumns(Sequence[Group]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Group, ...]: ...
     def __getitem__(self, index: int | slice) -> Group | tuple[Group, ...]:
-        """Returns a group, or some of them."""
-        return self.made()[index]
+        """Returns one group or a slice of them."""
+        return self.built()[index]
 
     def __iter__(self) -> Iterator[Group]:
         """Yields the groups."""
-        return iter(self.made())
+        return iter(self.built())
 
-    def made(self) -> tuple[Group, ...]:
-        """Returns the groups; always the same objects."""
-        if self._made is None:
+    def built(self) -> tuple[Group, ...]:
+        """Returns the groups as objects, always the same ones."""
+        if self._built is None:
             buckets = list(map(self.buckets.__getitem__, self.members.tolist()))
             columns = (self.numbers, self.selects, self.starts, self.starts + self.counts)
             rows = zip(*(column.tolist() for column in columns), strict=True)
             kinds = (GroupKind.FAST_FAILOVER, GroupKind.SELECT)
-            self._made = tuple(
+            self._built = tuple(
                 [Group(number, kinds[select], tuple(buckets[a:b])) for number, select, a, b in rows]
             )
-        return self._made
+        return self._built
 
     def group(self, place: int) -> Group:
-        """Returns one group; the others are not made objects.
+        """Returns one group as an object, without building the others.
 
         Args:
             place: its index.
         """
-        if self._made is not None:
-            return self._made[place]
+        if self._built is not None:
+            return self._built[place]
         start = int(self.starts[place])
         members = self.members[start : start + int(self.counts[place])].tolist()
         kind = GroupKind.SELECT if self.selects[place] else GroupKind.FAST_FAILOVER
         return Group(int(self.numbers[place]), kind, tuple(map(self.buckets.__getitem__, members)))
 
     def used(self) -> Numbers:
-        """Returns the numbers of the buckets that the groups have, ascending."""
+        """Returns the numbers of the buckets that the groups use, ascending."""
         return np.flatnonzero(np.bincount(self.members))
 
 
-def different_buckets(parts: Iterable[Sequence[Group]]) -> list[Bucket]:
-    """Returns the buckets and candidates of groups; those that are one object are given once.
+def distinct_buckets(parts: Iterable[Sequence[Group]]) -> list[Bucket]:
+    """Returns the buckets and candidates of groups, each object once.
 
     Args:
         parts: sequences of groups.
     """
-    found: dict[int, Bucket] = {}  # by their identities; the groups keep them
+    found: dict[int, Bucket] = {}  # by identity; the groups keep the objects alive
     stores: dict[int, tuple[list[Bucket], list[GroupColumns]]] = {}
     for part in parts:
         if isinstance(part, GroupColumns):
@@ -147,7 +147,7 @@ def different_buckets(parts: Iterable[Sequence[Group]]) -> list[Bucket]:
 
 
 def runs(starts: Numbers, counts: Numbers) -> Numbers:
-    """Returns the numbers of several runs, one run after the other.
+    """Returns the numbers of several runs of consecutive numbers, one run after another.
 
     Args:
         starts: the first number of each run.
@@ -164,18 +164,18 @@ class SwitchColumns:
     Attributes:
         store: the rules of the fabric.
         rules: the numbers of the switch's rules in the store, in their order.
-        groups: the groups in their order, in parts of which some are columns.
+        groups: the groups in order, in several sequences; some of these are columns.
     """
 
     store: RuleStore
     rules: npt.NDArray[np.intp]
     groups: tuple[Sequence[Group], ...]
 
-    def made_rules(self) -> tuple[Rule, ...]:
+    def build_rules(self) -> tuple[Rule, ...]:
         """Returns the rules."""
         return self.store.rules(self.rules)
 
-    def made_groups(self) -> tuple[Group, ...]:
+    def build_groups(self) -> tuple[Group, ...]:
         """Returns the groups."""
         return tuple(chain.from_iterable(self.groups))
 
@@ -189,7 +189,7 @@ class SwitchColumns:
 
 
 def group_parts(switch: SwitchPlan) -> tuple[Sequence[Group], ...]:
-    """Returns the groups of a switch, in parts of which some may be columns.
+    """Returns the groups of a switch in several sequences, some of which may be columns.
 
     Args:
         switch: the plan of any switch.

@@ -1,4 +1,4 @@
-"""A digest of plans, by which two processes check that they mean the same plan."""
+"""A digest of plans, by which two processes check that they use the same plan."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from routing.garbage_collection import without_garbage_collection
 from routing.interner import Interner
 from routing.plan.model import Action, Actions, Bucket, RoutePlan, Rule
 
-# Nested tuples of numbers, strings, types of actions and None: they are hashed faster than dataclasses.
+# Nested tuples of numbers, strings, action types and None: faster to hash than dataclasses.
 _Plain = tuple[object, ...]
 
 
 @without_garbage_collection()
 def plan_digest(plan: RoutePlan) -> str:
-    """Returns a digest of all rules and groups that the switches of a fabric shall hold.
+    """Returns a digest of all rules and groups of a fabric's switches.
 
     Args:
         plan: any plan.
 
     Returns:
-        64 hexadecimal digits (SHA-256). They depend on nothing but the values in `plan.switches` and their
-        order: not on the process, its hash seed, or which objects are shared. Other values have another
-        digest.
+        64 hexadecimal digits (SHA-256). They depend only on the values in `plan.switches` and their order,
+        not on the process, its hash seed, or which objects are shared. Different values give different
+        digests.
     """
-    texts: list[str] = []  # of the different rules and buckets, by the numbers that stand for them
+    texts: list[str] = []  # of the distinct rules and buckets, by number
 
     def numbered(plain: _Plain) -> int:
         texts.append(_text(plain))

@@ -1,4 +1,4 @@
-"""Forwarding rules of tables 2 to 5: from a destination or a tag to the group that serves it."""
+"""Forwarding rules of tables 2 to 5: they pass packets to a group by destination or tag."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from routing.plan.rule_store import RuleStore
 from routing.plan.tables import PRIORITY_BLOCK, PRIORITY_ROUTER, tag_of, to_router
 from topology.base import DestinationBlock, Topology
 
-# Open vSwitch drops output to the port that a packet came in by, and a rerouted packet may have to go back
-# there. No port has the number 0.
+# Open vSwitch drops output to the ingress port of a packet, but a rerouted packet may have to return there.
+# No port has the number 0.
 CLEAR_INGRESS = SetField("in_port", 0)
 
 
 def forwarding_rule(table: Table, destination: Match, group: int, priority: int = PRIORITY_ROUTER) -> Rule:
-    """Returns the rule that hands untagged packets for other routers' hosts to a group.
+    """Returns the rule that passes untagged packets for other routers' hosts to a group.
 
     Args:
-        table: MINIMAL for packets without a mark, MARKED for those that were rerouted before, AFTER_TAG for
-            those whose tag has just been popped.
+        table: MINIMAL for packets without a mark, MARKED for packets that were rerouted before, AFTER_TAG for
+            packets whose tag has just been popped.
         destination: the match of the packets' destination.
         group: number of the group.
-        priority: PRIORITY_ROUTER, or PRIORITY_BLOCK where the match stands for several routers.
+        priority: PRIORITY_ROUTER, or PRIORITY_BLOCK if the match covers several routers.
     """
     return Rule(table, priority, destination, _to_group(group))
 
 
 def tag_rule(router: int, group: int) -> Rule:
-    """Returns the rule of table TRANSIT that hands packets with another router's tag to a group.
+    """Returns the rule of table TRANSIT that passes packets with another router's tag to a group.
 
     Args:
         router: the router that the tag names.
@@ -43,7 +43,7 @@ def tag_rule(router: int, group: int) -> Rule:
 
 @cache
 def _to_choice(number: int) -> Actions:
-    """Returns the actions of a rule that hands packets to a group which chooses a path."""
+    """Returns the actions of a rule that passes packets to a group which chooses a path."""
     return (ToGroup(number),)
 
 
@@ -54,34 +54,34 @@ def _to_group(number: int) -> Actions:
 
 
 class ForwardingRules:
-    """The forwarding rules of a fabric's switches by their numbers; most are equal on many switches.
+    """The forwarding rules of a fabric's switches, by number; most are shared by many switches.
 
     Attributes:
         store: the rules.
     """
 
     def __init__(self, topology: Topology, matches: Sequence[Match]) -> None:
-        """Prepares to make rules.
+        """Creates the store and its tables.
 
         Args:
             topology: the fabric's graph.
-            matches: for each router, in router order, the match of packets to its hosts.
+            matches: for each router, in router order, the match for packets to its hosts.
         """
         self.store = RuleStore()
         self._topology = topology
         self._matches = matches
         tables = (Table.SOURCE, Table.TRANSIT, Table.AFTER_TAG, Table.MINIMAL, Table.MARKED)
         self._grids = {table: _RuleGrid(self.store, table, self._matches_of(table)) for table in tables}
-        # By table, the first router and the number of routers of the destinations, and the group.
+        # By table, first router and number of routers of the block, and group.
         self._block_rules: dict[tuple[Table, int, int, int], int] = {}
 
     def toward(self, table: Table, groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Returns the numbers of the rules of a table toward single routers, by router.
+        """Returns the numbers of a table's rules toward single routers, in router order.
 
         Args:
             table: SOURCE, AFTER_TAG, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT,
                 whose rules match the router's tag.
-            groups: for each router, in router order, the number of the group that serves its packets; 0 for
+            groups: for each router, in router order, the number of the group for its packets; 0 for
                 no rule.
         """
         return self._grids[table].rules(np.asarray(groups, np.int64))
@@ -92,7 +92,7 @@ class ForwardingRules:
         Args:
             table: the table.
             block: the destination routers.
-            group: number of the group that serves their packets.
+            group: number of the group for their packets.
         """
         first, routers = block.routers[0], len(block.routers)
         key = (table, first, routers, group)
@@ -105,22 +105,22 @@ class ForwardingRules:
         return self._block_rules[key]
 
     def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
-        """Returns a function that gives, for each router, the match of the rule of a table toward it."""
+        """Returns a function that returns, for each router, the match of a table's rule toward it."""
         if table is Table.TRANSIT:
             return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
         return lambda: self._matches
 
 
 class _RuleGrid:
-    """The numbers of the rules of one table by group and router, each added when it is first asked for."""
+    """The numbers of one table's rules by group and router; rules are added when first needed."""
 
     def __init__(self, store: RuleStore, table: Table, matches: Callable[[], Iterable[Match]]) -> None:
         self._store = store
         self._table = table
         self._make_matches = matches
         self._actions = _to_choice if table is Table.SOURCE else _to_group
-        self._groups = np.empty(0, np.int64)  # ascending; for each of them, the index of its row
-        self._row_of = np.empty(0, np.intp)
+        self._groups = np.empty(0, np.int64)  # ascending; parallel to `_row_of`
+        self._row_of = np.empty(0, np.intp)  # the index of each group's row
         self._actions_of = np.empty(0, np.intp)  # by row, the index of the actions in the store
 
     def rules(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
@@ -129,16 +129,16 @@ class _RuleGrid:
         if not len(routers):
             return routers
         rows = self._rows(groups[routers])
-        found = self._numbers[rows, routers]
-        new = found < 0
+        numbers = self._numbers[rows, routers]
+        new = numbers < 0
         if new.any():
             actions = self._actions_of[rows[new]]
             first = self._store.add_columns(
                 self._table, PRIORITY_ROUTER, self._matches[routers[new]], actions
             )
-            found[new] = np.arange(first, first + len(actions))
-            self._numbers[rows[new], routers[new]] = found[new]
-        return found
+            numbers[new] = np.arange(first, first + len(actions))
+            self._numbers[rows[new], routers[new]] = numbers[new]
+        return numbers
 
     @cached_property
     def _matches(self) -> npt.NDArray[np.intp]:
@@ -150,7 +150,7 @@ class _RuleGrid:
         return np.full((1, len(self._matches)), -1, np.intp)
 
     def _rows(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns the row of each of some groups, after adding rows for groups that have none."""
+        """Returns the row of each group, after adding rows for groups that have none."""
         last = max(len(self._groups) - 1, 0)
         places = np.minimum(np.searchsorted(self._groups, groups), last)
         unknown = self._groups[places] != groups if len(self._groups) else np.ones(len(groups), bool)

@@ -1,4 +1,4 @@
-"""Group numbers, and the ports and matches of one router from which a routing makes its rules and groups."""
+"""Group numbers, and the ports and matches of one router from which a routing builds its rules and groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from routing.plan.columns import different_buckets
+from routing.plan.columns import distinct_buckets
 from routing.plan.model import Actions, Group, Match, PushVlan, SetField
 from routing.plan.port_sets import PortSets, port_sets
 from routing.plan.tables import router_of_tag, tag_of
@@ -20,18 +20,18 @@ _DIGEST_MASK = (1 << 29) - 1
 
 
 class GroupRole(enum.IntEnum):
-    """The purpose of a group: the upper bits of its number; a port or a sequence number is the lower ones."""
+    """The purpose of a group: the upper bits of its number. The lower ones are a port or sequence number."""
 
     PORT = 0  # output to the port, without any alternate
     ONWARD_FAR = 1  # to destinations behind the port's neighbour, with alternates
     ONWARD_NEAR = 2  # to the port's neighbour itself, with alternates
-    TAGGED = 3  # packets with a tag that leads out of the port, with alternates
+    TAGGED = 3  # packets whose tag leads to this port, with alternates
     CHOICE_FAR = 4  # a routing's choice of path to destinations behind the port's neighbour
     CHOICE_NEAR = 5  # a routing's choice of path to the port's neighbour itself
     CHOICE_ANY = 6  # a routing's choice of path to all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
     CHOICE_BY_COLOUR = 9  # a routing's choices of detour to destinations of one colour, in sequence
-    OWN = 1 << 10  # the first of those up to AFTER_TAG to which a routing gives meanings of its own
+    OWN = 1 << 10  # the first of the roles, up to AFTER_TAG, that a routing may define
     AFTER_TAG = 1 << 15  # sets of ports for packets whose tag has been popped, in sequence
     PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence
     SHARED = 1 << 17  # a set of minimal ports while others are drained, by a digest of the set
@@ -41,9 +41,9 @@ def group_number(role: int, port: int = 0) -> int:
     """Returns the number of a group on its switch.
 
     Args:
-        role: the purpose of the group: a GroupRole, or one from GroupRole.OWN on.
-        port: the port that the group is for, 1 to 4095; or the sequence number of the group, from 0, where
-            the role numbers its groups in sequence.
+        role: the purpose of the group: a GroupRole, or a number from GroupRole.OWN on.
+        port: the port that the group is for, 1 to 4095; or its sequence number, from 0, for roles that number
+            their groups in sequence.
 
     Returns:
         The OpenFlow group id, unique on the switch.
@@ -52,28 +52,28 @@ def group_number(role: int, port: int = 0) -> int:
 
 
 def shared_group_number(ports: Iterable[int]) -> int:
-    """Returns the number of the group that divides packets among some ports.
+    """Returns the number of the group that divides packets evenly among some ports.
 
-    It depends on nothing but the ports, so that a group of a number has the same buckets in all plans, and
-    is never changed while rules use it.
+    It depends only on the ports, so a group with this number has the same buckets in all plans and never
+    changes while rules use it.
 
     Args:
         ports: the ports, 1 to 4095.
 
     Returns:
-        The OpenFlow group id, of 2^29 that sets of ports share.
+        The OpenFlow group id, one of 2^29 to which sets of ports are hashed.
     """
     return group_number(GroupRole.SHARED) + (zlib.crc32(repr(sorted(ports)).encode()) & _DIGEST_MASK)
 
 
 @dataclass(frozen=True)
 class RouterView:
-    """The ports of one router toward every other router, and the matches of their hosts.
+    """One router's ports toward all other routers, and the matches for their hosts.
 
     Attributes:
         topology: the fabric's graph.
         router: the router, 0 .. N - 1.
-        matches: for each router of the fabric, in router order, the match of packets to its hosts.
+        matches: for each router of the fabric, in router order, the match for packets to its hosts.
     """
 
     topology: Topology
@@ -82,7 +82,7 @@ class RouterView:
 
     @cached_property
     def port_sets(self) -> PortSets:
-        """The ports by which minimal paths to each router of the fabric begin."""
+        """The ports on which minimal paths to each router of the fabric start."""
         return port_sets(self.topology, self.router)
 
     @cached_property
@@ -92,7 +92,7 @@ class RouterView:
 
     @cached_property
     def first_ports(self) -> tuple[int, ...]:
-        """The first of the minimal ports toward each router, in router order; 0 for the router itself."""
+        """The first minimal port toward each router, in router order; 0 for the router itself."""
         return tuple(self.port_sets.first_ports().tolist())
 
     def others(self) -> list[int]:
@@ -100,7 +100,7 @@ class RouterView:
         return [other for other in range(self.topology.routers) if other != self.router]
 
     def neighbour_ports(self) -> list[tuple[int, int]]:
-        """Returns (neighbour, port of the link to it) for every link, by ascending neighbours."""
+        """Returns (neighbour, port of the link to it) for every link, ascending by neighbour."""
         neighbours = self.topology.neighbours(self.router).tolist()
         return list(zip(neighbours, self.topology.link_ports(self.router).tolist(), strict=True))
 
@@ -115,21 +115,21 @@ def push_tag(intermediate: int) -> Actions:
 
 
 def pushed_tags(*groups: Sequence[Group]) -> Iterator[int]:
-    """Yields the intermediate router of every tag that a bucket or a candidate of the groups pushes.
+    """Yields the intermediate router of every tag that buckets or candidates of the groups push.
 
     Args:
         *groups: groups of one or several switches.
 
     Yields:
-        Router indices, repeated where several buckets push the same tag.
+        Router indices, repeated if several buckets push the same tag.
     """
-    found = different_buckets(groups)
-    for actions in {id(bucket.actions): bucket.actions for bucket in found}.values():
+    buckets = distinct_buckets(groups)
+    for actions in {id(bucket.actions): bucket.actions for bucket in buckets}.values():
         yield from tags_pushed_by(actions)
 
 
 def tags_pushed_by(actions: Actions) -> list[int]:
-    """Returns the routers whose tags a list of actions pushes.
+    """Returns the routers named by the tags that a list of actions pushes.
 
     Args:
         actions: the actions of a bucket.

@@ -1,8 +1,8 @@
 """The route plan: all rules and groups of a fabric's switches, as plain data.
 
-A routing makes the plan (`routing.algorithms.minimal`), a walk through it proves it
-(`routing.verification.verifier`), and the controller installs it (`controller.installer`). The terms are
-those of OpenFlow 1.3; field names are those of its OXM fields.
+A routing builds the plan (`routing.algorithms.minimal`), the verifier proves it by following packets through
+it (`routing.verification.verifier`), and the controller installs it (`controller.installer`). Terms are those
+of OpenFlow 1.3; field names are those of its OXM fields.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from topology.faults import Element
 
 ETH_TYPE_IPV4: Final = 0x0800
 ETH_TYPE_ARP: Final = 0x0806
-NO_VLAN: Final = 0  # vlan_vid that matches packets without a tag (OFPVID_NONE)
-VLAN_PRESENT: Final = 0x1000  # bit of vlan_vid that says that the packet has a tag (OFPVID_PRESENT)
-PORT_INGRESS: Final = 0xFFFFFFF8  # output to the port that the packet came in by (OFPP_IN_PORT)
+NO_VLAN: Final = 0  # vlan_vid of packets without a tag (OFPVID_NONE)
+VLAN_PRESENT: Final = 0x1000  # bit of vlan_vid that marks a packet with a tag (OFPVID_PRESENT)
+PORT_INGRESS: Final = 0xFFFFFFF8  # output to the packet's ingress port (OFPP_IN_PORT)
 
 # Fields whose values are addresses.
 IP_FIELDS: Final = frozenset({"ipv4_src", "ipv4_dst", "arp_spa", "arp_tpa"})
 MAC_FIELDS: Final = frozenset({"eth_src", "eth_dst", "arp_sha", "arp_tha"})
 
-# The upper bits of every rule's cookie tell our rules from those of others; the rest is a fingerprint of the
-# rule. Two rules of a switch must not share a fingerprint, and with 32 bits some of the two million rules of
-# a large fabric would.
+# The upper bits of every rule's cookie distinguish our rules from those of others; the rest is a fingerprint
+# of the rule. Two rules of a switch must not share a fingerprint; with 32 bits, some of the two million rules
+# of a large fabric would.
 FINGERPRINT_BITS: Final = 48
 COOKIE_MARK: Final = 0x504F << FINGERPRINT_BITS
 
@@ -45,15 +45,15 @@ class Table(enum.IntEnum):
     INGRESS = 0
     SOURCE = 1
     TRANSIT = 2
-    AFTER_TAG = 3  # empty in plans whose packets go minimally from the router that their tag names
+    AFTER_TAG = 3  # empty in plans whose packets continue minimally after their tag is popped
     MINIMAL = 4
     MARKED = 5
-    NOTES = 6  # no packet gets here: a controller leaves notes for its successor
+    NOTES = 6  # never reached by packets: a controller leaves notes for its successor here
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMatch:
-    """One field of a match: its value under a mask, or exactly its value where the mask is None."""
+    """One field of a match: a value under a mask, or an exact value if the mask is None."""
 
     field: str
     value: int
@@ -64,7 +64,7 @@ Match = tuple[FieldMatch, ...]
 
 
 def match(**fields: int | tuple[int, int]) -> Match:
-    """Returns the match of packets whose fields all have the given values.
+    """Returns the match for packets whose fields all have the given values.
 
     Args:
         **fields: OXM field name -> value, or (value, mask).
@@ -80,21 +80,21 @@ def match(**fields: int | tuple[int, int]) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Output to a port; a packet leaves by its ingress port only where the port is PORT_INGRESS."""
+    """Output to a port; a packet leaves through its ingress port only if the port is PORT_INGRESS."""
 
     port: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Hand-over to a group."""
+    """Processing by a group."""
 
     group: int
 
 
 @dataclass(frozen=True, slots=True)
 class SetField:
-    """Assignment of a constant to a field, `in_port` included."""
+    """Assignment of a constant to a field, which may be `in_port`."""
 
     field: str
     value: int
@@ -102,7 +102,7 @@ class SetField:
 
 @dataclass(frozen=True, slots=True)
 class CopyBits:
-    """Copy of the low `bits` bits of one field to those of another (Nicira's register move)."""
+    """Copy of the low `bits` bits of one field to the low bits of another (Nicira's register move)."""
 
     source: str
     target: str
@@ -111,7 +111,7 @@ class CopyBits:
 
 @dataclass(frozen=True, slots=True)
 class LoadBits:
-    """Assignment of a constant to `bits` bits of a field from bit `offset` (Nicira's register load)."""
+    """Assignment of a constant to `bits` bits of a field, from bit `offset` on (Nicira's register load)."""
 
     target: str
     offset: int
@@ -131,7 +131,7 @@ class PopVlan:
 
 @dataclass(frozen=True, slots=True)
 class DecrementTtl:
-    """Decrement of the IPv4 time to live by one: a probe's TTL counts the hops between routers."""
+    """Decrement of the IPv4 time to live by one; the TTL of a probe counts its hops between routers."""
 
 
 Action = Output | ToGroup | SetField | CopyBits | LoadBits | PushVlan | PopVlan | DecrementTtl
@@ -143,13 +143,13 @@ Actions = tuple[Action, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry: it applies its actions, then continues in table `goto`; without either it drops.
+    """One flow entry: it applies its actions, then continues in table `goto`; with neither, it drops.
 
     Attributes:
-        table: the table that holds the rule.
+        table: the table that contains the rule.
         priority: of the rules that match a packet, the one with the highest priority applies.
         match: the fields that a packet must have; empty for all packets.
-        actions: applied in order.
+        actions: the actions, in the order of application.
         goto: the table in which the packet continues, or None.
     """
 
@@ -161,11 +161,11 @@ class Rule:
 
 
 class GroupKind(enum.Enum):
-    """The kinds of groups, by the bucket that a packet takes."""
+    """The kinds of groups, by how they select a packet's bucket."""
 
-    INDIRECT = "indirect"  # the only bucket
+    INDIRECT = "indirect"  # the only one
     SELECT = "select"  # one by a hash of the packet
-    FAST_FAILOVER = "fast-failover"  # the first whose watched port is up
+    FAST_FAILOVER = "fast-failover"  # the first one whose watched port is up
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ class Bucket:
     """One choice of a group.
 
     Attributes:
-        actions: applied in order.
-        watch_port: the bucket is alive while this port is up; always where it is None.
-        weight: share of the bucket in a select group, relative to the other buckets.
+        actions: the actions, in the order of application.
+        watch_port: the bucket is alive while this port is up; None for always.
+        weight: weight of the bucket in a select group, relative to the other buckets.
     """
 
     actions: Actions
@@ -189,12 +189,12 @@ class Group:
 
     Attributes:
         number: the group's id on its switch.
-        kind: the way in which the group picks a bucket.
-        buckets: the buckets to pick from.
-        candidates: for a group that a controller adapts, every bucket that it may point at, the minimal path
-            first; empty for other groups.
-        hops: for each candidate, the mean number of hops to the group's destinations, where a law needs it.
-        ports: for each candidate, the ports by which its packets leave, in equal shares, while they are up.
+        kind: how the group selects a bucket.
+        buckets: the buckets to select from.
+        candidates: for a group that a controller adapts, all buckets that it may use, the minimal path first;
+            empty for other groups.
+        hops: for each candidate, the mean number of hops to the group's destinations; only if a law needs it.
+        ports: for each candidate, the ports on which its packets leave, in equal shares, while they are up.
     """
 
     number: int
@@ -205,17 +205,17 @@ class Group:
     ports: tuple[tuple[int, ...], ...] = ()
 
     def different_actions(self) -> Iterable[Actions]:
-        """Returns the actions of all buckets and candidates; those that are one object are given once."""
+        """Returns the actions of all buckets and candidates, each object once."""
         return {id(b.actions): b.actions for b in (*self.buckets, *self.candidates)}.values()
 
 
 class Columns(Protocol):
-    """The rules and groups of one switch in a form from which the objects are made when they are read."""
+    """The rules and groups of one switch in columns, from which objects are built when they are needed."""
 
-    def made_rules(self) -> tuple[Rule, ...]:
+    def build_rules(self) -> tuple[Rule, ...]:
         """Returns the rules."""
 
-    def made_groups(self) -> tuple[Group, ...]:
+    def build_groups(self) -> tuple[Group, ...]:
         """Returns the groups."""
 
     def counts(self) -> tuple[int, int, int]:
@@ -226,17 +226,17 @@ class Columns(Protocol):
 class SwitchPlan:
     """The rules and groups of one router's switch.
 
-    A switch that was made of columns has its rules and its groups as soon as they are read. Copies with other
-    rules or groups have no columns.
+    If a switch was built from columns, its rules and groups are built when they are first read. Copies with
+    other rules or groups have no columns.
 
     Attributes:
         router: the router, 0 .. N - 1.
         rules: flow entries of all tables.
         groups: group entries.
-        untagged_groups: number of the group that serves untagged packets to each router, in router order; 0
-            for the router itself.
-        tagged_groups: number of the group that serves packets whose tag names each router; 0 for a router
-            that no tag names, and empty where no packet has a tag.
+        untagged_groups: number of the group for untagged packets to each router, in router order; 0 for the
+            router itself.
+        tagged_groups: number of the group for packets whose tag names each router; 0 for a router that no tag
+            names; empty if no packet has a tag.
     """
 
     router: int
@@ -250,13 +250,13 @@ class SwitchPlan:
     def of_columns(
         cls, router: int, columns: Columns, untagged_groups: tuple[int, ...], tagged_groups: tuple[int, ...]
     ) -> SwitchPlan:
-        """Returns the plan of a switch whose rules and groups are columns.
+        """Returns the plan of a switch whose rules and groups are given as columns.
 
         Args:
             router: the router, 0 .. N - 1.
             columns: its rules and groups.
-            untagged_groups: as of the class.
-            tagged_groups: as of the class.
+            untagged_groups: see the class.
+            tagged_groups: see the class.
         """
         switch = cls.__new__(cls)
         vars(switch).update(
@@ -264,13 +264,13 @@ class SwitchPlan:
         )
         return switch
 
-    if not TYPE_CHECKING:  # other names stay errors for the type checker
+    if not TYPE_CHECKING:  # unknown names remain errors for the type checker
 
         def __getattr__(self, name: str) -> Any:
-            """Returns rules or groups of columns, which are made when they are first read."""
+            """Builds rules or groups from columns on first access."""
             if name not in {"rules", "groups"} or self.columns is None:
                 raise AttributeError(f"{type(self).__name__} has no attribute {name}")
-            vars(self)[name] = self.columns.made_rules() if name == "rules" else self.columns.made_groups()
+            vars(self)[name] = self.columns.build_rules() if name == "rules" else self.columns.build_groups()
             return vars(self)[name]
 
     def counts(self) -> tuple[int, int, int]:
@@ -287,12 +287,12 @@ class RoutePlan:
     Attributes:
         topology: the fabric's graph.
         concentration: p, the number of hosts at each router that has any.
-        routing: the name of the routing that made the plan.
+        routing: the name of the routing that built the plan.
         switches: one plan per router, in router order.
-        hop_bound: distances of router pairs (int16 array) -> the most hops that a packet may take between
-            them while nothing has failed (int16 array of the same shape).
-        repair_hops: the most hops that a packet may take beyond that while one link or switch has failed.
-        unprotected: (router, destination, link or switch): while that element is dead, the router's switch
+        hop_bound: distances of router pairs (int16 array) -> the maximum number of hops of a packet between
+            them without failures (int16 array of the same shape).
+        repair_hops: the maximum number of additional hops of a packet while one link or switch has failed.
+        unprotected: (router, destination, link or switch): while that component is dead, the router's switch
             has no alternate toward the destination, and its packets are lost until the controller acts.
     """
 
@@ -313,7 +313,7 @@ class RoutePlan:
         )
 
     def size(self) -> PlanSize:
-        """Returns the numbers of rules, groups and buckets, in total and of the largest switch."""
+        """Returns the numbers of rules, groups and buckets, in total and for the largest switch."""
         flows, groups, buckets = zip(*(switch.counts() for switch in self.switches), strict=True)
         return PlanSize(
             flows=sum(flows),
@@ -331,9 +331,9 @@ class PlanSize:
     Attributes:
         flows: rules of all switches.
         groups: groups of all switches.
-        flows_per_switch_max: rules of the switch with the most.
-        groups_per_switch_max: groups of the switch with the most.
-        buckets_per_switch_max: buckets, over all its groups, of the switch with the most.
+        flows_per_switch_max: maximum number of rules of a switch.
+        groups_per_switch_max: maximum number of groups of a switch.
+        buckets_per_switch_max: maximum number of buckets of a switch, over all its groups.
     """
 
     flows: int

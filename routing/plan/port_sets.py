@@ -1,4 +1,4 @@
-"""Sets of minimal ports of one router, of which many destinations share each."""
+"""Sets of minimal ports of one router; many destinations share the same set."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Numbers = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class PortSets:
-    """The ports by which minimal paths from one router to each destination begin.
+    """The ports on which minimal paths from one router to each destination start.
 
     Attributes:
         codes: for each destination, the number of its set.
         counts: the number of ports of each set.
-        starts: the index in `ports` of each set's first port.
-        places: the places of the ports' links (`topology.base`), set by set, ascending in each.
+        starts: the index in `ports` of the first port of each set.
+        places: the places of the ports' links (`topology.base`), set by set, ascending within a set.
         ports: the ports of these links.
     """
 
@@ -31,7 +31,7 @@ class PortSets:
     ports: npt.NDArray[np.int64]
 
     def first_ports(self) -> npt.NDArray[np.int64]:
-        """Returns the first port toward each destination; 0 where there is none."""
+        """Returns the first port toward each destination; 0 if there is none."""
         return np.where(self.counts > 0, np.append(self.ports, 0)[self.starts], 0)[self.codes]
 
     def set_of(self, code: int) -> tuple[int, ...]:
@@ -51,7 +51,7 @@ class PortSets:
 
 
 def port_sets(topology: Topology, router: int) -> PortSets:
-    """Returns the different sets of minimal ports of a router.
+    """Returns the distinct sets of minimal ports of a router.
 
     Args:
         topology: the graph of routers.

@@ -1,8 +1,8 @@
-"""The different rules of a fabric's switches as columns, of which each is made an object when it is read.
+"""The distinct rules of a fabric's switches as columns; a rule becomes an object when it is read.
 
-The switches of a large fabric hold millions of rules, half a million of them different, which are made of a
-few thousand matches and actions. As columns they are planned and proven at once; as objects they are needed
-by those only who install or show them.
+The switches of a large fabric have millions of rules, half a million of them distinct, composed of a few
+thousand matches and actions. Columns let plans and proofs process them all at once; only code that installs
+or shows rules needs them as objects.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _NO_TABLE = -1
 
 @dataclass(frozen=True)
 class RuleColumns:
-    """Rules by their numbers in a store.
+    """Rules, indexed by their numbers in a store.
 
     Attributes:
         table: the rule's table.
         priority: its priority.
         match: the index of its match in `RuleStore.matches`.
         actions: the index of its actions in `RuleStore.actions`.
-        goto: the table in which packets continue; -1 where they do not.
+        goto: the table in which packets continue; -1 if they do not.
     """
 
     table: Numbers
@@ -44,21 +44,21 @@ class RuleStore:
 
     Attributes:
         matches: the matches of the rules, each object once.
-        actions: the lists of their actions, each object once.
+        actions: the action lists of the rules, each object once.
     """
 
     def __init__(self) -> None:
-        """Makes an empty store."""
+        """Creates an empty store."""
         self.matches: list[Match] = []
         self.actions: list[Actions] = []
-        self._match_index: dict[int, int] = {}  # by identity; the store keeps all matches and actions
+        self._match_index: dict[int, int] = {}  # by identity; the store keeps the objects alive
         self._actions_index: dict[int, int] = {}
-        self._chunks: list[npt.NDArray[np.intp]] = []  # rules by columns
-        self._loose: list[tuple[int, int, int, int, int]] = []  # rows behind the last chunk
+        self._chunks: list[npt.NDArray[np.intp]] = []  # rules as columns
+        self._loose: list[tuple[int, int, int, int, int]] = []  # rows after the last chunk
         self._count = 0
         self._columns: RuleColumns | None = None
-        self._rules: dict[int, Rule] = {}  # those that are objects, by number
-        self._number_of: dict[int, int] = {}  # the numbers of these, by identity
+        self._rules: dict[int, Rule] = {}  # rules that are objects, by number
+        self._number_of: dict[int, int] = {}  # their numbers, by identity
 
     def __len__(self) -> int:
         """Returns the number of rules."""
@@ -89,7 +89,7 @@ class RuleStore:
         return found
 
     def add(self, rules: Iterable[Rule]) -> list[int]:
-        """Returns the numbers of rules, after adding those objects that the store does not have yet.
+        """Returns the numbers of rules, adding objects that the store does not have yet.
 
         Args:
             rules: the rules.
@@ -97,16 +97,16 @@ class RuleStore:
         return [self._number(rule) for rule in rules]
 
     def add_columns(self, table: Table, priority: int, matches: Numbers, actions: Numbers) -> int:
-        """Adds rules of one table after which packets go to no other one.
+        """Adds rules of one table that have no `goto`.
 
         Args:
             table: the table.
-            priority: the priority of all of them.
+            priority: the priority of all these rules.
             matches: for each rule, the index of its match.
             actions: for each rule, the index of its actions.
 
         Returns:
-            The number of the first of them; the others follow.
+            The number of the first rule; the others follow.
         """
         self._flush()
         rows = np.empty((len(matches), 5), np.intp)
@@ -130,27 +130,27 @@ class RuleStore:
         return self._columns
 
     def rule(self, number: int) -> Rule:
-        """Returns a rule; always the same object.
+        """Returns a rule as an object, always the same one.
 
         Args:
             number: its number.
         """
         rule = self._rules.get(number)
-        return self._made([number])[0] if rule is None else rule
+        return self._build([number])[0] if rule is None else rule
 
     def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
-        """Returns rules, of which each is always the same object.
+        """Returns rules as objects, always the same ones.
 
         Args:
             numbers: their numbers.
         """
         listed = numbers.tolist()
         known = self._rules
-        self._made([number for number in dict.fromkeys(listed) if number not in known])
+        self._build([number for number in dict.fromkeys(listed) if number not in known])
         return tuple(map(known.__getitem__, listed))
 
     def number_of(self, rule: Rule) -> int | None:
-        """Returns the number of a rule that the store has as an object; None for others.
+        """Returns the number of a rule that the store has as an object; None for other objects.
 
         Args:
             rule: the rule.
@@ -180,18 +180,18 @@ class RuleStore:
             self._chunks.append(np.array(self._loose, np.intp))
             self._loose = []
 
-    def _made(self, numbers: list[int]) -> list[Rule]:
-        """Makes rules objects and returns them."""
+    def _build(self, numbers: list[int]) -> list[Rule]:
+        """Builds rules as objects and returns them."""
         columns, index = self.columns(), np.array(numbers, np.intp)
         fields = (columns.table, columns.priority, columns.match, columns.actions, columns.goto)
         rows = zip(numbers, *(field[index].tolist() for field in fields), strict=True)
-        made = []
+        built = []
         for number, table, priority, match, actions, goto in rows:
-            onward = None if goto == _NO_TABLE else _TABLES[goto]
-            rule = Rule(_TABLES[table], priority, self.matches[match], self.actions[actions], onward)
+            goto_table = None if goto == _NO_TABLE else _TABLES[goto]
+            rule = Rule(_TABLES[table], priority, self.matches[match], self.actions[actions], goto_table)
             self._keep(number, rule)
-            made.append(rule)
-        return made
+            built.append(rule)
+        return built
 
     def _keep(self, number: int, rule: Rule) -> None:
         self._rules[number] = rule

@@ -1,15 +1,15 @@
 """The rules of a switch that all routings share: ingress checks, ARP, tags and delivery.
 
     table 0  ingress   host port: source addresses must be that host's, else drop; fabric port: to table 2
-    table 1  source    ARP is answered; packets to own hosts are delivered; other rules are the routing's
+    table 1  source    ARP is answered; packets to own hosts are delivered; the routing defines other rules
     table 2  transit   no tag: to table 4; own tag: popped, to table 3 or 4; other tags: to the tag's group
-    table 3  after tag some routings: packets whose tag has been popped go on by the routing's groups; marked
-                       packets, and those without such a group, to table 4
+    table 3  after tag some routings: packets whose tag has been popped continue to groups of the routing;
+                       marked packets, and packets without such a group, to table 4
     table 4  minimal   packets to own hosts are delivered; marked ones to table 5; others: to protected groups
     table 5  marked    rerouted packets: out of the minimal port, without any alternate
 
-Without rules of the routing, table 3 is empty, and packets with a popped tag go to table 4 at once. The
-groups of tables 2 to 5 are assigned by `routing.plan.forwarding`.
+If the routing defines no rules for table 3, it is empty, and packets with a popped tag go directly to table
+4. `routing.plan.forwarding` assigns the groups of tables 2 to 5.
 
 A host may send packets with its own MAC and IP address and without a VLAN tag: IPv4 to one address of the
 fabric, or ARP requests. Other packets are dropped by one of two rules of its port, in tables 0 and 1, which
@@ -44,9 +44,9 @@ from topology.base import Topology
 PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
 PRIORITY_MARKED = 150
-PRIORITY_UNDETOURED = 150  # at a source: destinations whose packets take no detour for the time being
+PRIORITY_UNDETOURED = 150  # at a source: destinations whose packets temporarily take no detour
 PRIORITY_ROUTER = 100
-PRIORITY_BLOCK = 50  # of routers
+PRIORITY_BLOCK = 50  # for blocks of routers
 PRIORITY_DROP = 1
 
 ARP_REQUEST, ARP_REPLY = 1, 2
@@ -60,7 +60,7 @@ _MARKED = Rule(
     match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
     goto=Table.MARKED,
 )
-# Packets without a tag any more that the routing has no group for, and rerouted ones, go on minimally.
+# After their tag is popped, packets without a group of the routing and rerouted ones continue minimally.
 _AFTER_TAG = (
     Rule(
         Table.AFTER_TAG,
@@ -89,8 +89,8 @@ def shared_rules(
         topology: the fabric's graph.
         router: the switch's router.
         hosts: the hosts of that router; none for a router that only forwards.
-        tag: whether any packet may have a tag that names this router.
-        after_tag: whether the routing has rules of table AFTER_TAG for packets that had such a tag.
+        tag: whether any packet may carry a tag that names this router.
+        after_tag: whether the routing has rules of table AFTER_TAG for packets that carried such a tag.
         marks: whether any packet may be marked as rerouted.
     """
     yield from _ingress(topology, router, hosts)
@@ -111,7 +111,7 @@ def shared_rules(
 
 
 def to_host(host: Host) -> Match:
-    """Returns the match of IPv4 packets for one host.
+    """Returns the match for IPv4 packets to one host.
 
     Args:
         host: the destination.
@@ -120,13 +120,13 @@ def to_host(host: Host) -> Match:
 
 
 def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
-    """Returns the match of IPv4 packets for all hosts of one router, or of a block of routers.
+    """Returns the match for IPv4 packets to all hosts of one router or of a block of routers.
 
     Args:
         topology: the fabric's graph.
         router: the router, or any router of the block.
-        low_bits: number of low bits of the routers' numbers (`Topology.address_number`) that do not matter:
-            the block is all routers whose numbers differ in these bits only.
+        low_bits: number of low bits of the routers' numbers (`Topology.address_number`) to ignore: the block
+            contains all routers whose numbers differ only in these bits.
     """
     mask = ROUTER_MASK << low_bits & 0xFFFFFFFF
     address = router_ip(topology.address_number(router)) & mask
@@ -134,7 +134,7 @@ def to_router(topology: Topology, router: int, low_bits: int = 0) -> Match:
 
 
 def tag_of(router: int) -> int:
-    """Returns the vlan_vid of the tag that names a packet's intermediate router.
+    """Returns the vlan_vid of the tag that names an intermediate router.
 
     Args:
         router: the intermediate router, 0 to MAX_TAGS - 1.
@@ -149,7 +149,7 @@ def router_of_tag(vlan_vid: int) -> int:
     """Returns the intermediate router that a tag names.
 
     Args:
-        vlan_vid: as of `tag_of`.
+        vlan_vid: a value returned by `tag_of`.
     """
     return (vlan_vid & ~VLAN_PRESENT) - 1
 
@@ -158,15 +158,15 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
     for host in hosts:
         port = topology.host_port(router, host.index)
         own = match(in_port=port, eth_src=host.mac, vlan_vid=NO_VLAN)
-        # No broadcast or multicast: an IPv4 packet is for one host.
+        # No broadcast or multicast: an IPv4 packet has one destination host.
         ipv4 = own + match(eth_dst=_ANY_HOST, eth_type=ETH_TYPE_IPV4, ipv4_src=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, ipv4, goto=Table.SOURCE)
-        # Hosts cannot mark packets: a marked one would not be rerouted.
+        # Hosts must not mark packets: a marked packet would not be rerouted.
         marked = ipv4 + match(ip_dscp=REROUTED_DSCP)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, marked, (SetField("ip_dscp", 0),), goto=Table.SOURCE)
         arp = own + match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_sha=host.mac, arp_spa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_HOST, arp, goto=Table.SOURCE)
-        # A gratuitous request is for the sender's own address: an answer would say that it is taken.
+        # A gratuitous request asks for the sender's own address: an answer would signal a conflict.
         gratuitous = arp + match(arp_tpa=host.ip)
         yield Rule(Table.INGRESS, PRIORITY_EXCEPTION, gratuitous)
         for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL):
@@ -174,10 +174,10 @@ def _ingress(topology: Topology, router: int, hosts: tuple[Host, ...]) -> Iterat
     yield from map(_from_fabric, topology.link_ports(router).tolist())
 
 
-# Rules that are equal on many switches are one object, which a proof reads once.
+# Equal rules of many switches are one object, so that a proof reads them once.
 @cache
 def _from_fabric(port: int) -> Rule:
-    """Returns the rule of packets that come in by a fabric port."""
+    """Returns the rule for packets that arrive on a fabric port."""
     return Rule(Table.INGRESS, PRIORITY_HOST, match(in_port=port), goto=Table.TRANSIT)
 
 
@@ -185,7 +185,7 @@ def _from_fabric(port: int) -> Rule:
 def _arp_responder() -> Rule:
     """Returns the rule that turns an ARP request for any address of the fabric into its reply.
 
-    A host's MAC address is 02:00 followed by its IP address, so that the reply follows from the request.
+    A host's MAC address is 02:00 followed by its IP address, so the reply can be computed from the request.
     """
     request = match(eth_type=ETH_TYPE_ARP, arp_op=ARP_REQUEST, arp_tpa=(NETWORK, NETWORK_MASK))
     reply = (
@@ -195,7 +195,7 @@ def _arp_responder() -> Rule:
         LoadBits("eth_src", 32, 16, MAC_PREFIX),
         CopyBits("arp_tpa", "eth_src", 32),
         CopyBits("eth_src", "arp_sha", 48),
-        # A register holds one of the two protocol addresses while they change places.
+        # Swap the two protocol addresses through a register.
         CopyBits("arp_spa", "reg0", 32),
         CopyBits("arp_tpa", "arp_spa", 32),
         CopyBits("reg0", "arp_tpa", 32),

@@ -1,4 +1,4 @@
-"""Readable text of a switch's plan: one line per rule and group, in the order of look-up."""
+"""Readable description of a switch's plan: one line per rule and group, in lookup order."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from topology.addressing import format_ip, format_mac
 
 
 def describe(switch: SwitchPlan) -> dict[str, list[str]]:
-    """Returns the readable text of a switch's rules and groups.
+    """Describes a switch's rules and groups in text.
 
     Args:
         switch: the plan of the switch.
 
     Returns:
-        `rules`: a line per rule, by table and then by falling priority; `groups`: a line per group, by
+        `rules`: one line per rule, by table, then by descending priority; `groups`: one line per group, by
         number.
     """
     rules = sorted(switch.rules, key=lambda rule: (rule.table, -rule.priority))
@@ -54,7 +54,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _group(group: Group) -> str:
-    """Returns the line of a group; equal buckets are listed once, with their number."""
+    """Returns the line of a group; equal buckets are listed once, with their count."""
     counted = Counter(map(_bucket, group.buckets))
     buckets = [text if count == 1 else f"{count} x [{text}]" for text, count in counted.items()]
     line = f"group {group.number:#x} {group.kind.value}: " + " | ".join(buckets)

@@ -1,4 +1,4 @@
-"""Plans while elements are drained: no detour leads over them, and no packets of others cross them."""
+"""Plans while components are drained: no detour leads over them, and no transit packets cross them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Pairs = set[tuple[int, int]]  # source and destination routers
 
 
 def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
-    """Returns a plan in which no source chooses a detour that begins over, or leads to, a drained element.
+    """Returns a plan in which no source chooses a detour that starts over, or leads to, a drained component.
 
-    A group's minimal path stays; where that is drained, the rules for its destinations change instead.
+    A group's minimal path stays; if that is drained, the rules for its destinations change instead.
 
     Args:
-        plan: the plan; its groups are those of the whole fabric.
+        plan: the plan, with the groups of the whole fabric.
         drain: the drained links and switches.
 
     Returns:
-        The plan, with the same numbers of groups, and the pairs whose groups have no other path left.
+        The plan, with the same group numbers, and the pairs whose groups have no path left.
     """
     switches = list(plan.switches)
     pairs: Pairs = set()
@@ -59,7 +59,7 @@ class _Filter:
     routers: Collection[int]
 
     def groups(self) -> tuple[dict[int, Group], set[int]]:
-        """Returns the changed groups by number, and the numbers of those without any path left."""
+        """Returns the changed groups by number, and the numbers of groups without any path left."""
         by_number = {group.number: group for group in self.switch.groups}
         changed: dict[int, Group] = {}
         exhausted: set[int] = set()
@@ -78,13 +78,13 @@ class _Filter:
         return changed, exhausted
 
     def _drained(self, bucket: Bucket, by_number: dict[int, Group]) -> bool:
-        """Returns whether a bucket's path begins over a drained element or leads to a drained router."""
+        """Returns whether a bucket's path starts over a drained component or leads to a drained router."""
         if any(router in self.routers for router in tags_pushed_by(bucket.actions)):
             return True
         return not self._first_ports(bucket, by_number).isdisjoint(self.ports)
 
     def _first_ports(self, bucket: Bucket, by_number: dict[int, Group]) -> set[int]:
-        """Returns the ports of a bucket, and the ports that its groups prefer."""
+        """Returns the ports of a bucket, including the preferred ports of its groups."""
         ports: set[int] = set()
         for action in bucket.actions:
             if isinstance(action, Output):
@@ -98,7 +98,7 @@ class _Filter:
 
 
 def _without_candidates(group: Group, bad: Collection[int]) -> Group:
-    """Returns an adaptive group without some candidates; one that can only be minimal does not adapt."""
+    """Returns an adaptive group without some candidates; with only the minimal one, it no longer adapts."""
     kept = [index for index, one in enumerate(group.candidates) if not index or id(one) not in bad]
     if len(kept) == len(group.candidates):
         return group
@@ -113,7 +113,7 @@ def _without_candidates(group: Group, bad: Collection[int]) -> Group:
 
 
 def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
-    """Returns the matches of the rules that hand packets of own hosts to groups, by the group's number."""
+    """Returns group number -> matches of the rules that pass packets of own hosts to the group."""
     matches: dict[int, set[Match]] = {}
     for rule in switch.rules:
         for action in rule.actions if rule.table is Table.SOURCE else ():
@@ -123,7 +123,7 @@ def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
 
 
 def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
-    """Returns the pairs of a switch's router whose packets some choice groups take."""
+    """Returns the pairs of a switch's router whose packets use the given choice groups."""
     by_group = _choice_groups(switch)
     matches = set[Match]().union(*(by_group[number] for number in groups))
     others = (other for other in range(plan.topology.routers) if other != switch.router)
@@ -131,9 +131,9 @@ def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pai
 
 
 def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
-    """Returns a plan that loses the packets in transit, for a proof that there are none.
+    """Returns a plan that drops packets in transit, for a proof that there are none.
 
-    A packet of the plan is in transit if, and only if, the returned plan does not deliver it. So a proof of
+    A packet of the plan is in transit if and only if the returned plan does not deliver it. So a proof of
     the returned plan proves both: the plan delivers, and drained elements carry no transit traffic.
 
     Args:
@@ -141,8 +141,8 @@ def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
         drain: the drained links and switches.
 
     Returns:
-        The plan without output to drained links, and with drained switches that take from other switches
-        nothing but packets to their own hosts.
+        The plan without output to drained links, in which drained switches accept from other switches only
+        packets to their own hosts.
     """
     switches = list(plan.switches)
     for router, ports in drain.link_ports.items():

@@ -1,8 +1,8 @@
-"""Plans for the surviving graph: some rules of the whole fabric's plan are changed.
+"""Plans for the surviving graph: a few rules of the whole fabric's plan are changed.
 
-Groups stay as they are while elements have failed: switches know of dead ports. Of drained elements they do
-not know, as these work. So the plan around them leaves drained detours out of choice groups, and adds groups
-of the minimal ports that are left.
+Groups stay unchanged while components have failed, because switches detect dead ports. They do not detect
+drained components, which still work. Therefore the plan for a drain removes drained detours from choice
+groups and adds groups for the remaining minimal ports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from topology.errors import NegativeResult
 from topology.failures import Failure
 
 Mask = npt.NDArray[np.bool_]
-_MIXING = 2654435761  # of multiplicative hashing: 2^32 by the golden ratio (Knuth, TAOCP 3, section 6.4)
+_MIXING = 2654435761  # for multiplicative hashing: 2^32 over the golden ratio (Knuth, TAOCP 3, section 6.4)
 
 
 def surviving_plan(
@@ -51,25 +51,25 @@ def surviving_plan(
     toward: Collection[int] | None = None,
     provers: Provers | None = None,
 ) -> RoutePlan:
-    """Returns a plan for the surviving graph, proven to deliver all pairs that it connects.
+    """Returns a plan for the surviving graph, proven to deliver all pairs that the graph connects.
 
     Pairs whose minimal path has changed, or whose detours lead into the failure, use minimal paths only.
-    Drained elements carry no transit traffic, which is proven as well, except that of pairs that nothing else
-    connects (`SurvivingGraph.crossing`).
+    Drained components carry no transit traffic, which is also proven, except for pairs that have no other
+    path (`SurvivingGraph.crossing`).
 
     Args:
-        whole: the plan while nothing has failed.
-        failure: all links and routers that have failed.
-        drain: the links and routers to be led around.
-        toward: the routers to which packets are to be delivered and proven to be; None for all.
-        provers: prove the plan; those that have proven other plans of the fabric are faster.
+        whole: the plan without failures.
+        failure: all failed links and routers.
+        drain: the links and routers to avoid.
+        toward: the routers for which delivery is required and proven; None for all.
+        provers: the provers to use; provers that have proven other plans of the fabric are faster.
 
     Returns:
-        A plan with the groups of `whole`, some of them with fewer choices and some new ones if elements are
-        drained, and `whole` itself if nothing has failed or is drained.
+        A plan with the groups of `whole`; for a drain, some have fewer choices and some are new. It is
+        `whole` itself if nothing has failed or is drained.
 
     Raises:
-        NegativeResult: the plan fails its proof, or a path is longer than packets live.
+        NegativeResult: the plan fails its proof, or a path is longer than the TTL allows.
     """
     if not failure.any_failed and not drain.any_drained:
         return whole
@@ -86,25 +86,25 @@ def surviving_plan(
         plan = _without_detours(plan, sorted(proof.undelivered | transit))
         proof, transit = check.proof(plan), check.transit(plan)
     if proof.undelivered:
-        raise NegativeResult(f"the plan without {_name(graph)} fails its proof: {proof.faults[0]}")
+        raise NegativeResult(f"the plan without {_outage(graph)} fails its proof: {proof.faults[0]}")
     if transit:
         pair = " to ".join(map(switch_name, min(transit)))
         raise NegativeResult(f"the plan sends packets from {pair} over {drain.name}, which is drained")
     if proof.max_hops >= INITIAL_TTL:
         raise NegativeResult(
-            f"paths without {_name(graph)} must have at most {INITIAL_TTL - 1} hops, the packets' TTL; the "
-            f"longest has {proof.max_hops}"
+            f"paths without {_outage(graph)} must have at most {INITIAL_TTL - 1} hops (the packets' TTL), "
+            f"got {proof.max_hops}"
         )
     return plan
 
 
 class Provers:
-    """The provers of a fabric's plans: of their delivery, and of drained elements without transit traffic."""
+    """The provers of a fabric's plans: of delivery, and of drained components without transit traffic."""
 
     def __init__(self, delivery: Prover | None = None) -> None:
-        """Takes the prover that has proven the plan of the whole fabric, if there is one."""
+        """Stores the prover that has proven the whole fabric's plan, if there is one."""
         self.delivery = delivery or Prover()
-        self.transit = Prover()  # of its own: it knows other switches
+        self.transit = Prover()  # separate, because it proves modified switches
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class _Check:
         return self.provers.delivery.prove(plan, [self.graph.failure], every_host=False, toward=self.toward)
 
     def transit(self, plan: RoutePlan) -> set[tuple[int, int]]:
-        """Returns the pairs whose packets cross drained elements, and need not."""
+        """Returns the pairs whose packets cross drained components although another path exists."""
         graph = self.graph
         if not graph.drain.any_drained:
             return set()
@@ -130,8 +130,8 @@ class _Check:
         return {pair for pair in proof.undelivered if not crossing[pair]}
 
 
-def _name(graph: SurvivingGraph) -> str:
-    """Returns the names of the failed and the drained elements."""
+def _outage(graph: SurvivingGraph) -> str:
+    """Returns the names of the failed and the drained components."""
     names = [graph.failure.name] if graph.failure.any_failed else []
     return ", ".join([*names, *([graph.drain.name] if graph.drain.any_drained else [])])
 
@@ -139,12 +139,11 @@ def _name(graph: SurvivingGraph) -> str:
 def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
     """Returns a plan whose untagged and tagged packets follow minimal paths of a surviving graph.
 
-    Rules stay if their group still sends by minimal paths only. Other rules get another group of their switch
-    that does, preferably one with alternates, or else the group of a port.
+    A rule is kept if its group still uses minimal paths only. Otherwise it gets another group of its switch
+    that does, preferably one with alternates, or else the group of a single port.
 
     Returns:
-        The plan, and a bool array, routers x routers: entry [s, d] is whether the path from s to d has
-        changed.
+        The plan, and a bool array, routers x routers: whether the path of [source, destination] has changed.
     """
     topology = whole.topology
     everyone = np.arange(topology.routers)
@@ -178,7 +177,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
 
 
 def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int64], Mask]:
-    """Returns a port that begins a minimal path to each router, and whether the failure has changed it."""
+    """Returns a port that starts a minimal path to each router, and whether the failure has changed it."""
     topology = graph.topology
     everyone = np.arange(topology.routers)
     minimal = graph.minimal_port_mask(router)
@@ -187,32 +186,32 @@ def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int
     changed = graph.reachable(router) & ~minimal[places, everyone]
     choices = minimal.sum(axis=0)
     rank = _spread(router, everyone, np.maximum(choices, 1))
-    chosen = (minimal.cumsum(axis=0) > rank).argmax(axis=0)  # the link with so many minimal ones before it
+    chosen = (minimal.cumsum(axis=0) > rank).argmax(axis=0)  # the minimal link of that rank
     return topology.link_ports(router)[np.where(changed, chosen, places)], changed
 
 
 def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Returns which of some equal choices a router takes toward destinations: 0 .. choices - 1 of each.
+    """Returns which of several equal choices a router makes toward destinations: 0 .. choices - 1 each.
 
-    What has been displaced is spread over all of them, as by chance. Other failures change nothing in it, so
-    that few rules differ between the plans for a failure and for one more.
+    Displaced traffic is spread over all choices as if at random. The result does not depend on other
+    failures, so few rules differ between the plans for a failure and for one more.
 
     Args:
         router: the router.
         destinations: routers, integers of any shape.
-        choices: the number of choices toward each, at least 1, of that shape or one number.
+        choices: the number of choices toward each, at least 1, of the same shape or a single number.
     """
     mixed = (np.asarray(destinations, np.int64) * _MIXING + router * (_MIXING >> 16)) % 2**32 >> 8
     return np.asarray(mixed % np.asarray(choices))
 
 
 class _GroupChoice:
-    """The choice of groups of one switch, so that packets follow minimal paths of a surviving graph."""
+    """Selects groups of one switch such that packets follow minimal paths of a surviving graph."""
 
     def __init__(self, switch: SwitchPlan, graph: SurvivingGraph) -> None:
         self.new: dict[int, Group] = {}  # by number
         self._groups = {group.number: group for group in switch.groups}
-        # A drained port may fail and return: whether packets avoid it must not depend on that.
+        # Packets must avoid a drained port whether or not it has also failed.
         self._shares = graph.drain.any_drained
         drained = graph.drain.ports(graph.topology, switch.router)
         self._failed_ports = graph.failure.failed_ports(switch.router) - drained
@@ -226,11 +225,11 @@ class _GroupChoice:
         """Returns the number of the group to use toward each router.
 
         Args:
-            current: the number of the group in use toward each router; 0 where there is none, which stays.
+            current: the number of the group in use toward each router; 0 if there is none, which stays 0.
 
         Returns:
-            int64, one per router: the current group if all its ports begin minimal paths, or else the group
-            with the most such ports, of those in use or of a single port; of equal ones not the same for all.
+            int64, one per router: the current group if minimal paths start on all its ports; otherwise, of
+            the groups in use or of single ports, the one with the most such ports; ties are spread.
         """
         chosen = np.array(current, np.int64)
         if not any(current):
@@ -253,19 +252,19 @@ class _GroupChoice:
         return chosen
 
     def _shared(self, ports: list[int]) -> int:
-        """Returns the number of the group that divides packets evenly among ports, which is new."""
+        """Returns the number of a new group that divides packets evenly among ports."""
         number = shared_group_number(ports)
         self.new[number] = Group(number, GroupKind.SELECT, tuple(map(alternate_bucket, ports)))
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
-        """Returns for each router whether there are ports, and all of them begin minimal paths to it."""
+        """Returns, for each router, whether there are ports and minimal paths to it start on all of them."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
         return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))
 
     def _ports(self, group: Group) -> frozenset[int]:
-        """Returns the ports by which a group sends now; none if it marks or tags packets on their way."""
+        """Returns the ports on which a group currently sends; none if it marks or tags packets."""
         alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in self._failed_ports]
         chosen = alive if group.kind is GroupKind.SELECT else alive[:1]
         ports = [self._bucket_ports(bucket.actions) for bucket in chosen]
@@ -284,7 +283,7 @@ class _GroupChoice:
 
 
 def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> RoutePlan:
-    """Returns a plan in which the packets of some (source, destination) routers take minimal paths only."""
+    """Returns a plan in which packets of the given (source, destination) pairs take minimal paths only."""
     destinations: dict[int, set[Match]] = {}
     for source, destination in pairs:
         destinations.setdefault(source, set()).add(to_router(plan.topology, destination))
@@ -295,7 +294,7 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> Route
             for rule in switches[router].rules
             if rule.table is Table.SOURCE and rule.match in matches
         ]
-        # If the source has one rule for all destinations, these get rules of a higher priority.
+        # If the source has one rule for all destinations, add rules of higher priority.
         if any(map(_detours_to_all, switches[router].rules)):
             others = sorted(matches - {rule.match for rule in minimal}, key=repr)
             minimal += [Rule(Table.SOURCE, PRIORITY_UNDETOURED, m, goto=Table.MINIMAL) for m in others]
@@ -304,13 +303,13 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> Route
 
 
 def _detours_to_all(rule: Rule) -> bool:
-    """Returns whether a rule sends a source's packets for all destinations to a group."""
+    """Returns whether a rule sends a source's packets to all destinations to a group."""
     sends_to_group = any(isinstance(action, ToGroup) for action in rule.actions)
     return rule.table is Table.SOURCE and rule.match == TO_ANY_HOST and sends_to_group
 
 
 def _with_rules(switch: SwitchPlan, rules: Iterable[Rule]) -> SwitchPlan:
-    """Returns a switch's plan with some rules, in place of those with the same table, priority and match."""
+    """Returns a switch's plan with some rules; they replace those with the same table, priority and match."""
     new = {(rule.table, rule.priority, rule.match): rule for rule in rules}
     kept = [new.pop((rule.table, rule.priority, rule.match), rule) for rule in switch.rules]
     return replace(switch, rules=(*kept, *new.values()))

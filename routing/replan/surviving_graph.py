@@ -1,7 +1,7 @@
 """The surviving graph: the links and routers that have not failed, and minimal paths over them.
 
-Drained links and routers work, and are avoided: a path over one of them costs more than any path without.
-So paths cross drained elements only where there is no other way, and lead to a drained router itself.
+Drained links and routers work but are avoided: a path over one of them costs more than any path without. So
+paths cross drained components only if there is no other path, or if the destination is a drained router.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from topology.drains import NO_DRAIN, Drain
 from topology.failures import Failure
 from topology.shortest_paths import all_distances, connected_components
 
-# The cost of a drained link, and of the arrival at a drained router, in hops: more than packets live.
+# The cost of a drained link, and of entering a drained router, in hops: larger than any TTL.
 _DRAINED_COST = 1024
 
 
@@ -28,8 +28,8 @@ class SurvivingGraph:
     Attributes:
         topology: the whole graph.
         failure: the failed links and routers.
-        distances: float32, routers x routers: hops over surviving links, and more over drained ones and to
-            drained routers; infinite where no path survives.
+        distances: float32, routers x routers: hops over surviving links, more over drained links and to
+            drained routers; infinite if no path survives.
         drain: the drained links and routers.
     """
 
@@ -40,7 +40,7 @@ class SurvivingGraph:
 
     @property
     def hops(self) -> npt.NDArray[np.float32]:
-        """float32, routers x routers: the distances; to drained routers in hops, as to others."""
+        """float32, routers x routers: the distances in hops, without the cost of a drained destination."""
         if not self.drain.routers:
             return self.distances
         hops = self.distances.copy()
@@ -50,12 +50,12 @@ class SurvivingGraph:
 
     @property
     def crossing(self) -> npt.NDArray[np.bool_]:
-        """bool, routers x routers: whether all surviving paths of a pair cross drained elements."""
+        """bool, routers x routers: whether all surviving paths of a pair cross drained components."""
         hops = self.hops
         return np.asarray(np.isfinite(hops) & (hops >= _DRAINED_COST))
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links that begin minimal paths, as `Topology.minimal_port_mask` for the whole graph.
+        """Returns the links on which minimal paths start, like `Topology.minimal_port_mask`.
 
         Args:
             router: the router that the links leave, 0 .. N - 1.
@@ -70,10 +70,10 @@ class SurvivingGraph:
         return np.asarray(alive[:, None] & (beyond == self.distances[router]) & np.isfinite(beyond))
 
     def reachable(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the other routers to which a path survives.
+        """Returns the other routers that a path still reaches.
 
         Args:
-            router: the router at which the paths begin, 0 .. N - 1.
+            router: the router at which the paths start, 0 .. N - 1.
 
         Returns:
             bool, one per router; False for `router` itself.
@@ -83,7 +83,7 @@ class SurvivingGraph:
 
 
 def surviving_graph(topology: Topology, failure: Failure, drain: Drain = NO_DRAIN) -> SurvivingGraph:
-    """Returns the graph that survives a failure, with all its distances.
+    """Returns the graph that survives a failure, with all distances.
 
     Args:
         topology: the whole graph.
@@ -96,7 +96,7 @@ def surviving_graph(topology: Topology, failure: Failure, drain: Drain = NO_DRAI
 
 
 def cut_off_pairs(topology: Topology, failure: Failure) -> list[tuple[int, int]]:
-    """Returns the ordered pairs of surviving routers between which no path survives.
+    """Returns the ordered pairs of surviving routers without a surviving path between them.
 
     Args:
         topology: the whole graph.
@@ -110,14 +110,14 @@ def cut_off_pairs(topology: Topology, failure: Failure) -> list[tuple[int, int]]
 
 
 def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
-    """Returns the ordered pairs of surviving routers that have a minimal path over a failed element.
+    """Returns the ordered pairs of surviving routers with a minimal path over a failed component.
 
     Args:
         topology: the whole graph.
         failure: the failed links and routers.
 
     Returns:
-        bool, routers x routers: entry [s, d] is for packets from s to d; False where s or d has failed.
+        bool, routers x routers: entry [s, d] is for packets from s to d; False if s or d has failed.
     """
     failed = np.zeros(topology.routers, bool)
     failed[list(failure.failed_routers)] = True
@@ -125,7 +125,7 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
     masks = [topology.minimal_port_mask(router) for router in range(topology.routers)]
     for router, mask in enumerate(masks):
         crosses[router] = mask[_among(topology, router, failure.failed_ports(router))].any(axis=0)
-    # A path crosses the failure if it does so at its first link or from its next router on.
+    # A path crosses the failure at its first link, or from its next router on.
     for _ in range(topology.diameter - 1):
         onward = [
             (mask & crosses[topology.neighbours(router)]).any(axis=0) for router, mask in enumerate(masks)
@@ -135,7 +135,7 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
 
 
 def _surviving_links(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
-    """Returns whether a link survives between each two routers: bool, routers x routers."""
+    """Returns whether a link survives between every two routers: bool, routers x routers."""
     alive = np.zeros((topology.routers, topology.routers), bool)
     for link in topology.link_list:
         if failure.failed_ends.isdisjoint(link.ends):
@@ -144,7 +144,7 @@ def _surviving_links(topology: Topology, failure: Failure) -> npt.NDArray[np.boo
 
 
 def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np.float32]:
-    """Returns the cost of every link of a router in its direction: float32, links x 1."""
+    """Returns the cost of every link of a router in the outgoing direction: float32, links x 1."""
     neighbours = topology.neighbours(router)
     costs = np.ones((len(neighbours), 1), np.float32)
     costs[np.isin(neighbours, sorted(drain.routers))] += _DRAINED_COST
@@ -153,7 +153,7 @@ def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np
 
 
 def _among(topology: Topology, router: int, ports: Collection[int]) -> npt.NDArray[np.bool_]:
-    """Returns for each link of a router, by its place, whether its port is one of some."""
+    """Returns, for each link of a router, by place, whether its port is among the given ones."""
     return np.isin(topology.link_ports(router), [*ports])
 
 
@@ -170,8 +170,8 @@ def _costs_of_paths(topology: Topology, failure: Failure, drain: Drain) -> npt.N
     while shorter:
         shorter = False
         for router, neighbours, costs in links:
-            found = np.minimum(distances[router], (distances[neighbours] + costs).min(axis=0))
-            if (found < distances[router]).any():
-                distances[router] = found
+            shorter_distances = np.minimum(distances[router], (distances[neighbours] + costs).min(axis=0))
+            if (shorter_distances < distances[router]).any():
+                distances[router] = shorter_distances
                 shorter = True
     return distances

@@ -1,11 +1,11 @@
-"""The order of updates from one plan to another while packets pass, so that none circles in between.
+"""The order of updates from one plan to another while traffic flows, such that no packet loops in between.
 
 For one destination, the new paths form a tree toward it. Rules are changed nearest to the destination first,
-round by round: a packet that meets a changed switch continues over changed switches only, each nearer to the
-destination than the one before; a packet that has met none follows the old tree. So no packet circles.
+round by round. A packet that meets a changed switch continues over changed switches only, each nearer to the
+destination than the last; a packet that has met none follows the old tree. So no packet loops.
 
-Groups come first. New ones are not in use yet; those that exist and change are choices of paths at packets'
-sources, each of which delivers whatever the trees are.
+Groups come first. New groups are not in use yet; existing groups that change are choices of paths at packets'
+sources, and each choice delivers under both trees.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Removal:
 
 Change = Rule | Group | Removal
 
-# Router -> the changes of its switch; a rule or group takes the place of one that has its key.
+# Router -> the changes of its switch; a rule or group replaces the one with the same key.
 UpdateRound = dict[int, list[Change]]
 
 _GROUPS_FIRST, _LAST = -1, 1 << 30
@@ -44,15 +44,15 @@ def update_rounds(
     """Returns the changes that lead from one plan to another, in rounds.
 
     Args:
-        before: the plan that the switches hold.
-        after: the plan that they shall hold.
-        failure: the failure that `after` is for; its surviving graph gives the distances.
+        before: the plan that the switches have installed.
+        after: the plan to install.
+        failure: the failure that `after` is for; its surviving graph defines the distances.
         drain: the drain that `after` is for.
 
     Returns:
-        Rounds in order: groups, then rules for destinations at distance 1, 2, ..., then rules for no single
-        destination. A round may begin once all switches hold the one before. Groups that `after` has not stay
-        in their switches, unused.
+        Rounds in order: groups, then rules for destinations at distance 1, 2, ..., then rules without a
+        single destination. A round may start once all switches have installed the one before. Groups that are
+        not in `after` stay in their switches, unused.
     """
     distances = surviving_graph(after.topology, failure, drain).distances
     destinations = _destinations(after)
@@ -83,7 +83,7 @@ def _rule_changes(old: SwitchPlan, new: SwitchPlan) -> Iterator[tuple[Match, Rul
 
 
 def _destinations(plan: RoutePlan) -> Mapping[Match, int]:
-    """Returns the router that each match of a destination address or a tag is for."""
+    """Returns match -> router, for the matches of destination addresses and of tags."""
     topology = plan.topology
     routers: dict[Match, int] = {}
     for router in range(topology.routers):
@@ -95,7 +95,7 @@ def _destinations(plan: RoutePlan) -> Mapping[Match, int]:
 def _round(
     distances: npt.NDArray[np.float32], destinations: Mapping[Match, int], router: int, rule_match: Match
 ) -> int:
-    """Returns the number of the round in which a router's rule with some match is changed."""
+    """Returns the number of the round in which a router's rule with the given match is changed."""
     destination = destinations.get(rule_match)
     if destination is None or not np.isfinite(distances[router, destination]):
         return _LAST  # no path depends on it

@@ -1,1 +1,1 @@
-"""Fast reroute (RFC 5714): alternates that a switch takes by itself when a port is dead."""
+"""Fast reroute (RFC 5714): alternates that a switch uses without the controller when a port is dead."""

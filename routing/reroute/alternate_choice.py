@@ -1,4 +1,4 @@
-"""Choice of loop-free alternates for many destinations of one router at once: few different ones in all."""
+"""Choice of loop-free alternates for many destinations of one router, with few distinct choices in total."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.intp]
 
-# More hops than any path has: of a neighbour that is not safe.
+# Larger than the hops of any path: for neighbours that are not safe.
 UNSAFE = np.iinfo(np.int16).max
 
 
 class Choice(NamedTuple):
-    """The alternates of some destinations behind one next hop.
+    """The alternates of some destinations that share a next hop.
 
     Attributes:
         next_hop: the index of the next hop, as in the arguments of `choose_alternates`.
         columns: the destinations, ascending.
         rows: the rows of the neighbours that serve as alternates, in order of preference.
-        extra_hops: the most hops that an alternate adds.
+        extra_hops: the maximum number of hops that an alternate adds.
     """
 
     next_hop: int
@@ -32,22 +32,21 @@ class Choice(NamedTuple):
 def choose_alternates(
     extra_hops: npt.NDArray[np.int16], next_hops: Numbers, rows: Numbers, most: int
 ) -> list[Choice]:
-    """Returns alternates of the fewest hops, with few different ones in all.
+    """Returns alternates with the fewest hops and few distinct choices in total.
 
-    Again and again, the neighbour that is the best one of the most destinations behind a next hop serves
-    them, with other neighbours that are safe for all of them.
+    Repeatedly, the neighbour that is best for the most destinations behind a next hop is assigned to them,
+    together with other neighbours that are safe for all of them.
 
     Args:
-        extra_hops: the hops that each alternate adds: one row for each neighbour that may serve, in the order
-            of preference behind the next hop, one column for each destination; UNSAFE where it does not
-            deliver.
-        next_hops: for each destination, the index of its next hop, ascending.
-        rows: the row number of each neighbour that may serve: neighbours by next hops.
-        most: the most alternates of a destination.
+        extra_hops: the hops that each alternate adds: one row per neighbour, in order of preference behind
+            the next hop, one column per destination; UNSAFE if it does not deliver.
+        next_hops: the index of the next hop of each destination, ascending.
+        rows: the row number of each candidate neighbour: neighbours by next hops.
+        most: the maximum number of alternates per destination.
 
     Returns:
-        The choices by next hop, and for each of these in the order in which they were made; none for
-        destinations for which no neighbour is safe.
+        The choices by next hop, then in the order in which they were made; none for destinations without a
+        safe neighbour.
     """
     columns = np.flatnonzero(extra_hops.min(axis=0, initial=UNSAFE) < UNSAFE)
     rounds: list[Choice] = []
@@ -72,7 +71,7 @@ def choose_alternates(
 def _taken(
     extra_hops: npt.NDArray[np.int16], chosen: npt.NDArray[np.bool_], starts: Numbers, first: Numbers
 ) -> Numbers:
-    """Returns, for each segment, the rows that are safe for all chosen destinations, a first one before."""
+    """Returns, for each segment, the rows that are safe for all chosen destinations, `first` in front."""
     safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
     order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))
     order[first, np.arange(len(starts))] = -1
@@ -82,7 +81,7 @@ def _taken(
 
 
 def _split(segments: Numbers, chosen: npt.NDArray[np.bool_]) -> list[tuple[int, Numbers]]:
-    """Returns the places of chosen columns by their segments."""
+    """Returns the places of the chosen columns, by segment."""
     places = np.flatnonzero(chosen)
     own = segments[places]
     bounds = [0, *(np.flatnonzero(own[1:] != own[:-1]) + 1).tolist(), len(own)]

@@ -1,4 +1,4 @@
-"""The protected groups of one router: minimal ports with alternates; equal ones are one group."""
+"""The protected groups of one router: minimal ports with alternates; equal groups are shared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Alternate(NamedTuple):
 
     Attributes:
         neighbour: the neighbour to which the packet goes first.
-        tag: the router whose tag the packet gets; None where it keeps the tag that it has, or has none.
+        tag: the router whose tag the packet gets; None if it keeps its tag or has none.
     """
 
     neighbour: int
@@ -33,8 +33,8 @@ class Alternate(NamedTuple):
 
 Alternates = tuple[Alternate, ...]
 
-# A bucket, told apart by numbers, which are hashed faster: the number of the group that it hands over to; or
-# its port, whether packets are marked, and the router whose tag they get.
+# Identifies a bucket by numbers, which are fast to hash: the number of the group that it leads to; or its
+# port, whether packets are marked, and the router whose tag they get.
 _BucketKey = int | tuple[int, bool, int | None]
 
 
@@ -43,24 +43,24 @@ Buckets = BucketStore[_BucketKey]
 
 
 class AlternateGroups:
-    """The groups of one router, numbered in the order in which they are first asked for."""
+    """The groups of one router, numbered in the order of first use."""
 
     def __init__(self, port_to: Mapping[int, int], port_sets: PortSets, buckets: Buckets) -> None:
-        """Starts without any group.
+        """Starts without groups.
 
         Args:
             port_to: neighbour -> port of the (first) link to it.
             port_sets: the minimal ports of the router.
-            buckets: shared by all routers of a fabric.
+            buckets: the buckets, shared by all routers of a fabric.
         """
         self._port_to = port_to
         self._port_sets = port_sets
         self._buckets = buckets
         self._protected: dict[tuple[tuple[int, ...], Alternates, bool], int] = {}
-        self._shared = np.zeros(len(port_sets.counts), np.int64)  # by set of ports; 0 where there is none
+        self._shared = np.zeros(len(port_sets.counts), np.int64)  # by set of ports; 0 if there is none
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self._count = 0
-        # Groups in columns, whether they select, the numbers of their buckets and these; and those behind.
+        # Groups in columns: whether they select, the number of their buckets, the buckets; then loose groups.
         self._chunks: list[tuple[Flags, Numbers, Numbers]] = []
         self._selects: list[bool] = []
         self._counts: list[int] = []
@@ -71,7 +71,7 @@ class AlternateGroups:
         return self._count
 
     def groups(self, first: int) -> GroupColumns:
-        """Returns the groups from the first-th on.
+        """Returns the groups from index `first` on.
 
         Args:
             first: an index among all groups.
@@ -83,9 +83,9 @@ class AlternateGroups:
         return GroupColumns(self._buckets.buckets, numbers, selects[first:], counts[first:], own)
 
     def shared(self, sets: Numbers) -> npt.NDArray[np.int64]:
-        """Returns the numbers of the groups that divide packets evenly among ports to several neighbours.
+        """Returns the numbers of groups that divide packets evenly among ports to several neighbours.
 
-        While one of the ports is dead, the other ones take its share: no alternate is needed.
+        While one of the ports is dead, the others take its share, so no alternate is needed.
 
         Args:
             sets: the numbers of sets of minimal ports, each once.
@@ -101,12 +101,12 @@ class AlternateGroups:
         return self._shared[sets]
 
     def protected(self, ports: tuple[int, ...], alternates: Alternates, *, mark: bool) -> int:
-        """Returns the number of the group that outputs to ports or, while all are dead, takes alternates.
+        """Returns the number of the group that outputs to ports or, while all are dead, uses alternates.
 
         Args:
             ports: the minimal ports, all to one neighbour; packets are divided evenly among them.
-            alternates: in order of preference.
-            mark: whether the alternates mark the packets (untagged ones), or change their tag (tagged ones).
+            alternates: the alternates, in order of preference.
+            mark: whether the alternates mark packets (untagged ones) or change their tag (tagged ones).
         """
         key = (ports, alternates, mark)
         if key not in self._protected:
@@ -123,7 +123,7 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """By port, the number of the bucket that outputs to it; 0 for numbers that no minimal port has."""
+        """By port, the number of the bucket that outputs to it; 0 for numbers that are not minimal ports."""
         ports = np.unique(self._port_sets.ports)
         numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
         numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]
@@ -141,7 +141,7 @@ class AlternateGroups:
         return number
 
     def _flush(self) -> None:
-        """Moves groups behind the chunks into one."""
+        """Moves loose groups into a new chunk."""
         if self._selects:
             counts, members = np.array(self._counts, np.intp), np.array(self._members, np.intp)
             self._chunks.append((np.array(self._selects, bool), counts, members))
@@ -161,5 +161,5 @@ def _group_bucket(number: int) -> Bucket:
 
 
 def bucket_of(key: _BucketKey) -> Bucket:
-    """Returns the bucket of a key, which all routers share."""
+    """Returns the bucket of a key, shared by all routers."""
     return _group_bucket(key) if isinstance(key, int) else alternate_bucket(*key)

@@ -1,10 +1,10 @@
-"""Fast reroute (RFC 5714): groups whose alternates a switch takes by itself when a port is dead.
+"""Fast reroute (RFC 5714): groups with alternates that a switch uses by itself when a port is dead.
 
-A group's first bucket is the minimal path. The other buckets are alternates: they mark the packet as rerouted
-and hand it to the next switch, which forwards marked packets minimally and never reroutes them (table 4);
-otherwise packets to a dead switch would loop between that switch's neighbours. Alternates of packets with a
-routing's tag exchange the tag instead of a mark. Families with known alternates are registered in
-`routing.families`; those of any other graph are searched for (`routing.reroute.loop_free_alternates`).
+The first bucket of a group is the minimal path. The other buckets are alternates: they mark the packet as
+rerouted and send it to the next switch, which forwards marked packets minimally and never reroutes them
+(table 4); otherwise packets to a dead switch would loop between that switch's neighbours. Alternates of
+packets with a routing's tag change the tag instead of marking. Families with known alternates are registered
+in `routing.families`; for any other graph, alternates are searched (`routing.reroute.loop_free_alternates`).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class ProtectedGroups:
     """The groups by which a router forwards packets minimally, each with its alternates.
 
     Attributes:
-        groups: the groups, which may be columns.
+        groups: the groups, possibly in columns.
         group_toward: number of the group toward each router, in router order; 0 for the router itself.
-        max_extra_hops: the most hops that an alternate adds to a packet's path.
+        max_extra_hops: the maximum number of hops that an alternate adds to a packet's path.
     """
 
     groups: Sequence[Group]
@@ -53,9 +53,9 @@ class FastReroute:
     """The protected groups of one router.
 
     Attributes:
-        untagged: groups of untagged packets, toward the router that they are for.
-        make_tagged: makes `tagged`, which only routings whose sources push tags need.
-        unprotected: (destination, link or switch): while that element is dead, the router has no alternate
+        untagged: groups for untagged packets, by destination router.
+        make_tagged: builds `tagged`, which only routings whose sources push tags need.
+        unprotected: (destination, link or switch): while that component is dead, the router has no alternate
             toward the destination.
     """
 
@@ -65,34 +65,34 @@ class FastReroute:
 
     @cached_property
     def tagged(self) -> ProtectedGroups:
-        """The groups of tagged packets, toward the router that their tag names."""
+        """The groups for tagged packets, by the router that the tag names."""
         return self.make_tagged()
 
 
-# Makes the fast reroute of one router.
+# Builds the fast reroute of one router.
 RerouteMaker = Callable[[RouterView], FastReroute]
 
 
 def failover_group(number: int, port: int, alternates: tuple[Bucket, ...]) -> Group:
-    """Returns the group that outputs to a port or, while that is dead, takes the first alternate alive.
+    """Returns the group that outputs to a port or, while that is dead, uses the first live alternate.
 
     Args:
         number: number of the group.
         port: the minimal port.
-        alternates: the buckets to take instead, in order of preference.
+        alternates: the buckets to use instead, in order of preference.
     """
     return Group(number, GroupKind.FAST_FAILOVER, (alternate_bucket(port), *alternates))
 
 
 @cache
 def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> Bucket:
-    """Returns the bucket that outputs to a fabric port as an alternate; it is made once for all routers.
+    """Returns the bucket that outputs to a fabric port as an alternate; all routers share one object.
 
     Args:
         port: the port.
         mark: whether packets are marked as rerouted.
-        tag: the router whose tag packets get: marked ones a new tag, others in place of theirs; None if they
-            keep their tag, or have none.
+        tag: the router whose tag packets get: a new tag for marked packets, otherwise in place of theirs;
+            None if they keep their tag or have none.
     """
     changes: Actions = ()
     if mark:
@@ -102,8 +102,8 @@ def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> B
     return Bucket((*changes, DecrementTtl(), Output(port)), watch_port=port)
 
 
-def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
-    """Returns the buckets of a protected group that serve packets of a dead port.
+def alternates_for_dead_port(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
+    """Returns the buckets of a protected group that serve packets for a dead port.
 
     Args:
         groups: the protected groups of a router, by number.
@@ -111,7 +111,7 @@ def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tu
         port: the dead port.
 
     Returns:
-        Buckets that watch other ports, in order of preference; of parallel links, each port once.
+        Buckets that watch other ports, in order of preference, each once.
     """
     group = groups.get(number)
     if group is None:
@@ -123,15 +123,15 @@ def alternates_beside(groups: Mapping[int, Group], number: int, port: int) -> tu
         else:
             for action in bucket.actions:
                 if isinstance(action, ToGroup):
-                    buckets |= dict.fromkeys(alternates_beside(groups, action.group, port))
+                    buckets |= dict.fromkeys(alternates_for_dead_port(groups, action.group, port))
     return tuple(bucket for bucket in buckets if bucket.watch_port != port)
 
 
 def without_local_repair(plan: RoutePlan) -> RoutePlan:
-    """Returns a plan without alternates: packets leave by the minimal port, dead or alive.
+    """Returns a plan without alternates: packets leave on the minimal port, dead or alive.
 
     Args:
-        plan: a plan with fast reroute, which this package calls local repair where the user meets it.
+        plan: a plan with fast reroute; the user interface calls this local repair.
     """
     switches = tuple(map(_without_alternates, plan.switches))
     return replace(plan, switches=switches, repair_hops=0, unprotected=())

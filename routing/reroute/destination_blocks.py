@@ -1,4 +1,4 @@
-"""Blocks of destinations that share a rule of one router, as arrays, and their division by next hop."""
+"""Blocks of destinations that share a rule of one router, as arrays, and their grouping by next hop."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Numbers = npt.NDArray[np.intp]
 
 
 class NextHopBlocks(NamedTuple):
-    """Blocks with one next hop.
+    """Blocks with the same next hop.
 
     Attributes:
-        next_hop: the row of that neighbour, in the order of the router's neighbours; -1 for blocks that have
+        next_hop: the row of that neighbour, in the order of the router's neighbours; -1 for blocks with
             several next hops.
-        blocks: their numbers, ascending.
+        blocks: the numbers of the blocks, ascending.
     """
 
     next_hop: int
@@ -31,7 +31,7 @@ class NextHopBlocks(NamedTuple):
 
 
 class Blocks:
-    """Blocks of destination routers, numbered in their order.
+    """Blocks of destination routers, numbered in order.
 
     Attributes:
         members: the routers of all blocks, block by block.
@@ -39,12 +39,12 @@ class Blocks:
     """
 
     def __init__(self, members: Numbers, sizes: Numbers, port_sets: PortSets) -> None:
-        """Arranges blocks.
+        """Stores the blocks.
 
         Args:
             members: the routers of all blocks, block by block.
             sizes: the number of routers of each block.
-            port_sets: the ports by which minimal paths to routers begin, the same for all of a block.
+            port_sets: the ports on which minimal paths to routers start, the same for all routers of a block.
         """
         self.members = members
         self._sizes = sizes
@@ -66,7 +66,7 @@ class Blocks:
         return self.members[start : start + self._sizes[block]]
 
     def ports(self, block: int) -> Ports:
-        """Returns the ports by which minimal paths to a block begin.
+        """Returns the ports on which minimal paths to a block start.
 
         Args:
             block: its number.
@@ -74,16 +74,16 @@ class Blocks:
         return self._port_sets.set_of(int(self._port_codes[block]))
 
     def by_next_hop(self, row_by_place: Sequence[int]) -> list[NextHopBlocks]:
-        """Returns all blocks by their only next hop, in the order of the first blocks.
+        """Groups all blocks by their only next hop, in the order of the first block of each.
 
         Args:
             row_by_place: for each link of the router, the row of the neighbour behind it.
 
         Returns:
-            One entry for each next hop, and one for all blocks that have several.
+            One entry for each next hop, and one for all blocks with several next hops.
         """
         sets = self._port_sets
-        # The rows of each set that has any: one where the highest is the lowest.
+        # A set of ports has a single next hop if its highest and its lowest row are equal.
         some = np.flatnonzero(sets.counts)
         row_by_code = np.full(len(sets.counts), -1, np.intp)
         if len(some):
@@ -98,7 +98,7 @@ class Blocks:
         return [NextHopBlocks(int(rows[part[0]]), part) for part in sorted(parts, key=itemgetter(0))]
 
     def by_ports(self, blocks: Numbers) -> Iterator[tuple[Ports, Numbers]]:
-        """Yields some of the blocks by their ports.
+        """Groups some of the blocks by their ports.
 
         Args:
             blocks: the numbers of the blocks.
@@ -113,34 +113,34 @@ class Blocks:
     def value_of_ports(
         self, blocks: Numbers, values: Callable[[Numbers], npt.NDArray[np.int64]]
     ) -> npt.NDArray[np.int64]:
-        """Returns a value for each of some blocks that depends on its ports alone.
+        """Returns, for each of some blocks, a value that depends only on its ports.
 
         Args:
             blocks: the numbers of the blocks.
-            values: numbers of sets of ports -> the value of each; asked once for every set, in the order of
-                the first blocks.
+            values: numbers of sets of ports -> their values; called once, with every set once, in the order
+                of the first blocks.
         """
         codes = self._port_codes[blocks]
         different, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
         order = np.argsort(firsts)
-        found = np.empty(len(different), np.int64)
-        found[order] = values(different[order])
-        return found[places]
+        results = np.empty(len(different), np.int64)
+        results[order] = values(different[order])
+        return results[places]
 
     def by_member(self, values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the value of the block of each of `members`.
+        """Returns, for each entry of `members`, the value of its block.
 
         Args:
-            values: one for each block.
+            values: the value of each block.
         """
         return np.repeat(values, self._sizes)
 
     def largest(self, table: npt.NDArray[np.int16], rows: Numbers, blocks: Numbers) -> npt.NDArray[np.int16]:
-        """Returns the largest of the entries of each of some blocks in rows of a table.
+        """Returns, for some blocks, the largest entry of each block in rows of a table.
 
         Args:
             table: rows by routers of the fabric.
-            rows: the numbers of rows, several for each of the blocks: rows by blocks.
+            rows: the numbers of rows, several for each block: rows by blocks.
             blocks: the numbers of blocks.
 
         Returns:
@@ -156,7 +156,7 @@ class Blocks:
 
 
 def destination_blocks(view: RouterView) -> Blocks:
-    """Returns all other routers in blocks that share a minimal next hop and a mask of their addresses.
+    """Returns all other routers in blocks that share a minimal next hop and an address mask.
 
     Args:
         view: the router's ports and matches.
@@ -171,7 +171,7 @@ def destination_blocks(view: RouterView) -> Blocks:
 
 
 def single_routers(view: RouterView) -> Blocks:
-    """Returns all other routers, each as a block of its own.
+    """Returns all other routers, each as its own block.
 
     Args:
         view: the router's ports and matches.

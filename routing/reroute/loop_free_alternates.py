@@ -1,19 +1,19 @@
-"""Loop-free alternates (RFC 5286) of any graph, searched for and taken only where they provably deliver.
+"""Loop-free alternates (RFC 5286) of any graph, found by search and used only where they provably deliver.
 
-A packet that router s reroutes around its dead link to n goes out to another neighbour m with a mark, and
-from there by one minimal path; it is not rerouted again. So the alternate m is safe
+A packet that router s reroutes around its dead link to n goes to another neighbour m with a mark, and from
+there on one minimal path; it is not rerouted again. The alternate m is therefore safe
 
 - for the link, if the path from m to the destination does not lead back through s;
-- for the switch n as well, if that path does not lead through n either.
+- for switch n, too, if that path does not lead through n either.
 
-These are the conditions of RFC 5286, checked on the paths themselves. Where no neighbour is safe, a tag
-sends the packet through an intermediate router r: to m, on to r and from there to the destination without s
-and n, as a remote alternate (RFC 7490) does. The preference is: safe for the switch, then without a tag,
-then the fewest hops.
+These are the conditions of RFC 5286, checked on the paths themselves. If no neighbour is safe, a tag sends
+the packet through an intermediate router r: to m, on to r and from there to the destination without s and n,
+like a remote alternate (RFC 7490). The order of preference is: safe for the switch, then without a tag, then
+the fewest hops.
 
-Where minimal ports lead to several neighbours, the others serve while one is dead, and no alternate is
-needed. A tagged packet whose next link is dead keeps its tag where a neighbour is safe for it; else its tag
-is exchanged for that of a neighbour, from which it goes on untagged.
+If minimal ports lead to several neighbours, the others serve while one is dead, and no alternate is needed. A
+tagged packet whose next link is dead keeps its tag if a neighbour is safe for it; otherwise its tag is
+replaced by that of a neighbour, from which it continues untagged.
 
 Destinations with the same minimal ports and the same alternates share a group.
 """
@@ -44,26 +44,26 @@ from topology.failures import failure_of
 from topology.faults import Element, ElementKind
 from topology.shortest_paths import connected_components
 
-# One alternate is enough for any single failure; a second one helps in some cases of two.
+# One alternate suffices for any single failure; a second one helps with some double failures.
 _MAX_ALTERNATES = 2
-# The exchange of a tag for that of a neighbour adds at most so many hops.
+# Replacing a tag by that of a neighbour adds at most this many hops.
 _EXCHANGE_HOPS = 2
 
 
 class AlternateSearch(MinimalPaths):
-    """Search of the alternates of a topology's routers, one router after another.
+    """Search for the alternates of a topology's routers, one router after another.
 
     Attributes:
-        remote: whether tags lead packets around where no neighbour serves.
-        used_tags: bool array, N: whether a tag names the router.
-        has_hosts: bool array, N: whether the router has hosts.
+        remote: whether tags divert packets if no neighbour is safe.
+        used_tags: bool array, N: whether a tag names each router.
+        has_hosts: bool array, N: whether each router has hosts.
         buckets: the buckets of all routers' groups.
     """
 
     remote = True
 
     def __init__(self, topology: Topology) -> None:
-        """Prepares the tables of all pairs.
+        """Computes the tables of all pairs.
 
         Args:
             topology: any connected topology.
@@ -84,28 +84,28 @@ class AlternateSearch(MinimalPaths):
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
 
     def serves(self, router: int, neighbours: Numbers) -> Mask:
-        """Returns where a router may reroute untagged packets to a neighbour, if that is loop-free.
+        """Returns whether a router may reroute untagged packets to each neighbour, if that is loop-free.
 
         Args:
             router: the router.
             neighbours: its neighbours, each once.
 
         Returns:
-            bool array, neighbours x routers: for each destination; here all of them.
+            bool array, neighbours x routers (destinations); always true here.
         """
-        del router  # all are alike
+        del router  # the same for all routers
         return np.ones((len(neighbours), self.topology.routers), bool)
 
 
 class _Assignment(NamedTuple):
-    """Blocks, by their numbers, and their alternates."""
+    """Numbers of blocks, and their alternates."""
 
     blocks: Numbers
     alternates: Alternates
 
 
 class _RouterSearch:
-    """The search of one router's alternates."""
+    """The search for one router's alternates."""
 
     def __init__(self, search: AlternateSearch, view: RouterView) -> None:
         self.unprotected: list[tuple[int, Element]] = []
@@ -119,24 +119,24 @@ class _RouterSearch:
         port_to = dict(reversed(view.neighbour_ports()))
         self._groups = AlternateGroups(port_to, view.port_sets, search.buckets)
         # neighbours x routers: the distance from each neighbour, and the hops that a path through it adds to
-        # the minimal one.
+        # the minimal path.
         self._distances = search.distances[self._neighbours]
         self._remote_search = RemoteSearch(search, self._router, self._neighbours)
         self._extra_hops = 1 + self._distances - search.distances[self._router]
         self._max_extra_hops = 0
-        # For each neighbour, the rows of all other ones in cyclic order behind it, neighbours by rows. So the
-        # alternates around different dead links begin with different neighbours.
+        # For each neighbour, the rows of all others in cyclic order after it, neighbours by rows. So
+        # alternates around different dead links start with different neighbours.
         count = len(self._neighbours)
         self._rows_behind = (np.arange(count)[:, None] + np.arange(1, count)) % count
 
     def untagged(self) -> ProtectedGroups:
-        """Returns the groups of untagged packets; collects `unprotected`."""
+        """Returns the groups for untagged packets; collects `unprotected`."""
         blocks = destination_blocks(self._view)
         paths = self._search.paths_from(self._neighbours)
         not_back = avoid(paths, self._router) & self._search.serves(self._router, self._neighbours)
 
         def not_lost(lost: npt.NDArray[np.int16]) -> Mask:
-            # A dead switch cannot be reached, so toward the neighbour itself only the link matters.
+            # A dead switch is unreachable, so toward the neighbour itself only the link matters.
             safe: Mask = not_back & (avoid(paths, lost) | (self._search.everyone == lost))
             return safe
 
@@ -146,7 +146,7 @@ class _RouterSearch:
         return self._protect(blocks, not_lost, remaining, mark=True)
 
     def tagged(self) -> ProtectedGroups:
-        """Returns the groups of tagged packets."""
+        """Returns the groups for tagged packets."""
         return self._protect(single_routers(self._view), self._tag_kept, self._exchange, mark=False)
 
     def _protect(
@@ -163,8 +163,8 @@ class _RouterSearch:
             blocks: all destinations.
             safe: the lost next hop toward each router -> neighbours x routers: whether the neighbour delivers
                 around it.
-            remaining: the row of a lost neighbour, blocks for which no neighbour is safe -> all of these
-                blocks with their alternates.
+            remaining: (row of a lost neighbour, blocks without a safe neighbour) -> all of these blocks with
+                their alternates.
             mark: whether the alternates mark packets.
         """
         first = len(self._groups)
@@ -192,12 +192,12 @@ class _RouterSearch:
         behind: list[NextHopBlocks],
         safe: Callable[[npt.NDArray[np.int16]], Mask],
     ) -> dict[int, list[_Assignment]]:
-        """Returns untagged alternates by the lost next hop, for blocks that have any.
+        """Returns untagged alternates by lost next hop, for blocks that have any.
 
         Args:
             blocks: all destinations.
-            behind: those that want alternates, by their next hop.
-            safe: as of `_protect`.
+            behind: the blocks that need alternates, by next hop.
+            safe: see `_protect`.
         """
         behind = [one for one in behind if one.next_hop >= 0]
         if not behind or len(self._neighbours) < 2:
@@ -226,16 +226,16 @@ class _RouterSearch:
     def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
         """Returns the alternates of untagged packets to blocks for which no neighbour avoids a lost one.
 
-        Notes where there are none.
+        Blocks without an alternate are noted in `unprotected`.
 
         Args:
             blocks: all destinations.
-            not_back: neighbours x routers, whether the path does not lead back through this router.
+            not_back: neighbours x routers, whether the path avoids this router.
             row: the lost neighbour's row.
-            rest: the blocks, all behind that neighbour.
+            rest: the blocks, all of them behind that neighbour.
         """
         lost = int(self._neighbours[row])
-        # Nobody sends to routers without hosts: the long search would be for nothing.
+        # Nobody sends to routers without hosts, so the long search would be wasted.
         receive = np.logical_or.reduceat(self._search.has_hosts[blocks.members], blocks.starts)[rest]
         idle, rest = _Assignment(rest[~receive], ()), rest[receive]
         assigned = self._remote(blocks, rest, row, lost)
@@ -252,23 +252,23 @@ class _RouterSearch:
         return [*assigned, idle]
 
     def _tag_kept(self, lost: npt.NDArray[np.int16]) -> Mask:
-        """Returns where a tagged packet may go on with its tag: neighbours x routers that the tag names."""
+        """Returns whether a tagged packet may keep its tag: neighbours x routers named by the tag."""
         rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
         to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
         through = to_lost + self._search.distances[lost, self._search.everyone]
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns the exchanges of the tag of packets which no neighbour serves as they are."""
+        """Returns tag replacements for packets that no neighbour serves as they are."""
         neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
         if neighbours:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
         return [_Assignment(rest, tuple([Alternate(n, n) for n in neighbours]))]
 
     def _note_unprotected(self, element: Element, blocks: Blocks, rest: Numbers) -> None:
-        """Notes blocks without an alternate around a dead element, unless it cuts them off altogether."""
+        """Notes blocks without an alternate around a dead component, unless it disconnects them."""
         numbers = rest.tolist()
-        if element.kind is ElementKind.LINK:  # of parallel links, the others serve
+        if element.kind is ElementKind.LINK:  # other parallel links serve
             numbers = [block for block in numbers if len(blocks.ports(block)) == 1]
         if numbers:
             topology = self._search.topology
@@ -278,20 +278,20 @@ class _RouterSearch:
             self.unprotected += [(router, element) for router in routers if component[router] == own]
 
     def _remote(self, blocks: Blocks, rest: Numbers, row: int, dead: int | None) -> list[_Assignment]:
-        """Returns one tagged alternate for each of the blocks that have any.
+        """Returns one tagged alternate for each block that has any.
 
         Args:
             blocks: all destinations.
-            rest: those that want alternates.
-            row: the row of the neighbour behind which they are; all other ones may serve.
-            dead: a router that the alternates must avoid as well; None for none.
+            rest: the blocks that need alternates.
+            row: the row of the neighbour that they are behind; all others may serve.
+            dead: a router that the alternates must also avoid; None for none.
         """
         assigned: list[_Assignment] = []
         if not self._search.remote:
             return assigned
         for block, to_tags, onward in self._remote_search.reached(blocks, rest, row, dead):
             targets = blocks.routers(block)
-            # Every tag takes a rule in all switches: of equal ones, one that is in use already.
+            # Every tag needs a rule in all switches, so prefer one that is already in use.
             best = least_hops(to_tags + (onward - self._search.used_tags), row)
             if best is not None:
                 neighbour_row, tag = best

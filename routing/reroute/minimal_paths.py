@@ -1,4 +1,4 @@
-"""Minimal paths between all pairs of routers, one each, and the routers that they visit."""
+"""Minimal paths between all pairs of routers, one per pair, and the routers that they visit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class MinimalPaths:
     Attributes:
         topology: the topology.
         everyone: all routers.
-        next_hops: the minimal next hops, source by destination.
-        next_hops_toward: the same, destination by source.
+        next_hops: the minimal next hops, by source and destination.
+        next_hops_toward: the same, by destination and source.
         distances: the hops between routers.
-        diameter: the most hops.
+        diameter: the largest distance.
     """
 
     def __init__(self, topology: Topology) -> None:
-        """Prepares the tables of all pairs.
+        """Computes the tables of all pairs.
 
         Args:
             topology: any connected topology.
@@ -42,14 +42,14 @@ class MinimalPaths:
         self.diameter = int(self.distances.max())
 
     def paths_from(self, origins: Numbers) -> list[npt.NDArray[np.int16]]:
-        """Returns the routers on one minimal path from each of some routers to each router.
+        """Returns the routers on one minimal path from each origin to every router.
 
         Args:
             origins: first routers of the paths.
 
         Returns:
-            Arrays that broadcast to origins x routers: the first routers of the paths, the last ones, and
-            those that the paths have reached after each hop between.
+            Arrays that broadcast to origins x routers: the first routers of the paths, the last ones, and the
+            routers reached after each hop in between.
         """
         paths = [origins.astype(np.int16)[:, None], self.everyone[None, :]]
         if self._tables_fit:
@@ -61,13 +61,13 @@ class MinimalPaths:
         return paths
 
     def paths_to(self, targets: Numbers) -> list[npt.NDArray[np.int16]]:
-        """Returns the routers on one minimal path from each router to each of some routers.
+        """Returns the routers on one minimal path from every router to each target.
 
         Args:
             targets: last routers of the paths.
 
         Returns:
-            Arrays that broadcast to targets x routers, as of `paths_from`.
+            Arrays that broadcast to targets x routers, as in `paths_from`.
         """
         paths = [self.everyone[None, :], targets.astype(np.int16)[:, None]]
         if self._tables_fit:
@@ -80,14 +80,14 @@ class MinimalPaths:
 
     @property
     def _tables_fit(self) -> bool:
-        """Whether there is memory for the routers on all paths; else those of a few are followed anew."""
+        """Whether tables of the routers on all paths fit into memory; otherwise paths are recomputed."""
         return self.next_hops.nbytes * self.diameter <= _MOST_BYTES
 
     @cached_property
     def _after_hops(self) -> list[npt.NDArray[np.int16]]:
-        """The routers that paths have reached after each hop between, source by destination.
+        """The routers that paths have reached after each intermediate hop, by source and destination.
 
-        A router is the neighbour of many others, which all ask for its paths.
+        They are kept because all neighbours of a router need its paths.
         """
         tables = [self.next_hops][: self.diameter - 1]
         while len(tables) < self.diameter - 1:
@@ -96,7 +96,7 @@ class MinimalPaths:
 
     @cached_property
     def _after_hops_toward(self) -> list[npt.NDArray[np.int16]]:
-        """The same, destination by source."""
+        """The same, by destination and source."""
         tables = [self.next_hops_toward][: self.diameter - 1]
         while len(tables) < self.diameter - 1:
             tables.append(np.take_along_axis(self.next_hops_toward, tables[-1].astype(np.intp), axis=1))
@@ -104,11 +104,11 @@ class MinimalPaths:
 
 
 def avoid(paths: list[npt.NDArray[np.int16]], unwanted: int | npt.NDArray[np.int16]) -> Mask:
-    """Returns for each path whether it does not visit a router.
+    """Returns, for each path, whether it avoids a router.
 
     Args:
-        paths: the paths, as of `MinimalPaths.paths_from`.
-        unwanted: the router, or routers in an array that broadcasts to the paths.
+        paths: the paths, as returned by `MinimalPaths.paths_from`.
+        unwanted: the router, or an array of routers that broadcasts to the paths.
     """
     avoids = np.ones(np.broadcast_shapes(*(routers.shape for routers in paths)), bool)
     for routers in paths:

@@ -1,20 +1,20 @@
-"""Alternates that keep to one order of channels, so that repairs bring no circle to a plan without one.
+"""Alternates that keep to one order of channels, so that repairs of an acyclic plan remain acyclic.
 
-Channels are directed links (`routing.deadlock`). A packet that router r reroutes to its neighbour n has come
-by some channel of the sound plan, takes the channel from r to n, and goes on from n by the minimal path with
-a mark, so that it is not rerouted again. In one order of all channels,
+Channels are directed links (`routing.deadlock`). A packet that router r reroutes to its neighbour n has
+arrived on some channel of the sound plan, takes the channel from r to n, and continues from n on the minimal
+path with a mark, so that it is not rerouted again. In one order of all channels,
 
-- the channel from r to n is behind every channel by which packets to the destination come to r;
-- the first channel of the path from n is behind the channel from r to n;
-- all channels of that path ascend; those of paths that packets of the sound plan take do.
+- the channel from r to n comes after every channel on which packets to the destination arrive at r;
+- the first channel of the path from n comes after the channel from r to n;
+- all channels of that path ascend, and so do those of the paths that packets take in the sound plan.
 
-Then the channels of every packet ascend, whatever has failed: one link, several, or switches, and packets
-from before the failure included. An alternate must be loop-free as well, as without an order
-(`routing.reroute.loop_free_alternates`); there are no tags.
+Then the channels of every packet ascend, whatever has failed: one link, several links, or switches; this
+includes packets from before the failure. As without an order, an alternate must also be loop-free
+(`routing.reroute.loop_free_alternates`). Tags are not used.
 
-Many orders suit the sound plan. The one that is taken grows from it: alternate by alternate is added where
-that closes no circle, of several for a destination that with the fewest new dependencies. That is done in
-three sequences, and the order that protects most is kept.
+Many orders fit the sound plan. The chosen one grows from it: alternates are added one by one unless they
+close a cycle; of several for a destination, the one with the fewest new dependencies. This is done in three
+sequences, and the order that protects the most is used.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from topology.base import Topology
 
 @dataclass(frozen=True)
 class _Request:
-    """A router's wish for an alternate toward a destination.
+    """A router's request for an alternate toward a destination.
 
     Attributes:
         destination: the destination.
-        arrivals: the number of channels by which packets to it come to the router.
+        arrivals: the number of channels on which packets to it arrive at the router.
         options: for each neighbour that is a loop-free alternate, nearest to the destination first, the
             dependencies of packets that are rerouted to it.
     """
@@ -54,7 +54,7 @@ class _Request:
     options: tuple[Dependencies, ...]
 
 
-# The sequences in which alternates are added: none is best for all graphs.
+# The sequences in which alternates are added; none is best for all graphs.
 _SEQUENCES: tuple[Callable[[_Request], int], ...] = (
     lambda request: request.destination,
     lambda request: request.arrivals,
@@ -63,28 +63,29 @@ _SEQUENCES: tuple[Callable[[_Request], int], ...] = (
 
 
 class OrderedSearch(AlternateSearch):
-    """Search of the alternates that keep to an order of channels, one router after another.
+    """Search for the alternates that keep to an order of channels, router by router.
 
     Attributes:
-        ranks: int64 array: the rank of each channel; those of every packet ascend, whatever has failed.
+        ranks: int64 array: the rank of each channel; they ascend along every packet's path, under any
+            failure.
     """
 
     remote = False
 
     def __init__(self, topology: Topology, graph: DependencyGraph) -> None:
-        """Finds the order.
+        """Computes the order.
 
         Args:
-            topology: the topology of a plan in which untagged packets take its minimal paths.
-            graph: the plan's channel dependency graph without failures, of one virtual channel.
+            topology: the topology of a plan whose untagged packets take its minimal paths.
+            graph: the plan's channel dependency graph without failures, with one virtual channel.
 
         Raises:
-            ValueError: the graph has a circle.
+            ValueError: the graph has a cycle.
         """
         super().__init__(topology)
         sound = ascending_ranks(graph)
         if sound is None:
-            raise ValueError("the dependency graph of ordered alternates must have no circle")
+            raise ValueError("the dependency graph of ordered alternates must be acyclic")
         self._channels = Channels(topology)
         self._first = _first_channels(topology)
         self._by_router = _arrivals(graph)
@@ -104,7 +105,7 @@ class OrderedSearch(AlternateSearch):
             view: the router's ports and matches.
 
         Returns:
-            The groups; destinations whose packets never come to the router are not listed as unprotected.
+            The groups; destinations whose packets never reach the router are not listed as unprotected.
         """
         found, router = super().fast_reroute(view), view.router
         own = self.has_hosts[router]
@@ -112,14 +113,14 @@ class OrderedSearch(AlternateSearch):
         return replace(found, unprotected=lost)
 
     def serves(self, router: int, neighbours: Numbers) -> Mask:
-        """Returns where packets that are rerouted to a neighbour keep to the order.
+        """Returns whether packets rerouted to each neighbour keep to the order.
 
         Args:
             router: the router that reroutes.
             neighbours: its neighbours, each once.
 
         Returns:
-            bool array, neighbours x routers: for each destination.
+            bool array, neighbours x routers (destinations).
         """
         out = self.ranks[self._channels.links_to(router, neighbours)][:, None]
         arrives = neighbours[:, None] == self.everyone
@@ -128,14 +129,14 @@ class OrderedSearch(AlternateSearch):
 
     @cached_property
     def _beyond(self) -> Numbers:
-        """The second channel of the path of marked packets: router by destination."""
+        """The second channel of the path of marked packets, by router and destination."""
         return np.asarray(self._first[self.next_hops, self.everyone])
 
     def _along_paths(self, holds: Mask) -> Mask:
-        """Returns whether all dependencies of paths are as wanted: source by destination.
+        """Returns whether all dependencies of paths fulfil a condition, by source and destination.
 
         Args:
-            holds: whether the first dependency of the path is, where that has two links or more.
+            holds: whether the first dependency of each path does, for paths of at least two links.
         """
         along = np.asarray((self.next_hops == self.everyone) | (self.distances == 0))
         for _ in range(self.diameter):
@@ -143,14 +144,14 @@ class OrderedSearch(AlternateSearch):
         return along
 
     def _highest_arrivals(self) -> npt.NDArray[np.int64]:
-        """Returns the highest rank of channels by which packets come: router by destination; -1 for none."""
+        """Returns the highest rank of packets' arrival channels, by router and destination; -1 for none."""
         highest = np.full((self.topology.routers, self.topology.routers), -1, np.int64)
         for (router, destination), channels in self._by_router.items():
             highest[router, destination] = self.ranks[channels].max()
         return highest
 
     def _requests(self, router: int) -> Iterator[_Request]:
-        """Yields what a router wants alternates for: destinations behind a single link."""
+        """Yields a router's requests for alternates: for destinations behind a single link."""
         around = self.topology.neighbours(router)
         neighbours = np.unique(around).astype(np.intp)
         loop_free = avoid(self.paths_from(neighbours), router)
@@ -170,7 +171,7 @@ class OrderedSearch(AlternateSearch):
             yield _Request(destination, len(arrivals), tuple(options))
 
     def _onward(self, channel: int, destination: int) -> Iterator[tuple[int, int]]:
-        """Yields the dependencies of marked packets that have come by a channel, up to a sound path."""
+        """Yields the dependencies of marked packets that arrive on a channel, up to a sound path."""
         router = int(self._channels.heads[channel])
         while router != destination:
             wanted = int(self._first[router, destination])
@@ -181,13 +182,13 @@ class OrderedSearch(AlternateSearch):
 
 
 def _first_channels(topology: Topology) -> npt.NDArray[np.int64]:
-    """Returns the channel by which marked packets leave: router by destination; any to the router itself."""
+    """Returns the channel on which marked packets leave, by router and destination; unused diagonal."""
     places = [topology.minimal_port_mask(router).argmax(axis=0) for router in range(topology.routers)]
     return np.asarray(topology.adjacency.starts[:-1].astype(np.int64)[:, None] + np.array(places))
 
 
 def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:
-    """Returns the channels by which packets come, by router and destination router."""
+    """Returns the channels on which packets arrive, by router and destination router."""
     destinations = np.array([host.router for host in graph.finder.hosts], np.int64)
     arrivals: dict[tuple[int, int], list[int]] = {}
     for (number, _), rows in graph.arrivals.items():
@@ -200,7 +201,7 @@ def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:
 
 
 def _grown(order: GrowingOrder, requests: list[_Request]) -> npt.NDArray[np.int64]:
-    """Returns an order after alternates were added, one for each request where that closes no circle."""
+    """Returns an order after adding one alternate for each request, unless it closes a cycle."""
     for request in requests:
         for option in sorted(request.options, key=order.missing):
             if order.add(option):
@@ -209,7 +210,7 @@ def _grown(order: GrowingOrder, requests: list[_Request]) -> npt.NDArray[np.int6
 
 
 def _protected(requests: list[_Request], ranks: npt.NDArray[np.int64]) -> int:
-    """Returns the number of requests for which some alternate keeps to an order."""
+    """Returns the number of requests with an alternate that keeps to an order."""
     places = ranks.tolist()
 
     def ascends(option: Dependencies) -> bool:

@@ -1,18 +1,18 @@
-"""Fast reroute of ER_q: alternates in closed form, for every single link and every single switch.
+"""Fast reroute of ER_q: closed-form alternates for every single link and every single switch.
 
 For a router s that has lost its link to n, the alternates are
 
-- to a destination behind n, two hops away: through another neighbour m that is not adjacent to n. From m the
-  minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three hops
-  instead of two.
-- to n itself: through the third vertex of the triangle over s and n, two hops; where s or n is a quadric
-  there is no triangle, and the detour of four hops with a tag is taken
+- to a destination behind n, at distance two: through another neighbour m that is not adjacent to n. From m
+  the minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three
+  hops instead of two.
+- to n itself: through the third vertex of the triangle over s and n, two hops. If s or n is a quadric, there
+  is no triangle, and the tagged detour of four hops is used
   (`topology.families.low_diameter.polarfly_detours`).
-- for a packet whose tag leads through n: the tag is exchanged for that of another neighbour m, not adjacent
-  to n, and the packet goes on from there. It is not marked: it may meet the dead link once more.
+- for a packet whose tag leads through n: the tag is replaced by that of another neighbour m, not adjacent to
+  n, and the packet continues from there. It is not marked: it may meet the dead link once more.
 
-The alternates to n itself do not help where the switch of n is dead, and need not. `polarlab verify
---failures` walks all single failures.
+The alternates to n itself do not help if switch n is dead, and need not. `polarlab verify --failures` checks
+all single failures.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from routing.plan.model import Bucket
 from routing.reroute.base import FastReroute, ProtectedGroups, alternate_bucket, failover_group
 from topology.families.low_diameter.polarfly_detours import RouterDetours
 
-# One alternate is enough for any single failure; a second one helps in some cases of two.
+# One alternate suffices for any single failure; a second one helps with some double failures.
 _MAX_ALTERNATES = 2
-# Four hops where the dead link has a quadric end, in place of one.
+# Four hops instead of one, if the dead link has a quadric end.
 _MAX_EXTRA_HOPS = 3
 
 
@@ -42,7 +42,7 @@ def fast_reroute(view: RouterView) -> FastReroute:
         view: the router's ports and matches; its topology is a PolarFly.
 
     Returns:
-        Groups with a number per port: ONWARD_FAR, ONWARD_NEAR and TAGGED.
+        Groups numbered by port, with the roles ONWARD_FAR, ONWARD_NEAR and TAGGED.
     """
     detours = RouterDetours(view.topology, view.router)
     return FastReroute(_untagged(view, detours), partial(_tagged, view, detours))
@@ -73,11 +73,11 @@ def _tagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
 
 
 def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
-    """Returns the number of the group toward each router, by the first minimal port; 0 for the router itself.
+    """Returns the number of the group toward each router, by its first minimal port; 0 for the router itself.
 
     Args:
         view: the router's ports and matches.
-        roles: the number of the group of port 0 in the same role, for each router or for all.
+        roles: the base number of the role, for each router or for all of them.
     """
     numbers = np.array(view.first_ports) + roles
     numbers[view.router] = 0
@@ -98,7 +98,7 @@ def _neighbours_apart(view: RouterView, detours: RouterDetours) -> Iterator[tupl
 def _near_alternates(
     detours: RouterDetours, neighbour: int, port_to: Mapping[int, int]
 ) -> tuple[Bucket, ...]:
-    """Returns the alternates to a neighbour whose link is dead, with different first hops."""
+    """Returns the alternates to a neighbour with a dead link, with different first hops."""
     buckets = []
     for first, *_ in islice(detours.near(neighbour), _MAX_ALTERNATES):
         buckets.append(alternate_bucket(port_to[first.first_hop], mark=True, tag=first.intermediate))

@@ -1,7 +1,7 @@
-"""Remote alternates (RFC 7490) of one router: tags that lead packets around a dead link or switch.
+"""Remote alternates (RFC 7490) of one router: tags that take packets around a dead link or switch.
 
-The packet goes to a neighbour, on to the router that the tag names, and from there to its destination. The
-tags toward many destinations are searched for at once.
+The packet goes to a neighbour, then to the router named by the tag, and from there to its destination. The
+tags for many destinations are searched at once.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from routing.reroute.destination_blocks import Blocks
 from routing.reroute.minimal_paths import Hops, Mask, MinimalPaths, Numbers, avoid
 
-# More than twice the hops of any path; the sum of two fits into 16 bits.
+# More than twice the hops of any path; a sum of two fits into 16 bits.
 _UNREACHABLE = np.int16(np.iinfo(np.int16).max // 2)
 
 
 class RemoteSearch:
-    """The search of one router's remote alternates."""
+    """The search for one router's remote alternates."""
 
     def __init__(self, paths: MinimalPaths, router: int, neighbours: Numbers) -> None:
         """Prepares the search.
@@ -37,16 +37,16 @@ class RemoteSearch:
     def reached(
         self, blocks: Blocks, rest: Numbers, row: int, dead: int | None
     ) -> Iterator[tuple[int, Hops, Hops]]:
-        """Yields the blocks that some tag leads to, with the hops to tags and from there to the block.
+        """Yields the blocks that some tag reaches, with the hops to the tags and from there to the block.
 
         Args:
             blocks: all destinations.
-            rest: the blocks that want alternates.
-            row: the row of the neighbour behind which they are; all other ones may serve.
+            rest: the blocks that need alternates.
+            row: the row of the neighbour that they are behind; all others may serve.
             dead: a router that the alternates must avoid, unless it is in the block; None for none.
 
         Yields:
-            (block, neighbours by tags, tags), with twice the hops.
+            (block, hops to tags: neighbours by tags, hops onward: tags); all hops are doubled.
         """
         numbers = rest.tolist() if len(self._neighbours) > 1 else []
         targets = [blocks.routers(block) for block in numbers]
@@ -66,7 +66,7 @@ class RemoteSearch:
             yield numbers[index], *found[index]
 
     def _hops_to_tags(self, avoided: int | None) -> Hops:
-        """Returns twice the hops from neighbours to routers; unreachable where a path leads back here."""
+        """Returns twice the hops from neighbours to routers; unreachable if a path leads back here."""
         if avoided is None:
             return self._hops_to_all_tags
         return np.where(self._all_paths_avoid(avoided), self._hops_to_all_tags, _UNREACHABLE)
@@ -76,9 +76,9 @@ class RemoteSearch:
         return np.where(self.not_back, 2 * self._distances, _UNREACHABLE)
 
     def _hops_onward(self, targets: Sequence[Numbers], avoided: int | None) -> Hops:
-        """Returns twice the most hops from routers to each of some sets of targets: sets by routers.
+        """Returns twice the maximum hops from routers to each set of targets: sets by routers.
 
-        Unreachable where a path leads back here, or through a router to be avoided.
+        Unreachable if a path leads back here, or through the router to avoid.
         """
         members = np.concatenate(targets)
         if avoided is None and len(members) == 1 and members[0] in self._onward_rows:
@@ -107,20 +107,20 @@ class RemoteSearch:
 
     @cached_property
     def not_back(self) -> Mask:
-        """Neighbours x routers: whether none of the shortest paths leads back through this router."""
+        """Neighbours x routers: whether no shortest path leads back through this router."""
         return self._all_paths_avoid(self._router)
 
     def _all_paths_avoid(self, unwanted: int) -> Mask:
-        """Returns for neighbours x routers whether none of the shortest paths visits another router."""
+        """Returns, for neighbours x routers, whether all shortest paths avoid a router."""
         through = self._distances[:, [unwanted]] + self._paths.distances[unwanted]
         return np.asarray(through > self._distances)
 
 
 def least_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
-    """Returns the row and column of the first least entry in the rows behind a lost one, if reachable.
+    """Returns the row and column of the smallest entry outside a lost row, if reachable; rows after it first.
 
     Args:
-        cost: neighbours by tags, twice the hops; of equal ones, those to prefer are one less.
+        cost: neighbours by tags, doubled hops; preferred entries are lower by one than equal others.
         lost: the row of the lost neighbour, which does not serve.
     """
     best: tuple[int, int, int] | None = None

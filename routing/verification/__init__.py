@@ -1,1 +1,1 @@
-"""Proof of a plan: switches in memory, forwarding states, all pairs, all failures of a set."""
+"""Proofs of plans: switches in memory, forwarding states, all pairs of hosts, all failures of a set."""

@@ -10,19 +10,19 @@ from routing.plan.model import Action, Actions, CopyBits, LoadBits, Output, SetF
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActionFacts:
-    """Facts about a list of actions; equal lists of all switches share one object.
+    """Facts about a list of actions; equal lists of different switches share one object.
 
     Attributes:
         actions: the actions.
-        number: one for each object of facts.
+        number: a number that identifies these facts.
         groups: the numbers of the groups that the actions name.
         rewrites: the actions before the first output or group.
-        last_group: the number of the group if one is named, by the last action, and nothing is output; None
-            otherwise.
-        returns: the ports to which packets may be output while their ingress port has not been cleared.
-        returning_groups: the groups that packets may be handed to while it has not.
-        forbidden: the first action that changes the destination of packets or copies fields that must not
-            be copied, and these fields; None if there is none.
+        last_group: the number of the group, if the last action is the only one that names a group and there
+            is no output; None otherwise.
+        returns: the ports to which packets may be output before their ingress port is cleared.
+        returning_groups: the groups to which packets may be passed before it is cleared.
+        forbidden: the first action that changes the destination of packets or copies fields that must not be
+            copied, and these fields; None if there is none.
     """
 
     actions: Actions
@@ -41,7 +41,7 @@ class ActionFacts:
         Args:
             actions: the actions of a rule or a bucket.
             number: the number of the facts.
-            guarded: the fields that actions must not change or copy, but for a change of the ingress port.
+            guarded: the fields that actions must not change or copy, except for changes of the ingress port.
         """
         ends = [index for index, action in enumerate(actions) if isinstance(action, Output | ToGroup)]
         first = ends[0] if ends else len(actions)

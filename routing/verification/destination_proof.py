@@ -1,7 +1,7 @@
-"""The proof for packets to one host: every state judged by a walk, and again where failures reach it.
+"""The proof for packets to one host: every state is judged, and judged again if a failure affects it.
 
-A failure changes the steps of those states only whose switches asked for the state of a failed port. So where
-a plan is sound while nothing has failed, only these states and their predecessors are judged again.
+A failure changes only the steps of states whose switches depend on the state of a failed port. So if a plan
+is sound without failures, only these states and their predecessors are judged again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from topology.shortest_paths import connected_components
 
 
 class Scenario(NamedTuple):
-    """A failure and what is left.
+    """A failure and what remains connected.
 
     Attributes:
-        failure: what has failed.
+        failure: the failure.
         components: for each router, the number of its connected component.
         split: whether working routers are in several components.
     """
@@ -36,11 +36,11 @@ class Scenario(NamedTuple):
 
     @classmethod
     def of(cls, plan: RoutePlan, failure: Failure) -> Scenario:
-        """Returns the scenario in which a plan's fabric has a failure.
+        """Returns the scenario of a failure in a plan's fabric.
 
         Args:
             plan: the plan; its topology is the whole graph.
-            failure: what has failed.
+            failure: the failure.
         """
         components = connected_components(plan.topology, failure)
         working = {c for router, c in enumerate(components) if router not in failure.failed_routers}
@@ -48,11 +48,11 @@ class Scenario(NamedTuple):
 
 
 class FailedPorts:
-    """The scenarios by the ports that have failed in them."""
+    """Finds scenarios by the ports that have failed in them."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._scenarios = scenarios
-        # Those in which even packets that meet no dead port may fare otherwise.
+        # Scenarios that may affect even packets that do not meet a dead port.
         self._always = {
             number for number, one in enumerate(scenarios) if one.split or one.failure.failed_routers
         }
@@ -62,21 +62,21 @@ class FailedPorts:
                 self._by_port.setdefault(end, []).append(number)
 
     def touched(self, ports: Iterable[tuple[int, int]]) -> list[Scenario]:
-        """Returns the scenarios that may matter to packets that meet some ports, in their order."""
+        """Returns the scenarios that may affect packets that meet some ports, in order."""
         numbers = self._always.union(*(self._by_port.get(port, ()) for port in ports))
         return [self._scenarios[number] for number in sorted(numbers)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The fate of packets in one state: the most hops to come, and the possible faults by kind and place."""
+    """The fate of packets in one state: the maximum remaining hops, and the possible faults (kind, place)."""
 
     hops: int
     faults: frozenset[tuple[str, str]] = frozenset()
 
 
 class DestinationProof:
-    """The proof for packets to one host; states are named by their numbers."""
+    """The proof for packets to one host; states are identified by number."""
 
     def __init__(
         self,
@@ -90,10 +90,10 @@ class DestinationProof:
 
         Args:
             space: the states of the plan.
-            starts: every source and the initial state of its packets.
+            starts: (source, initial state of its packets) for every source.
             destination: the host that packets go to.
-            bounds: for each router, the promised hops from there.
-            repair_hops: promised hops beyond those under a failure.
+            bounds: for each router, the promised maximum of hops from there.
+            repair_hops: the promised maximum of additional hops under a failure.
         """
         self._repair_hops = repair_hops
         self._space = space
@@ -104,10 +104,10 @@ class DestinationProof:
         self._sources = [(source, state) for source, state in starts if source != destination]
 
     def add_all(self, proof: Proof, scenario: Scenario) -> None:
-        """Adds the pairs of all sources to a proof; every state is judged.
+        """Adds the pairs of all sources to a proof, judging every state.
 
         Args:
-            proof: counts the pairs.
+            proof: the proof that counts the pairs.
             scenario: the failure.
         """
         judge = _Judge(self, scenario.failure, lambda _: None)
@@ -128,7 +128,7 @@ class DestinationProof:
 
 
 class FailureProof(DestinationProof):
-    """The proof under failures, where packets of all sources arrive in time while nothing has failed."""
+    """The proof under failures, for a destination whose packets all arrive in time without failures."""
 
     def __init__(
         self,
@@ -139,33 +139,33 @@ class FailureProof(DestinationProof):
         repair_hops: int,
         hops: Hops,
     ) -> None:
-        """Indexes the states by the failures that matter to them.
+        """Indexes the states by the failures that affect them.
 
         Args:
             space: the states of the plan.
-            starts: every source and the initial state of its packets.
+            starts: (source, initial state of its packets) for every source.
             destination: the host that packets go to.
-            bounds: for each router, the promised hops from there.
-            repair_hops: promised hops beyond those under a failure.
-            hops: for each state, the most hops to come while nothing has failed.
+            bounds: for each router, the promised maximum of hops from there.
+            repair_hops: the promised maximum of additional hops under a failure.
+            hops: for each state, the maximum remaining hops without failures.
         """
         super().__init__(space, starts, destination, bounds, repair_hops)
         self._hops: list[int] = hops.tolist()
         self._predecessors: dict[int, list[int]] = {}
         self._states_by_port: dict[tuple[int, int], list[int]] = {}
         self._sources_by_state: dict[int, list[int]] = {}
-        self._reached: set[int] = set()  # states that packets are in while nothing has failed
+        self._reached: set[int] = set()  # states that packets reach without failures
         self._index_dependencies()
 
     def ports(self) -> Collection[tuple[int, int]]:
-        """Returns the (router, port) whose state matters to packets while nothing has failed."""
+        """Returns the (router, port) pairs whose state affects packets without failures."""
         return self._states_by_port.keys()
 
     def add_affected(self, proof: Proof, scenario: Scenario) -> None:
-        """Adds the pairs of all sources to a proof; only those that may meet a dead port are judged.
+        """Adds the pairs of all sources to a proof, judging only those that may meet a dead port.
 
         Args:
-            proof: counts the pairs.
+            proof: the proof that counts the pairs.
             scenario: the failure, which leaves the working routers connected.
         """
         failure = scenario.failure
@@ -183,10 +183,10 @@ class FailureProof(DestinationProof):
             proof.max_hops = max(proof.max_hops, self._most_hops_without(sources, failure.failed_routers))
 
     def _unaffected(self, number: int, affected: Collection[int]) -> _Verdict | None:
-        """Returns the verdict on a state while nothing has failed; None where a failure may change it.
+        """Returns the verdict on a state without failures; None if a failure may change it.
 
-        It may change that of any state which packets reach under failures only: which ports matter to it is
-        not indexed.
+        A failure may change any state that packets reach only under failures, because the ports that affect
+        such states are not indexed.
         """
         if number in affected or number not in self._reached:
             return None
@@ -213,7 +213,7 @@ class FailureProof(DestinationProof):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
     def _most_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
-        """Returns the most hops of packets from other sources than some, and not from some routers."""
+        """Returns the maximum hops of packets from other sources than some, and not from some routers."""
         for index in self._by_hops:
             source, state = self._sources[index]
             if index not in sources and source.router not in routers:
@@ -222,12 +222,12 @@ class FailureProof(DestinationProof):
 
     @cached_property
     def _by_hops(self) -> list[int]:
-        """The sources by falling hops."""
+        """The sources in descending order of hops."""
         hops = [self._hops[state.number] for _, state in self._sources]
         return sorted(range(len(hops)), key=hops.__getitem__, reverse=True)
 
     def _with_predecessors(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Returns some states and all from which packets may come to them."""
+        """Returns some states and all states from which packets may reach them."""
         reached = set(numbers)
         pending = list(reached)
         while pending:
@@ -241,29 +241,29 @@ class FailureProof(DestinationProof):
 class _Judge:
     """Judges states under one failure, each once.
 
-    States that lead to one another are judged together, by Tarjan's algorithm (SIAM J. Comput., 1972):
-    packets may circle among them, and each has the faults of all. So a verdict does not depend on which
-    states were judged before.
+    States that can reach each other are judged together, by Tarjan's algorithm (SIAM J. Comput., 1972):
+    packets may loop among them, and each gets the faults of all. So a verdict does not depend on which states
+    were judged before.
     """
 
     def __init__(
         self, part: DestinationProof, failure: Failure, known: Callable[[int], _Verdict | None]
     ) -> None:
-        """Prepares to judge.
+        """Starts without any verdict.
 
         Args:
-            part: the proof; it knows the states' steps.
-            failure: what has failed.
-            known: the number of a state -> its verdict, or None if it has to be found.
+            part: the proof, which provides the steps of states.
+            failure: the failure.
+            known: number of a state -> its verdict if it is known, else None.
         """
         self._steps = part.steps
         self._delivery = part.delivery
         self._failure = failure
         self._known = known
         self._verdicts: dict[int, _Verdict] = {}
-        self._order: dict[int, int] = {}  # of states that were met, by number
-        self._open: list[State] = []  # states whose circles are not known yet, in the order they were met
-        self._own: dict[int, _Verdict] = {}  # of open states, without what they share with others
+        self._order: dict[int, int] = {}  # number of a visited state -> order of its visit
+        self._open: list[State] = []  # visited states whose loops are not known yet, in order
+        self._own: dict[int, _Verdict] = {}  # verdicts of open states, without what they share with others
 
     def verdict(self, state: State) -> _Verdict:
         """Returns the fate of packets in a state."""
@@ -278,12 +278,12 @@ class _Judge:
         return self._known(number) if found is None else found
 
     def _visit(self, state: State) -> int:
-        """Judges a state and its successors; returns the least `_order` of the states they lead back to."""
+        """Judges a state and its successors; returns the lowest `_order` that they lead back to."""
         first = self._order[state.number] = len(self._order)
         lowest = first
         self._open.append(state)
         hops = 0
-        circles = False
+        loops = False
         faults: set[tuple[str, str]] = set()
         for step in self._steps(state, self._failure).steps:
             if step.fault:
@@ -299,23 +299,23 @@ class _Judge:
                 lowest = min(lowest, self._visit(step.target) if back is None else back)
                 beyond = self._verdicts.get(number)
             if beyond is None:
-                circles = True
+                loops = True
             else:
                 hops = max(hops, beyond.hops + 1)
                 faults |= beyond.faults
         self._own[state.number] = _Verdict(hops, frozenset(faults)) if faults else _sound(hops)
         if lowest == first:
-            self._close(state, circles)
+            self._close(state, loops)
         return lowest
 
-    def _close(self, first: State, circles: bool) -> None:
-        """Gives a state, and those that lead to it and back, their verdicts."""
+    def _close(self, first: State, loops: bool) -> None:
+        """Assigns verdicts to a state and to those that lead to it and back."""
         members = [self._open.pop()]
         while members[-1] is not first:
             members.append(self._open.pop())
         owns = [self._own.pop(member.number) for member in members]
         verdict = owns[0]
-        if circles:
+        if loops:
             place = f"at {switch_name(min(member.router for member in members))}"
             verdict = _Verdict(0, frozenset({("loop", place)}).union(*(own.faults for own in owns)))
         for member in members:
@@ -331,8 +331,8 @@ def _add_pair(
     proof: Proof, failure: Failure, source: Host, destination: Host, verdict: _Verdict, bound: int
 ) -> None:
     faults = verdict.faults
-    circles = any(kind == "loop" for kind, _ in faults)
-    if verdict.hops > bound and not circles:
+    loops = any(kind == "loop" for kind, _ in faults)
+    if verdict.hops > bound and not loops:
         faults |= {("over bound", f"{verdict.hops} hops, promised {bound}")}
     kinds = {kind for kind, _ in faults}
     proof.loops += "loop" in kinds
@@ -344,7 +344,7 @@ def _add_pair(
         proof.undelivered.add((source.router, destination.router))
     else:
         proof.delivered += 1
-    if not circles:  # the hops of packets in a circle have no bound
+    if not loops:  # the hops of packets in a loop are unbounded
         proof.max_hops = max(proof.max_hops, verdict.hops)
     for kind, place in sorted(faults):
         if len(proof.faults) < MAX_LISTED_FAULTS:

@@ -1,9 +1,9 @@
 """Forwarding states of packets under a plan, and the steps between them.
 
-A state is a router with the ingress port, tag and mark of a packet that arrives there. For one destination
-these are all that the rules of a plan depend on, so that packets of all sources share the states that they
-meet in. The steps come from running the plan's own rules on switch models, once for all ports and
-destinations of an equivalence class.
+A state is a router together with the ingress port, tag and mark of a packet that arrives there. For a given
+destination, a plan's rules depend on nothing else, so packets of all sources share the states in which they
+meet. The steps result from running the plan's own rules on switch models, once for all ports and destinations
+of an equivalence class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Steps(NamedTuple):
     """The possible steps from a state.
 
     Attributes:
-        steps: one for each outcome that the switch may choose.
+        steps: one step for each outcome that the switch may choose.
         ports: the ports whose failure may change the steps.
     """
 
@@ -38,11 +38,11 @@ class Steps(NamedTuple):
 
 
 class NextStates(NamedTuple):
-    """The next states of packets that only groups decide about, each choice of which leads to a state.
+    """The next states of packets that only groups decide about, if every choice leads to a state.
 
     Attributes:
         counts: for each class of destinations, the number of choices; 0 for classes of other packets.
-        targets: the numbers of the states that they lead to, class by class.
+        targets: the numbers of the next states, class by class.
     """
 
     counts: Numbers
@@ -54,15 +54,14 @@ class State:
     """The arrival of a packet at a router, for any destination.
 
     Attributes:
-        number: 0, 1, ... in the order in which states are met.
+        number: 0, 1, ... in the order in which states are found.
         router: the router.
-        packet: the packet's fields without those of its destination.
-        classes: for each host as the destination, the index in `steps` while nothing has failed; None until
-            they were asked for.
-        steps: the different steps while nothing has failed, as far as asked for.
-        handovers: the first class, the groups and the packets of classes that groups decide about.
-        next_states: the next states of these; None until they were asked for.
-        rerouted: the steps by that index and the failed ports that matter to them, as far as asked for.
+        packet: the packet's fields, without those of its destination.
+        classes: for each destination host, the index in `steps` without failures; None until computed.
+        steps: the distinct steps without failures, as far as computed.
+        handovers: (first class, groups, packet) of classes that groups decide about.
+        next_states: the next states of these classes; None until computed.
+        rerouted: the steps by (index in `steps`, relevant failed ports), as far as computed.
     """
 
     number: int
@@ -75,7 +74,7 @@ class State:
     rerouted: dict[tuple[int, frozenset[int]], Steps] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Forgets the steps, after the router's switch has got other rules."""
+        """Discards the computed steps, after the rules of the router's switch have changed."""
         self.classes = None
         self.steps = []
         self.handovers = []
@@ -90,7 +89,7 @@ class Step:
     Attributes:
         share: the share of the state's packets that take this step, 0 to 1.
         fault: (kind, place) if the step breaks the plan's promise, or None.
-        hop: (router, port) by which the packet leaves, or None.
+        hop: (router, port) on which the packet leaves, or None.
         target: the next state, or None if the packet goes to a host or is lost.
     """
 
@@ -102,11 +101,11 @@ class Step:
 
 @dataclass(slots=True)
 class _KnownSteps:
-    """The steps at one router as far as known, by the identities of outcomes, which are kept with them.
+    """The known steps at one router, by the identities of outcomes, which are kept alive in the values.
 
     Attributes:
-        by_outcomes: by the identity of a list of outcomes, and the ports that mattered.
-        by_pair: by the identity of an outcome with its share; the lists of `by_outcomes` keep these.
+        by_outcomes: by the identity of a list of outcomes, and the ports on which they depend.
+        by_pair: by the identity of an outcome with its share; the lists in `by_outcomes` keep these alive.
         by_outcome: by the share and the identity of the outcome.
     """
 
@@ -121,7 +120,7 @@ class StateSpace:
     Attributes:
         topology: the fabric's graph.
         hosts: all hosts, router by router.
-        states: the states met so far, by number.
+        states: the states found so far, by number.
     """
 
     def __init__(self, plan: RoutePlan) -> None:
@@ -131,7 +130,7 @@ class StateSpace:
             plan: the plan of all switches.
 
         Raises:
-            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+            PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
         self.topology = plan.topology
         self.hosts = hosts_of(plan.topology, plan.concentration)
@@ -152,17 +151,18 @@ class StateSpace:
         self._source_matters = _source_matters(self._book, dict(enumerate(rules)), plan.topology)
 
     def take(self, plan: RoutePlan) -> bool:
-        """Installs another plan of the same fabric; the steps at switches that it leaves alone are kept.
+        """Installs another plan of the same fabric, keeping the steps at switches that do not change.
 
         Args:
-            plan: the plan; a switch whose plan is the same object is left alone.
+            plan: the plan; a switch whose plan is the same object does not change.
 
         Returns:
-            Whether that could be done. If not, all has to be found anew: the plan is one of another fabric,
-            takes ingress ports or sources for alike that were not, or most rules that are known are gone.
+            Whether this was possible. If not, everything must be computed anew: the plan is for another
+            fabric, distinguishes ingress ports or sources that were equivalent, or most known rules are
+            obsolete.
 
         Raises:
-            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+            PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
         if plan.topology is not self.topology or plan.concentration != self._plan.concentration:
             return False
@@ -205,13 +205,13 @@ class StateSpace:
         return self._state(source.router, packet)
 
     def steps_toward(self, destination: Host) -> Callable[[State, Failure], Steps]:
-        """Returns a function that gives the steps of packets to one host.
+        """Returns a function that computes the steps of packets to one host.
 
         Args:
             destination: the host.
 
         Returns:
-            (state, failure) -> the possible steps from that state under that failure.
+            (state, failure) -> the possible steps from the state under the failure.
         """
         host = self._host_number[destination]
 
@@ -221,7 +221,7 @@ class StateSpace:
         return steps
 
     def classes(self, state: State) -> Numbers:
-        """Returns `State.classes`, after finding them."""
+        """Returns `State.classes`, computing them if needed."""
         if state.classes is None:
             classes = np.empty(len(self.hosts), np.intp)
             for part in self._parts_of(state, self._everyone, frozenset()):
@@ -242,8 +242,8 @@ class StateSpace:
         Args:
             state: the state.
             class_: an entry of `State.classes`.
-            failure: what has failed.
-            host: the number of a host of that class, where it is known.
+            failure: the failure.
+            host: the number of a host of that class, if known.
         """
         known = state.steps[class_]
         if known is None:
@@ -255,7 +255,7 @@ class StateSpace:
         return self._rerouted(state, class_, host, failed)
 
     def next_states(self, state: State) -> NextStates:
-        """Returns the next states of packets while nothing has failed, where these are simple to tell."""
+        """Returns the next states of packets without failures, as far as groups alone decide about them."""
         if state.next_states is None:
             self.classes(state)
             counts = np.zeros(len(state.steps), np.intp)
@@ -268,7 +268,7 @@ class StateSpace:
         return state.next_states
 
     def _after_groups(self, router: int, groups: Numbers, arrival: Arrival) -> tuple[Numbers, Numbers]:
-        """Returns the fields of `NextStates` for classes of packets that are handed over to groups."""
+        """Returns the fields of `NextStates` for classes of packets that are passed to groups."""
         model = self._models[router]
         counts, buckets = model.group_buckets.of(groups)
         after = np.full(len(model.group_buckets.buckets), -1, np.intp)
@@ -308,12 +308,12 @@ class StateSpace:
         return self._models[state.router].handovers(state.packet, destinations, failed, unseen)
 
     def _by_group(self, state: State, class_: int) -> Branches:
-        """Returns the treatment of packets to a class of destinations by their group."""
+        """Returns the treatment by their group of packets to a class of destinations."""
         first, groups, arrival = next(one for one in reversed(state.handovers) if one[0] <= class_)
         return self._models[state.router].by_group(int(groups[class_ - first]), arrival)
 
     def _steps_of(self, router: int, outcomes: Shared, ports: frozenset[int]) -> Steps:
-        # Packets from several ports are often handed to the same groups.
+        # Packets from several ports are often passed to the same groups.
         known, key = self._known_steps[router].by_outcomes, (id(outcomes), ports)
         if key not in known:
             known[key] = outcomes, Steps(self._all_steps(router, outcomes), ports)
@@ -328,7 +328,7 @@ class StateSpace:
         return tuple(filter(None, steps))
 
     def _step(self, router: int, outcome: tuple[float, Outcome]) -> Step:
-        # Most outcomes are those of buckets that several groups share.
+        # Most outcomes come from buckets that several groups share.
         known = self._known_steps[router]
         key = (outcome[0], id(outcome[1]))
         if key not in known.by_outcome:
@@ -373,15 +373,15 @@ _NOWHERE = np.empty(0, np.intp)
 
 
 def _source_matters(book: RuleBook, numbers: Mapping[int, Numbers], topology: Topology) -> bool:
-    """Returns whether rules, by router, look at who sent a packet, other than at the ports of hosts.
+    """Returns whether any rules, by router, test who sent a packet, other than at the ports of hosts.
 
-    If none does, packets of all sources share states.
+    If none do, packets of all sources share states.
     """
     facts = book.facts()
-    looking = facts.sees_source & facts.takes_ipv4
+    seeing = facts.sees_source & facts.takes_ipv4
     for router, own in numbers.items():
         of_links = set(topology.link_ports(router).tolist())
-        for rule in map(book.rule, own[looking[own]].tolist()):
+        for rule in map(book.rule, own[seeing[own]].tolist()):
             ports = [part.value for part in rule.match if part.field == "in_port" and part.mask is None]
             if rule.table is not Table.INGRESS or not ports or ports[0] in of_links:
                 return True
@@ -389,7 +389,7 @@ def _source_matters(book: RuleBook, numbers: Mapping[int, Numbers], topology: To
 
 
 def _peers(topology: Topology) -> dict[tuple[int, int], tuple[int, int]]:
-    """Returns (router, port) -> (router, port) at the link's other end."""
+    """Returns (router, port) -> (router, port) at the other end of the link."""
     peers = {}
     for link in topology.link_list:
         peers[link.a, link.port_a] = (link.b, link.port_b)

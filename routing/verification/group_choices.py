@@ -1,7 +1,8 @@
-"""The different buckets that groups have, or may get from an adaptation.
+"""The distinct buckets that groups have, or may get from an adaptation.
 
-A fabric may have a million groups with a dozen buckets each, most of them sets of the same few buckets. So a
-proof runs each bucket once, and finds the outcomes of all groups by the numbers of their buckets.
+A fabric may have a million groups with a dozen buckets each, mostly combinations of the same few buckets. A
+proof therefore runs each bucket once, and looks up the outcomes of all groups by the numbers of their
+buckets.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from routing.verification.rules import Numbers, RuleBook
 
 
 class Choices(NamedTuple):
-    """The different buckets that a group has or may get.
+    """The distinct buckets that a group has or may get.
 
     Attributes:
-        present: buckets that the group has: the bucket, the sum of the weights of all that equal it, and
-            whether an adaptation may give the group more of them.
-        others: buckets that only an adaptation may give to it, with their weight, which is 0.
-        one_only: whether the group applies the first bucket that lives, instead of one by a hash.
+        present: buckets that the group has: the bucket, the total weight of all equal buckets, and whether an
+            adaptation may give the group more of them.
+        others: buckets that only an adaptation may add, with weight 0.
+        one_only: whether the group applies its first live bucket, instead of one selected by a hash.
     """
 
     present: list[tuple[Bucket, int, bool]]
@@ -34,10 +35,10 @@ class Choices(NamedTuple):
     one_only: bool
 
     def possible(self, failed_ports: frozenset[int]) -> tuple[list[tuple[Bucket, int]], set[int]]:
-        """Returns the buckets that the group may apply, with their weights, and the ports that mattered.
+        """Returns the buckets that the group may apply, with weights, and the ports on which this depends.
 
-        They are those of now, and those after an adaptation: a bucket that only an adaptation may put in, or
-        bring back to life, has the weight 0.
+        This includes the buckets after an adaptation: a bucket that only an adaptation may add, or bring back
+        to life, has weight 0.
 
         Args:
             failed_ports: the ports that are down.
@@ -63,24 +64,24 @@ class Choices(NamedTuple):
         return [*possible, *self.others], ports
 
 
-def different_choices(group: Group, book: RuleBook) -> Choices:
-    """Returns the different buckets of a group.
+def distinct_choices(group: Group, book: RuleBook) -> Choices:
+    """Returns the distinct buckets of a group.
 
     Args:
         group: any group.
-        book: tells equal buckets from others.
+        book: identifies equal buckets.
     """
     one_only = group.kind is not GroupKind.SELECT
     if not group.candidates:
         numbers = book.bucket_numbers(group.buckets)
         if len(set(numbers)) == len(numbers):
             return Choices([(bucket, bucket.weight, False) for bucket in group.buckets], [], one_only)
-    # Most buckets of a group are one object; equal ones that are not are still one choice.
+    # Most buckets of a group are one object; equal buckets that are distinct objects are also one choice.
     copies = Counter(map(id, group.buckets))
-    different = list(dict(zip(map(id, group.buckets), group.buckets, strict=True)).values())
+    distinct = list(dict(zip(map(id, group.buckets), group.buckets, strict=True)).values())
     weights: dict[int, int] = {}
     buckets: dict[int, Bucket] = {}
-    for number, bucket in zip(book.bucket_numbers(different), different, strict=True):
+    for number, bucket in zip(book.bucket_numbers(distinct), distinct, strict=True):
         weights[number] = weights.get(number, 0) + bucket.weight * copies[id(bucket)]
         buckets[number] = bucket
     candidates = dict(zip(book.bucket_numbers(group.candidates), group.candidates, strict=True))
@@ -92,20 +93,20 @@ def different_choices(group: Group, book: RuleBook) -> Choices:
 
 
 class GroupBuckets:
-    """The buckets that the groups of a switch may apply while none of its ports has failed, as arrays.
+    """The buckets that the groups of a switch may apply while no port has failed, as arrays.
 
     Attributes:
-        buckets: the different buckets, by number; equal ones that are two objects have two numbers.
+        buckets: the distinct buckets, by number; two equal objects have two numbers.
     """
 
     def __init__(self, parts: Iterable[Sequence[Group]]) -> None:
         """Numbers the buckets of groups.
 
-        Left out are groups that a controller adapts, groups without a bucket, and those with a bucket of
-        weight 0, which no packet takes.
+        Groups that a controller adapts, groups without buckets, and groups with a bucket of weight 0, which
+        no packet takes, are left out.
 
         Args:
-            parts: all groups of a switch, in parts of which some may be columns.
+            parts: all groups of a switch, in several sequences; some may be columns.
         """
         self.buckets: list[Bucket] = []
         columns = [self._of_columns(p) if isinstance(p, GroupColumns) else self._of_objects(p) for p in parts]
@@ -121,9 +122,9 @@ class GroupBuckets:
         self._groups = numbers[self._order]
 
     def _of_objects(self, groups: Iterable[Group]) -> _Columns:
-        """Returns the columns of groups, after numbering their buckets."""
+        """Returns the columns of groups, and numbers their buckets."""
         plain = [group for group in groups if group.buckets and not group.candidates]
-        # Other groups than select ones apply the first bucket that lives.
+        # Groups other than select groups apply their first live bucket.
         taken = [g.buckets if g.kind is GroupKind.SELECT else g.buckets[:1] for g in plain]
         counts = np.fromiter(map(len, taken), np.intp, len(taken))
         identities = np.fromiter(map(id, chain.from_iterable(taken)), np.int64, int(counts.sum()))
@@ -136,7 +137,7 @@ class GroupBuckets:
         return numbers, selects, counts, members.astype(np.int32)
 
     def _of_columns(self, groups: GroupColumns) -> _Columns:
-        """Returns the columns of groups, after numbering their buckets."""
+        """Returns the columns of groups, and numbers their buckets."""
         some = groups.counts > 0
         selects = groups.selects[some]
         counts = np.where(selects, groups.counts[some], 1)
@@ -148,14 +149,14 @@ class GroupBuckets:
         return groups.numbers[some], selects, counts, number_of[members]
 
     def of(self, groups: npt.NDArray[np.int64]) -> tuple[Numbers, npt.NDArray[np.int32]]:
-        """Returns the numbers of the buckets that each of some groups may apply.
+        """Returns the numbers of the buckets that each given group may apply.
 
         Args:
-            groups: the numbers of groups of the switch.
+            groups: the numbers of the groups.
 
         Returns:
-            For each group, the number of its buckets, 0 for groups that were left out; the buckets' numbers,
-            group by group.
+            For each group, its number of buckets, 0 for groups that were left out; then the numbers of the
+            buckets, group by group.
         """
         if not len(self._groups):
             return np.zeros(len(groups), np.intp), self._numbers
@@ -166,6 +167,6 @@ class GroupBuckets:
         return counts, self._numbers[runs(self._starts[rows], counts)]
 
 
-# The numbers of groups, whether they select, the numbers of their buckets and these.
+# Numbers of groups, whether they select, how many buckets they have, and these buckets.
 _Columns = tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], Numbers, npt.NDArray[np.int32]]
 _NO_GROUPS: _Columns = np.empty(0, np.int64), np.empty(0, bool), np.empty(0, np.intp), np.empty(0, np.int32)

@@ -1,7 +1,8 @@
-"""The most hops from every state to every host under one failure or none, for all hosts at once.
+"""The maximum hops from every state to every host, with or without a failure, for all hosts at once.
 
-A state's hops follow from those of the states that its steps lead to. So they are found round by round: first
-the states that deliver, then those one hop before them, and so on. What no round decides is a loop.
+A state's hops follow from those of the states that its steps lead to. They are computed round by round: first
+for states that deliver, then for those one hop before them, and so on. States that no round decides are
+loops.
 """
 
 from __future__ import annotations
@@ -19,40 +20,40 @@ from topology.failures import NO_FAILURE, Failure
 Hops = npt.NDArray[np.int16]
 Mask = npt.NDArray[np.bool_]
 
-FAULTY = 1 << 14  # hops where some choice loses, misdelivers or circles
+FAULTY = 1 << 14  # hops if some choice loses, misdelivers or loops
 _UNDECIDED = -1
 
 
 def hop_counts(space: StateSpace, starts: Sequence[State], failure: Failure = NO_FAILURE) -> Hops:
-    """Returns the most hops to come from each state that packets may reach.
+    """Returns the maximum remaining hops from each state that packets may reach.
 
     Args:
         space: the states of a plan.
-        starts: the states that packets begin in.
-        failure: what has failed.
+        starts: the states in which packets start.
+        failure: the failure.
 
     Returns:
         One row for each state of `space.states`, one column for each host of `space.hosts` (int16); FAULTY or
-        more where any choice has a fault.
+        more if any choice has a fault.
     """
     rows = _rows(space, starts, failure)
     hops = np.full((len(space.states), len(space.hosts)), _UNDECIDED, np.int16)
-    led_to = {target for row in rows.values() for target in row.led_to}
-    # States that no step leads to are judged last, and once: they have the most choices.
-    pending = [number for number in rows if number in led_to]
+    next_states = {target for row in rows.values() for target in row.next_states}
+    # States that no step leads to are computed last, and only once, because they have the most choices.
+    pending = [number for number in rows if number in next_states]
     decided = -1
     while pending and decided < (decided := int((hops >= 0).sum())):
         for number in pending:
             rows[number].fill(hops)
         pending = [number for number in pending if hops[number].min() < 0]
     hops[hops < 0] = FAULTY
-    for number in rows.keys() - led_to:
+    for number in rows.keys() - next_states:
         rows[number].fill(hops)
     return hops
 
 
 def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[int, _Row]:
-    """Returns the rows of all states that steps lead to from some states."""
+    """Returns the rows of all states that are reachable from some states."""
     rows: dict[int, _Row] = {}
     pending = list(starts)
     deliveries = np.array([space.delivery_port(host) for host in space.hosts], np.intp).reshape(-1, 2)
@@ -61,7 +62,7 @@ def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[
         if state.number in rows:
             continue
         row = rows[state.number] = _row(space, state, failure, deliveries)
-        pending += [space.states[number] for number in row.led_to if number not in rows]
+        pending += [space.states[number] for number in row.next_states if number not in rows]
     return rows
 
 
@@ -77,12 +78,12 @@ def _row(space: StateSpace, state: State, failure: Failure, deliveries: Numbers)
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """The states that packets to some hosts may be in next, as many for each of these hosts.
+    """The next states of packets to some hosts, with the same number of choices for each of these hosts.
 
     Attributes:
         hosts: the hosts; None for all.
-        rows: for each of the hosts, its row of `targets`.
-        targets: the states, in rows that many hosts share.
+        rows: for each of the hosts, its row in `targets`.
+        targets: the states, in rows that hosts may share.
     """
 
     hosts: Numbers | None
@@ -93,8 +94,8 @@ class _Choices:
         """Computes the hops to these hosts.
 
         Args:
-            row: the hops from the state that the choices are for, which change.
-            hops: those from all states.
+            row: the hops from the state that the choices belong to; it is updated.
+            hops: the hops from all states.
         """
         if self.hosts is None:
             block = hops[self.targets[0]]
@@ -107,7 +108,7 @@ class _Choices:
 
 
 class _Row:
-    """The steps from one state, in the form in which hops are computed."""
+    """The steps from one state, prepared for computing hops."""
 
     def __init__(
         self,
@@ -123,18 +124,18 @@ class _Row:
         starts = np.cumsum(counts) - counts
         targets = known.targets.tolist() if len(steps) else []
         for class_, own in steps.items():
-            led_to, ended = _end(own)
+            next_states, ended = _end(own)
             if ended:
                 hosts = np.flatnonzero(classes == class_)
                 good = _delivered(own, deliveries[hosts])
                 self._fixed.append((hosts, np.where(good, 0, FAULTY).astype(np.int16)))
             else:
-                counts[class_], starts[class_] = len(led_to), len(targets)
-                targets += led_to
+                counts[class_], starts[class_] = len(next_states), len(targets)
+                targets += next_states
         all_targets = np.array(targets, np.intp) if len(steps) else known.targets
-        # The numbers of the states that steps lead to.
-        self.led_to = set(np.flatnonzero(np.bincount(all_targets)).tolist())
-        # A few numbers of choices stand for all, as the last choice may be repeated.
+        # The numbers of the next states.
+        self.next_states = set(np.flatnonzero(np.bincount(all_targets)).tolist())
+        # Round up to few distinct numbers of choices; the last choice is repeated to fill them.
         most = np.where(counts > 2, (counts + 3) & ~3, counts)
         of_hosts = most[classes]
         self._choices = [
@@ -144,7 +145,7 @@ class _Row:
         ]
 
     def fill(self, hops: Hops) -> None:
-        """Computes the state's row from those of the states that its steps lead to."""
+        """Computes the state's row from the rows of its next states."""
         row = hops[self._number]
         for hosts, fixed in self._fixed:
             row[hosts] = fixed
@@ -155,13 +156,13 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the choices for all hosts that have about the same number of them.
+    """Returns the choices for all hosts that have the same (rounded) number of choices.
 
     Args:
         classes: for each host, its class.
         hosts: the hosts.
-        wanted: for each class, whether it is one of theirs.
-        choices: for each class, the index of the first of its targets, and their number.
+        wanted: for each class, whether its hosts are among them.
+        choices: for each class, the index of its first target, and the number of its targets.
         targets: the states that packets may be in next.
     """
     starts, counts = (some[wanted, np.newaxis] for some in choices)
@@ -171,13 +172,13 @@ def _choices(
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:
-    """Returns the states that steps lead to, and whether one of them leads to none, or has a fault."""
+    """Returns the next states, and whether some step has a fault or no next state."""
     targets = [step.target.number for step in steps.steps if step.target is not None and not step.fault]
     return targets, len(targets) < len(steps.steps) or not targets
 
 
 def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
-    """Returns, for each of some hosts, whether every possible step delivers packets to that host."""
+    """Returns, for each of some hosts, whether every possible step delivers packets to it."""
     if any(step.fault or step.target is not None or step.hop is None for step in steps.steps):
         return np.zeros(len(deliveries), bool)
     good = np.ones(len(deliveries), bool)
@@ -187,7 +188,7 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops one step before states, some of which may not be decided yet."""
+    """Returns the hops one step before some states, which may still be undecided."""
     undecided = (most if least is None else least) < 0
     more: Hops = np.minimum(most + np.int16(1), np.int16(FAULTY))
     more[undecided & (most < FAULTY)] = _UNDECIDED

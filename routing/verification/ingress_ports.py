@@ -1,7 +1,7 @@
-"""Ingress ports that a switch treats alike, so that one of them stands for all in a proof.
+"""Classes of ingress ports that a switch treats in the same way, so that a proof needs one port per class.
 
-The treatment of a packet depends on its ingress port only through the rules that match it, and through output
-to that very port, which is dropped. All fabric ports of a switch of ER_31 are alike.
+The treatment of a packet depends on its ingress port only through the rules that match the port, and through
+output to that port, which is dropped. All fabric ports of a switch of ER_31 are in one class.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from routing.verification.rules import GroupIndex, Numbers, RuleBook
 def ingress_port_classes(
     switch: SwitchPlan, ports: Collection[int], book: RuleBook, numbers: Numbers
 ) -> dict[int, int]:
-    """Returns a representative of every port's class, as an ingress port of IPv4 packets, at a switch.
+    """Returns the class of every port of a switch, as an ingress port of IPv4 packets.
 
     Args:
         switch: the switch's plan.
         ports: the switch's ports.
         book: the rules of the fabric.
-        numbers: those of the switch.
+        numbers: the numbers of the switch's rules.
 
     Returns:
-        For 0, which stands for an ingress port that was cleared, and for each port, the first of these that
-        is treated alike.
+        Port -> first port that is treated in the same way, which represents the class; 0 is a cleared ingress
+        port.
     """
     ports = [0, *ports]
     facts = book.facts()
@@ -38,8 +38,8 @@ def ingress_port_classes(
     seen = facts.sees_ingress[numbers]
     effects: dict[int, set[object]] = {port: set() for port in ports}
     first_effects: dict[int, set[int]] = {port: set() for port in ports}
-    looking = numbers[seen]
-    for number, effect in zip(looking.tolist(), facts.effect[looking].tolist(), strict=True):
+    seeing = numbers[seen]
+    for number, effect in zip(seeing.tolist(), facts.effect[seeing].tolist(), strict=True):
         ingress, treatment = book.ingress_part(number)
         for port in _matching(ingress, effects.keys()):
             effects[port].add((treatment, effect))
@@ -52,7 +52,7 @@ def ingress_port_classes(
     classes: dict[int, object] = {}
     for port in ports:
         returning = everywhere | returns.of(frozenset(first_effects[port]))
-        # Output to a packet's own ingress port is dropped, so such a port is in a class of its own.
+        # Output to a packet's own ingress port is dropped, so such a port forms its own class.
         alone = port in returning or PORT_INGRESS in returning
         classes[port] = frozenset(effects[port]), port if alone else -1
     first: dict[object, int] = {}
@@ -60,17 +60,17 @@ def ingress_port_classes(
 
 
 def _matching(part: FieldMatch, ports: Collection[int]) -> Iterable[int]:
-    """Returns the ports that a match of the ingress port takes."""
+    """Returns the ports that match a condition on the ingress port."""
     if part.mask is None:
         return (part.value,) if part.value in ports else ()
     return [port for port in ports if port & part.mask == part.value]
 
 
 class _ReturnPorts:
-    """The ports that packets may be output to while their ingress port has not been cleared."""
+    """The ports to which packets may be output before their ingress port is cleared."""
 
     def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
-        """Takes a switch's plan, and the numbers of its rules' effects in each table."""
+        """Stores a switch's plan and the numbers of its rules' effects in each table."""
         self._groups = GroupIndex(group_parts(switch))
         self._book = book
         self._effects = effects
@@ -79,7 +79,7 @@ class _ReturnPorts:
         self._by_effects: dict[frozenset[int], frozenset[int]] = {}
 
     def of(self, numbers: frozenset[int]) -> frozenset[int]:
-        """Returns the ports of some effects, by number, and of all rules that packets may meet after them."""
+        """Returns the ports of some effects, by number, and of all rules reachable after them."""
         known = self._by_effects.get(numbers)
         if known is None:
             effects = [self._book.effects[number] for number in numbers]

@@ -1,4 +1,4 @@
-"""The actions of a rule or a bucket on packets as plain fields, and the outcomes of a packet's arrival."""
+"""The effect of actions on packets, represented as plain fields, and the outcomes of a packet's arrival."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from routing.plan.model import (
 )
 from routing.verification.proof import PlanError
 
-Packet = dict[str, int]  # OXM field name -> value; fields that the packet does not have are absent
+Packet = dict[str, int]  # OXM field name -> value; absent fields are not in the packet
 
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """A packet that leaves the switch by a port."""
+    """A packet that leaves the switch through a port."""
 
     port: int
     packet: Packet
 
 
-Outcome = tuple[Emission, ...]  # everything that one arrival makes a switch send; () if it is dropped
+Outcome = tuple[Emission, ...]  # all packets that a switch sends after one arrival; () if it drops the packet
 Shared = list[tuple[float, Outcome]]  # outcomes, each with the share of packets that have it
-NOTHING: Final[Shared] = [(1.0, ())]  # all packets are dropped
+ALL_DROPPED: Final[Shared] = [(1.0, ())]  # all packets are dropped
 
 
 def both(first: Shared, second: Shared) -> Shared:
-    """Returns the outcomes of two steps that follow each other.
+    """Returns the combined outcomes of two consecutive steps.
 
     Args:
         first: the outcomes of the first step.
-        second: those of the second one.
+        second: the outcomes of the second step.
     """
-    if first is NOTHING:
+    if first is ALL_DROPPED:
         return second
     return [(p * q, a + b) for (p, a), (q, b) in product(first, second)]
 
 
 def send(port: int, packet: Packet, failed_ports: frozenset[int]) -> Outcome:
-    """Returns the outcome of an output, which loses packets where they came in, or where the port is down.
+    """Returns the outcome of an output; packets to their ingress port or to a port that is down are lost.
 
     Args:
         port: the port, or PORT_INGRESS.
@@ -64,11 +64,11 @@ def send(port: int, packet: Packet, failed_ports: frozenset[int]) -> Outcome:
 
 
 def rewritten(actions: Actions, packet: Packet) -> Packet:
-    """Returns a packet after rewrites.
+    """Returns a packet after some rewrites.
 
     Args:
         actions: rewrites of fields.
-        packet: the packet's fields, which are left alone.
+        packet: the packet's fields, which are not modified.
     """
     changed = dict(packet)
     for action in actions:
@@ -77,14 +77,14 @@ def rewritten(actions: Actions, packet: Packet) -> Packet:
 
 
 def rewrite(action: Action, packet: Packet) -> None:
-    """Changes a packet's fields by one rewrite.
+    """Applies one rewrite to a packet's fields, in place.
 
     Args:
         action: the rewrite.
         packet: the packet's fields.
 
     Raises:
-        PlanError: the action is neither a rewrite nor an output or a group.
+        PlanError: the action is not a rewrite.
     """
     match action:
         case SetField(field, value):
@@ -102,4 +102,4 @@ def rewrite(action: Action, packet: Packet) -> None:
         case DecrementTtl():
             packet["ip_ttl"] -= 1
         case _:
-            raise PlanError(f"a rule or bucket has an unknown action: {action}")
+            raise PlanError(f"unknown action in a rule or bucket: {action}")

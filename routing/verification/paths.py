@@ -1,4 +1,4 @@
-"""The paths by which a plan's rules let packets go from one host to another, one by one."""
+"""The paths on which a plan's rules let packets travel from one host to another, one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PacketPath:
     Attributes:
         share: the share of the pair's packets that take it, 0 to 1; 0 if only an adaptation may choose it.
         routers: the routers that it visits, in order.
-        fault: the kind and place of the fault that ends it before its destination, or "".
+        fault: the kind and place of the fault that ends it before its destination; empty if there is none.
     """
 
     share: float
@@ -49,7 +49,7 @@ def packet_paths(
 
     def follow(state: State, share: float, routers: tuple[int, ...], visited: frozenset[int]) -> None:
         if state.number in visited:
-            add(share, routers, "in a circle")
+            add(share, routers, "in a loop")
             return
         for step in steps(state, failure).steps:
             if step.target is not None and not step.fault:

@@ -1,4 +1,4 @@
-"""The result of a proof: counts of pairs by their fate, and the faults as sentences."""
+"""The result of a proof: numbers of pairs by outcome, and the faults as sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from topology.errors import PolarLabError
 
 
 class PlanError(PolarLabError):
-    """A plan that a switch cannot hold or a proof cannot judge; the text names the rule."""
+    """A plan that a switch cannot install or a proof cannot judge; the message names the rule."""
 
 
 MAX_LISTED_FAULTS = 20
@@ -22,14 +22,14 @@ class Proof:
         pairs: number of pairs whose routers work, in the scenario with the most.
         scenarios: number of failures tried; no failure counts as one.
         delivered: pairs, summed over scenarios, whose packets arrive whatever the groups choose.
-        cut_off: pairs, summed over scenarios, that the failure leaves without any path, which is not a fault
-            of the plan.
+        cut_off: pairs, summed over scenarios, without any path after the failure; this is not a fault of the
+            plan.
         max_hops: links between routers on the longest path of any packet.
-        loops: pairs, summed over scenarios, some choice for which leads in a circle.
+        loops: pairs, summed over scenarios, for which some choice leads into a loop.
         blackholes: the same for choices that drop the packet.
         misdelivered: the same for choices that reach another host, or the right one with a tag.
         over_bound: the same for choices with more hops than the plan promises.
-        miscounted: the same for choices after which the TTL does not tell the number of hops.
+        miscounted: the same for choices after which the TTL does not show the number of hops.
         undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
         faults: the first `MAX_LISTED_FAULTS` faults as sentences.
     """
@@ -53,7 +53,7 @@ class Proof:
         return not (self.loops or self.blackholes or self.misdelivered or self.over_bound or self.miscounted)
 
     def __repr__(self) -> str:
-        """Returns the verdict with the counts that matter, and those of faults where there are any."""
+        """Returns the verdict with the main counts, and those of faults that occurred."""
         always = ("pairs", "scenarios", "delivered", "max_hops")
         faulty = ("cut_off", "loops", "blackholes", "misdelivered", "over_bound", "miscounted")
         names = [*always, *(name for name in faulty if getattr(self, name))]

@@ -1,8 +1,9 @@
-"""The rules of a fabric, numbered, with the facts about them that look-ups need as arrays.
+"""The rules of a fabric, numbered, with the facts that lookups need as arrays.
 
-The switches of a fabric share most of their rules, and a switch of a large one has thousands. So a rule is
-read once, and a switch is an array of rule numbers. A look-up is for a packet to many destinations at once:
-the packet's other fields choose rules, and each destination gets the best of those that cover it.
+The switches of a fabric share most of their rules, and a switch of a large fabric has thousands. Therefore
+each rule is read once, and a switch is an array of rule numbers. A lookup handles a packet to many
+destinations at once: the packet's other fields select rules, and each destination gets the best rule that
+covers it.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from topology.addressing import switch_name
 
 Numbers = npt.NDArray[np.intp]
 
-# The (field, mask) pairs that a match looks at.
+# The (field, mask) pairs that a match tests.
 Shape = tuple[tuple[str, int | None], ...]
 
 
 class Effect(NamedTuple):
-    """The treatment of a packet that a rule takes; rules with other matches may have the same.
+    """The effect of a rule on a packet; rules with different matches may share it.
 
     Attributes:
-        facts: about the rule's actions.
-        goto: as of `Rule`.
-        rewriting: a number that effects with equal rewrites before the first output or group share.
+        facts: facts about the rule's actions.
+        goto: see `Rule`.
+        rewriting: a number shared by effects with equal rewrites before the first output or group.
     """
 
     facts: ActionFacts
@@ -56,17 +57,17 @@ class Effect(NamedTuple):
 
 
 class MatchFacts(NamedTuple):
-    """Facts about a match; equal matches, with their fields in any order, have the same.
+    """Facts about a match; matches with equal fields in any order have the same facts.
 
     Attributes:
         number: the match's number.
         condition: the number of the match without the destination.
         shape: the fields of that condition with their masks.
-        values: what it asks of them.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether it looks at the ingress port.
-        sees_source: whether it looks at who sent the packet.
-        covered: the destinations that it covers; None if it makes no difference between them.
+        values: the values that the condition requires.
+        takes_ipv4: whether it may match IPv4 packets.
+        sees_ingress: whether it tests the ingress port.
+        sees_source: whether it tests who sent the packet.
+        covered: the destinations that it covers; None if it covers all of them.
     """
 
     number: int
@@ -80,7 +81,7 @@ class MatchFacts(NamedTuple):
 
 
 class IngressRule(NamedTuple):
-    """A rule that looks at the ingress port, without that port.
+    """A rule that tests the ingress port, without that condition.
 
     Attributes:
         table: the table.
@@ -95,27 +96,27 @@ class IngressRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about all rules of a book, by their numbers.
+    """Facts about all rules of a book, by number.
 
     Attributes:
         table: the number of the rule's table.
         priority: its priority.
-        rank: a number that ascends with the table and then with the priority.
-        identity: one number for rules of the same table, priority and match.
-        effect: the number of its effect, in `RuleBook.effects`.
+        rank: a number that ascends with the table, then with the priority.
+        identity: the same number for rules with the same table, priority and match.
+        effect: the number of its effect in `RuleBook.effects`.
         condition: the number of its match without the destination.
-        takes_ipv4: whether it may take IPv4 packets.
-        sees_ingress: whether its match looks at the ingress port.
-        sees_source: whether its match looks at who sent the packet.
-        covers_all: whether the rule makes no difference between destinations.
-        counts: the number of destinations that it covers; 0 if it makes no difference.
-        starts: the index in `covered` of the first of them.
-        covered: the destinations that the rules cover, rule by rule.
-        handed_to: for each effect, the number of the group that packets are handed over to in the end, if
-            nothing else happens to them but rewrites; -1 for other effects.
+        takes_ipv4: whether it may match IPv4 packets.
+        sees_ingress: whether its match tests the ingress port.
+        sees_source: whether its match tests who sent the packet.
+        covers_all: whether the rule covers all destinations.
+        counts: the number of destinations that it covers; 0 if it covers all.
+        starts: the index in `covered` of its first destination.
+        covered: the destinations covered by the rules, rule by rule.
+        handed_to: for each effect, the number of the group to which packets are finally passed, if apart from
+            that they are only rewritten; -1 for other effects.
         rewriting: for each effect, its `Effect.rewriting`.
-        named: the groups that effects name, effect by effect.
-        naming: for each of these, the number of the effect.
+        named: the groups named by effects, effect by effect.
+        naming: for each of these groups, the number of the effect.
     """
 
     table: npt.NDArray[np.int8]
@@ -138,10 +139,10 @@ class Facts:
 
 
 def facts_of_rules(rows: Numbers, matches: Sequence[MatchFacts], effects: Sequence[Effect]) -> Facts:
-    """Returns the facts about rules.
+    """Computes the facts about rules.
 
     Args:
-        rows: rules by table, priority, number of the effect and number of the match.
+        rows: one row for each rule: table, priority, number of its effect, number of its match.
         matches: the facts about matches, by number.
         effects: the effects, by number.
     """
@@ -182,20 +183,20 @@ def _handed_to(effect: Effect) -> int:
     return -1 if effect.goto is not None or group is None else group
 
 
-def different_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
-    """Returns the different pairs of numbers from 0, and for each pair its index among them.
+def distinct_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
+    """Returns the distinct pairs of numbers, and for each pair its index among them; numbers are at least 0.
 
     Args:
         first: the first numbers of the pairs.
-        second: the second ones.
+        second: the second numbers of the pairs.
     """
     width = int(second.max(initial=0)) + 1
-    different, places = np.unique(first * width + second, return_inverse=True)
-    return places, [divmod(pair, width) for pair in different.tolist()]
+    distinct, places = np.unique(first * width + second, return_inverse=True)
+    return places, [divmod(pair, width) for pair in distinct.tolist()]
 
 
-def in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
-    """Returns the fields of a match in an order that does not depend on theirs.
+def canonical_fields(match: Match) -> tuple[tuple[str, int, int | None], ...]:
+    """Returns the fields of a match in canonical order.
 
     Args:
         match: the match.
@@ -204,17 +205,17 @@ def in_any_order(match: Match) -> tuple[tuple[str, int, int | None], ...]:
 
 
 class GroupIndex(Mapping[int, Group]):
-    """The groups of a switch by their numbers.
+    """The groups of a switch, by number.
 
     Attributes:
-        parts: the groups in their order, in parts of which some are columns.
+        parts: the groups in order, in several sequences; some of these are columns.
     """
 
     def __init__(self, parts: Sequence[Sequence[Group]]) -> None:
         """Indexes groups.
 
         Args:
-            parts: as of the class.
+            parts: see the class.
         """
         self.parts = parts
         self._known: dict[int, Group] = {}
@@ -235,7 +236,7 @@ class GroupIndex(Mapping[int, Group]):
         return bool((self.numbers[1:] == self.numbers[:-1]).any())
 
     def has(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Returns for each of some numbers whether there is such a group.
+        """Returns, for each given number, whether there is such a group.
 
         Args:
             numbers: any numbers.
@@ -244,11 +245,11 @@ class GroupIndex(Mapping[int, Group]):
         return np.asarray(np.append(self.numbers, -1)[places] == numbers)
 
     def __contains__(self, number: object) -> bool:
-        """Returns whether there is a group of a number."""
+        """Returns whether there is a group with this number."""
         return number in self._known or self._place(number) is not None
 
     def __getitem__(self, number: int) -> Group:
-        """Returns the group of a number."""
+        """Returns the group with this number."""
         found = self._known.get(number)
         if found is None:
             place = self._place(number)
@@ -277,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """The groups in columns, with the place of each number."""
+        """The groups in columns, with number -> place."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts
@@ -293,8 +294,8 @@ class _StoredRules(NamedTuple):
 
     Attributes:
         store: the store.
-        numbers: their numbers in the book, in their order.
-        refused: bool array: whether the rule is one that no switch may hold.
+        numbers: the numbers of the rules in the book, in order.
+        refused: bool array: whether a switch must refuse each rule.
     """
 
     store: RuleStore
@@ -303,40 +304,40 @@ class _StoredRules(NamedTuple):
 
 
 class RuleBook:
-    """The rules of a fabric's switches and the destinations of its packets.
+    """The rules of a fabric's switches, and the destinations of its packets.
 
     Attributes:
-        effects: the effects by their numbers.
+        effects: the effects, by number.
         destinations: the number of destinations.
     """
 
     def __init__(self, values: Mapping[str, Sequence[int]] | None = None) -> None:
-        """Makes an empty book.
+        """Creates an empty book.
 
         Args:
-            values: for each field in which destinations differ, the value of every destination; none where
-                all packets have one destination.
+            values: for each field in which destinations differ, the value of every destination; None if all
+                packets have the same destination.
         """
         self.effects: list[Effect] = []
         self._count = 0
-        self._rules: dict[int, Rule] = {}  # those that were read as objects, by number
-        self._stored: dict[int, _StoredRules] = {}  # by the identity of the store, which is kept
+        self._rules: dict[int, Rule] = {}  # rules that were read as objects, by number
+        self._stored: dict[int, _StoredRules] = {}  # by the identity of the store, which is kept alive
         self._values = values or {}
-        # Nor may the ingress port be copied: then it would matter beyond the rules that look at it.
+        # A copy of the ingress port would have effects beyond the rules that test it, so it is forbidden.
         self._guarded = {*self._values, "in_port"} if values else set[str]()
         self.destinations = len(next(iter(self._values.values()))) if values else 1
         self._destinations_by_value: dict[tuple[str, int | None], dict[int, Numbers]] = {}
         self._ingress_parts: dict[int, tuple[FieldMatch, IngressRule]] = {}
-        self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules
-        # For each rule: table, priority, effect and match; those read as objects are rows behind the arrays.
+        self._number_of: dict[int, int] = {}  # by the rule's identity; the book keeps all rules alive
+        # For each rule: table, priority, effect and match; rules read as objects follow the arrays as rows.
         self._columns: list[Numbers] = []
         self._rows: list[tuple[int, int, int, int]] = []
         self._matches: list[MatchFacts] = []  # by number
-        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, in_any_order)
+        self._match_facts: Interner[Match, MatchFacts] = Interner(self._new_match, canonical_fields)
         self._conditions: dict[tuple[Shape, tuple[int, ...]], int] = {}
-        # By table and by the shape of conditions, the numbers of conditions by the values that they ask for.
+        # By table and by the shape of conditions: required values -> number of the condition.
         self._by_shape: dict[int, dict[Shape, dict[tuple[int, ...], int]]] = {}
-        self._conditions_by_table: set[tuple[int, int]] = set()  # those in `_by_shape`
+        self._conditions_by_table: set[tuple[int, int]] = set()  # the conditions in `_by_shape`
         self._effect_numbers: dict[tuple[int, Table | None], int] = {}
         action_numbers, rewriting_numbers, bucket_numbers = count(), count(), count()
         self._actions: Interner[Actions, ActionFacts] = Interner(
@@ -344,7 +345,7 @@ class RuleBook:
         )
         self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
         self._plain: set[int] = set()  # identities of actions
-        # By the identity of a list, which is kept with it.
+        # By the identity of a list, which is kept alive in the value.
         self._plain_buckets: dict[int, tuple[list[Bucket], npt.NDArray[np.bool_]]] = {}
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
@@ -366,10 +367,10 @@ class RuleBook:
         return found
 
     def ingress_part(self, number: int) -> tuple[FieldMatch, IngressRule]:
-        """Returns the match of the ingress port of a rule, and the rest of the rule.
+        """Splits a rule into its condition on the ingress port and the rest.
 
         Args:
-            number: the number of a rule that looks at the ingress port.
+            number: the number of a rule that tests the ingress port.
         """
         known = self._ingress_parts.get(number)
         if known is None:
@@ -380,13 +381,13 @@ class RuleBook:
         return known
 
     def switch_numbers(self, switch: SwitchPlan) -> Numbers:
-        """Returns the numbers of a switch's rules; those that are new to the book are read.
+        """Returns the numbers of a switch's rules, after reading those that are new to the book.
 
         Args:
             switch: the plan of the switch; its rules may be columns.
 
         Raises:
-            PlanError: as of `numbers`.
+            PlanError: see `numbers`.
         """
         columns = switch.columns
         if not isinstance(columns, SwitchColumns):
@@ -399,11 +400,11 @@ class RuleBook:
         return columns.rules + stored.numbers.start
 
     def numbers(self, rules: Iterable[Rule], router: int) -> Numbers:
-        """Returns the numbers of a switch's rules; those that are new to the book are read.
+        """Returns the numbers of a switch's rules, after reading those that are new to the book.
 
         Args:
             rules: the rules.
-            router: their switch, which an error names.
+            router: their switch, for error messages.
 
         Raises:
             PlanError: a rule jumps backwards, or changes or copies the destinations of IPv4 packets.
@@ -416,16 +417,16 @@ class RuleBook:
         return found
 
     def checked(self, actions: Actions, router: int) -> ActionFacts:
-        """Returns the facts about actions that leave the destinations of packets alone.
+        """Returns the facts about actions, after checking that they keep the destinations of packets.
 
-        Nor may they copy the ingress port: then it would matter beyond the rules that look at it.
+        They must not copy the ingress port, either: a copy would have effects beyond the rules that test it.
 
         Args:
             actions: actions of a rule or a bucket.
-            router: their switch, which an error names.
+            router: their switch, for error messages.
 
         Raises:
-            PlanError: an action does so.
+            PlanError: an action violates this.
         """
         facts = self._actions.one(actions)
         if facts.forbidden is not None:
@@ -443,7 +444,7 @@ class RuleBook:
         return self._actions.intern(actions)
 
     def are_plain(self, buckets: Iterable[Bucket]) -> bool:
-        """Returns whether the actions of buckets are known to name no group and do nothing forbidden.
+        """Returns whether the actions of buckets are known to name no group and to be allowed.
 
         Args:
             buckets: any buckets.
@@ -451,15 +452,15 @@ class RuleBook:
         return self._plain.issuperset(map(id, map(attrgetter("actions"), buckets)))
 
     def note_plain(self, actions: Iterable[Actions]) -> None:
-        """Notes that lists of actions name no group, and do nothing that is forbidden.
+        """Notes that lists of actions name no group and are allowed.
 
         Args:
-            actions: actions whose facts were asked for, so that the book keeps them.
+            actions: actions whose facts were requested, so that the book keeps them alive.
         """
         self._plain.update(map(id, actions))
 
     def plain_of(self, buckets: list[Bucket]) -> npt.NDArray[np.bool_]:
-        """Returns for each bucket of a fabric whether its actions name no group and do nothing forbidden.
+        """Returns, for each bucket of a fabric, whether its actions name no group and are allowed.
 
         Args:
             buckets: the buckets that the groups of all switches share; they are read once.
@@ -474,7 +475,7 @@ class RuleBook:
         return known[1]
 
     def bucket_numbers(self, buckets: Iterable[Bucket]) -> list[int]:
-        """Returns a number for each bucket, which equal buckets of all switches share.
+        """Returns a number for each bucket; equal buckets of all switches have the same number.
 
         Args:
             buckets: any buckets.
@@ -490,11 +491,11 @@ class RuleBook:
         return self._facts
 
     def conditions_met(self, table: Table, packet: Mapping[str, int]) -> tuple[int, ...]:
-        """Returns the numbers of the conditions that a packet meets, independent of its destination.
+        """Returns the numbers of the conditions that a packet meets, whatever its destination.
 
         Args:
             table: the table that the packet is in.
-            packet: its fields; it has no fields but these and those of its destination.
+            packet: its fields; those of its destination are not included.
         """
         met = []
         for shape, by_values in self._by_shape.get(table, {}).items():
@@ -509,11 +510,11 @@ class RuleBook:
         return tuple(met)
 
     def best_rules(self, numbers: Numbers, conditions: Iterable[int]) -> Numbers:
-        """Returns the rule that takes a packet, for each of its possible destinations.
+        """Returns the rule that applies to a packet, for each of its possible destinations.
 
         Args:
-            numbers: the rules of one table of a switch, by ascending priority.
-            conditions: those that the packet meets.
+            numbers: the rules of one table of a switch, in ascending order of priority.
+            conditions: the conditions that the packet meets.
 
         Returns:
             For each destination, the number of the matching rule with the highest priority; -1 for a miss.
@@ -533,7 +534,7 @@ class RuleBook:
             places = np.repeat(places - (np.cumsum(counts) - counts), counts)
             places += np.arange(len(places))
             some = np.repeat(some, counts)
-        # Of several values for one index the last one stays, and priorities ascend.
+        # If an index occurs several times, the last value stays; priorities ascend.
         best[facts.covered[places]] = some
         if covers_all.any():
             top = numbers[covers_all][-1]
@@ -546,7 +547,7 @@ class RuleBook:
             return known
         table, goto = rule.table, rule.goto
         if goto is not None and goto <= table:
-            raise PlanError(f"a rule's goto must be a later table than its own, got {goto}: {rule}")
+            raise PlanError(f"goto of a rule must be a later table than its own, got {goto}: {rule}")
         match = self._match_facts.one(rule.match)
         actions = self.checked(rule.actions, router) if match.takes_ipv4 else self._actions.one(rule.actions)
         self._note_condition(table, match)
@@ -558,7 +559,7 @@ class RuleBook:
         return number
 
     def _known(self, rule: Rule) -> int | None:
-        """Returns the number of a rule that was read before."""
+        """Returns the number of a rule that was read before, or None."""
         known = self._number_of.get(id(rule))
         if known is None:
             for stored in self._stored.values():
@@ -569,14 +570,14 @@ class RuleBook:
         return known
 
     def _read_store(self, store: RuleStore) -> _StoredRules:
-        """Reads all rules of a store at once, as `_add` does one by one."""
+        """Reads all rules of a store at once; `_add` reads a single one."""
         columns = store.columns()
         matches = self._match_facts.intern(store.matches)
         actions = self._actions.intern(store.actions)
-        places, effects = different_pairs(columns.actions, columns.goto + 1)
+        places, effects = distinct_pairs(columns.actions, columns.goto + 1)
         gotos = [None, *Table]
         effect = np.array([self._effect(actions[a], gotos[goto]) for a, goto in effects], np.intp)[places]
-        for match, table in different_pairs(columns.match, columns.table)[1]:
+        for match, table in distinct_pairs(columns.match, columns.table)[1]:
             self._note_condition(table, matches[match])
         numbers = np.array([one.number for one in matches], np.intp)[columns.match]
         ipv4 = np.array([one.takes_ipv4 for one in matches], bool)[columns.match]
@@ -602,7 +603,7 @@ class RuleBook:
             by_values[match.values] = match.condition
 
     def _flush(self) -> None:
-        """Moves the rows behind the arrays into one."""
+        """Moves loose rows into an array."""
         if self._rows:
             self._columns.append(np.array(self._rows, np.intp))
             self._rows = []
@@ -627,7 +628,7 @@ class RuleBook:
         return facts
 
     def _covered_by(self, match: Match) -> Numbers | None:
-        """Returns the destinations that a match covers; None if it makes no difference between them."""
+        """Returns the destinations that a match covers; None if it covers all of them."""
         covered: Numbers | None = None
         for part in match:
             if part.field in self._values:

@@ -1,8 +1,8 @@
 """A switch in memory: the pipeline of OpenFlow 1.3, run on plan data and on packets as plain fields.
 
-A model gives every outcome that a plan allows: where a group may pick among buckets, one for each of them. So
-a proof over switch models (`verifier`) covers all choices of real switches, and rules can be tried without
-any switch. Like Open vSwitch, a model drops output to the port that a packet came in by.
+A model returns every outcome that a plan allows: if a group may select among buckets, one outcome for each. A
+proof over switch models (`verifier`) therefore covers all choices of real switches, and rules can be tried
+without a switch. Like Open vSwitch, a model drops output to a packet's ingress port.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 
 from routing.plan.columns import GroupColumns, group_parts
 from routing.plan.model import Actions, Bucket, Group, GroupKind, Output, Rule, SwitchPlan, Table, ToGroup
-from routing.verification.group_choices import Choices, GroupBuckets, different_choices
+from routing.verification.group_choices import Choices, GroupBuckets, distinct_choices
 from routing.verification.packet_actions import (
-    NOTHING,
+    ALL_DROPPED,
     Outcome,
     Packet,
     Shared,
@@ -53,15 +53,15 @@ class SwitchModel:
 
         Args:
             plan: the tables and groups of one switch.
-            book: shared by the models of a fabric's switches, which have most rules in common; by default one
-                without destinations, so that packets have all their fields.
-            numbers: of the plan's rules in the book, in any order.
-            known: shared by the models of a fabric's switches as well.
+            book: the rules of the fabric, shared by the models of its switches; by default a new one without
+                destinations, in which packets have all their fields.
+            numbers: the numbers of the plan's rules in the book, in any order.
+            known: known outcomes, also shared by the models of the fabric's switches.
 
         Raises:
-            PlanError: a switch cannot hold the plan: two rules of one table have the same match and
-                priority, two groups the same number, a rule jumps backwards, a rule or bucket names a group
-                that does not exist, or groups refer to one another in a circle.
+            PlanError: a switch cannot install the plan: two rules of one table have the same match and
+                priority, two groups have the same number, a rule jumps backwards, a rule or bucket names a
+                group that does not exist, or groups refer to each other in a cycle.
         """
         self._book = RuleBook() if book is None else book
         self._known = {} if known is None else known
@@ -83,8 +83,8 @@ class SwitchModel:
         return GroupBuckets(self._groups.parts)
 
     def _check_groups(self) -> None:
-        sound: set[int] = set()  # numbers of groups that were followed to their outputs
-        checked: set[int] = set()  # identities of actions
+        sound: set[int] = set()  # numbers of groups whose chains have been checked
+        checked: set[int] = set()  # identities of checked actions
         for part in self._groups.parts:
             if isinstance(part, GroupColumns):
                 for place in self._unchecked(part).tolist():
@@ -94,7 +94,7 @@ class SwitchModel:
                     self._check_chain(group, (), sound, checked)
 
     def _unchecked(self, groups: GroupColumns) -> Numbers:
-        """Returns the places of groups of which not all buckets are known to be plain."""
+        """Returns the places of groups with buckets that are not known to be plain."""
         used = groups.used()
         plain = self._book.plain_of(groups.buckets)[used]
         if plain.all():
@@ -108,7 +108,7 @@ class SwitchModel:
         if group.number in sound:
             return
         if group.number in before:
-            raise PlanError(f"groups refer to one another in a circle: {(*before, group.number)}")
+            raise PlanError(f"groups refer to each other in a cycle: {(*before, group.number)}")
         if not group.candidates and self._book.are_plain(group.buckets):
             sound.add(group.number)
             return
@@ -134,8 +134,10 @@ class SwitchModel:
         identities = facts.identity[self._numbers]
         ascending = np.sort(identities)
         if (ascending[1:] == ascending[:-1]).any():
-            again = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
-            raise PlanError(f"two rules of a table have the same match and priority: {book.rule(int(again))}")
+            second = np.delete(self._numbers, np.unique(identities, return_index=True)[1])[0]
+            raise PlanError(
+                f"two rules of a table have the same match and priority: {book.rule(int(second))}"
+            )
         effects = facts.effect[self._numbers]
         used = np.bincount(effects, minlength=len(book.effects)) > 0
         missing = used[facts.naming] & ~self._groups.has(facts.named)
@@ -145,14 +147,14 @@ class SwitchModel:
             raise PlanError(f"a rule names group {facts.named[first]}, which does not exist: {rule}")
 
     def _rules_by_table(self) -> list[Numbers]:
-        """Returns the rules of each table by ascending priority."""
+        """Returns the rules of each table in ascending order of priority."""
         facts = self._book.facts()
         numbers = self._numbers[np.argsort(facts.rank[self._numbers], kind="stable")]
         bounds = np.searchsorted(facts.table[numbers], np.arange(1, len(Table)))
         return np.split(numbers, bounds)
 
     def rule_for(self, table: Table, packet: Mapping[str, int]) -> Rule | None:
-        """Returns the rule of a table that takes a packet.
+        """Returns the rule of a table that applies to a packet.
 
         Args:
             table: the table.
@@ -165,14 +167,14 @@ class SwitchModel:
         return None if number < 0 else self._book.rule(number)
 
     def process(self, packet: Mapping[str, int], failed_ports: frozenset[int]) -> list[Outcome]:
-        """Returns every possible outcome of a packet's arrival, where the book has no destinations.
+        """Returns every possible outcome of a packet's arrival, for a book without destinations.
 
         Args:
-            packet: the packet's fields, `in_port` among them.
-            failed_ports: ports that are down: groups avoid them, and output to them is lost.
+            packet: the packet's fields, including `in_port`.
+            failed_ports: ports that are down; groups avoid them, and output to them is lost.
 
         Returns:
-            One outcome for each combination of buckets that groups may choose.
+            One outcome for each combination of buckets that groups may select.
         """
         return [outcome for _, outcome in self.process_with_shares(packet, failed_ports)]
 
@@ -180,8 +182,8 @@ class SwitchModel:
         """Returns every possible outcome of a packet's arrival, with the share of packets that have it.
 
         Args:
-            packet: as for `process`.
-            failed_ports: as for `process`.
+            packet: see `process`.
+            failed_ports: see `process`.
 
         Returns:
             (share, outcome) for each combination of buckets; 0 if only an adaptation may choose it.
@@ -196,16 +198,16 @@ class SwitchModel:
         failed_ports: frozenset[int],
         unseen: Collection[str] = (),
     ) -> list[Treatment]:
-        """Returns every possible outcome of the arrival of a packet to each of some destinations.
+        """Returns every possible outcome of the arrival of packets, for each of several destinations.
 
         Args:
-            packet: the packet's fields, `in_port` among them, without those of its destination.
+            packet: the packet's fields, including `in_port`, without those of its destination.
             destinations: their numbers in the book.
-            failed_ports: ports that are down: groups avoid them, and output to them is lost.
-            unseen: fields that no rule past the ingress looks at; the packets that are sent lack them.
+            failed_ports: ports that are down; groups avoid them, and output to them is lost.
+            unseen: fields that no rule after the ingress table matches; packets that are sent lack them.
 
         Returns:
-            Treatments of disjoint sets of the destinations, all of them together.
+            Treatments of disjoint sets of destinations, which together are all destinations.
         """
         return list(self._followed(self.handovers(packet, destinations, failed_ports, unseen)))
 
@@ -216,26 +218,26 @@ class SwitchModel:
         failed_ports: frozenset[int],
         unseen: Collection[str] = (),
     ) -> Iterator[Treatment | Handover]:
-        """Yields the treatments of the arrival of a packet; where groups decide, only these.
+        """Yields the treatments of a packet's arrival, without following it through groups.
 
         Args:
-            packet: as for `treatments`.
-            destinations: as for `treatments`.
-            failed_ports: as for `treatments`.
-            unseen: as for `treatments`.
+            packet: see `treatments`.
+            destinations: see `treatments`.
+            failed_ports: see `treatments`.
+            unseen: see `treatments`.
 
         Yields:
-            Treatments of, and handovers to, disjoint sets of the destinations, all of them together.
+            Treatments and handovers for disjoint sets of destinations, which together are all destinations.
         """
         return self._run(Table.INGRESS, dict(packet), destinations, failed_ports, unseen)
 
     def _followed(self, parts: Iterable[Treatment | Handover]) -> Iterator[Treatment]:
-        """Yields treatments, and those by the groups of handovers."""
+        """Yields treatments, and replaces handovers by the treatments of their groups."""
         for part in parts:
             if isinstance(part, Treatment):
                 yield part
                 continue
-            for group, taken in _parts(part.groups, part.destinations):
+            for group, taken in _by_key(part.groups, part.destinations):
                 yield Treatment(taken, *self.by_group(group, part.arrival))
 
     def _run(
@@ -250,16 +252,16 @@ class SwitchModel:
         facts = self._book.facts()
         effects = np.full(len(best), _MISS)
         effects[best >= 0] = facts.effect[best[best >= 0]]
-        # Most rules of a switch rewrite alike, and then hand over to one group.
+        # Most rules of a switch make the same rewrites and then pass the packet to one group.
         groups = np.append(facts.handed_to, -1)[effects]
         handed = np.flatnonzero(groups >= 0)
-        for _, places in _parts(facts.rewriting[effects[handed]], handed):
+        for _, places in _by_key(facts.rewriting[effects[handed]], handed):
             rewrites = self._book.effects[effects[places[0]]].facts.rewrites
             arrival = self._arrival(rewritten(rewrites, packet), failed_ports)
             yield Handover(destinations[places], groups[places], arrival)
-        for effect_number, taken in _parts(effects[groups < 0], destinations[groups < 0]):
+        for effect_number, taken in _by_key(effects[groups < 0], destinations[groups < 0]):
             if effect_number == _MISS:
-                yield Treatment(taken, NOTHING, _NO_PORTS)
+                yield Treatment(taken, ALL_DROPPED, _NO_PORTS)
                 continue
             effect, changed = self._book.effects[effect_number], dict(packet)
             sent, ports = self._apply(effect.facts.actions, changed, failed_ports)
@@ -269,14 +271,14 @@ class SwitchModel:
             for name in unseen:
                 changed.pop(name, None)
             later = self._run(effect.goto, changed, taken, failed_ports, ())
-            if sent is NOTHING and not ports:
+            if sent is ALL_DROPPED and not ports:
                 yield from later
             else:
                 for rest in self._followed(later):
                     yield Treatment(rest.destinations, both(sent, rest.outcomes), ports | rest.ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
-        """Returns, for each destination, the number of the rule that takes the packet, or -1."""
+        """Returns, for each destination, the number of the rule that applies to the packet, or -1."""
         key = (int(table), self._book.conditions_met(table, packet))
         best = self._best.get(key)
         if best is None:
@@ -287,9 +289,9 @@ class SwitchModel:
         """Applies actions to a packet in place.
 
         Returns:
-            The possible outcomes of their outputs, and the ports whose state mattered.
+            The possible outcomes of their outputs, and the ports on whose state these depend.
         """
-        outcomes = NOTHING
+        outcomes = ALL_DROPPED
         ports = _NO_PORTS
         for action in actions:
             if isinstance(action, Output):
@@ -305,7 +307,7 @@ class SwitchModel:
         return outcomes, ports
 
     def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> Arrival:
-        """Returns the known facts of the packets that equal a packet, under a failure of some ports."""
+        """Returns the cached facts about packets with the same fields while the same ports are down."""
         key = (tuple(packet), tuple(packet.values()), failed_ports)
         known = self._arrivals.get(key)
         if known is None:
@@ -314,14 +316,14 @@ class SwitchModel:
         return known
 
     def by_group(self, number: int, arrival: Arrival) -> Branches:
-        """Returns the treatment of packets by a group; equal packets are treated once.
+        """Returns the treatment of packets by a group; equal packets are processed once.
 
         Args:
             number: the number of the group.
-            arrival: the packet, as it comes to the group.
+            arrival: the packet, as it reaches the group.
 
         Returns:
-            Outcomes and ports, as of `Treatment`.
+            Outcomes and ports, as in `Treatment`.
         """
         known = arrival.by_group.get(number)
         if known is None:
@@ -332,10 +334,10 @@ class SwitchModel:
         if group.kind is not GroupKind.SELECT and not group.candidates:
             return self._first_alive(group, arrival)
         if group.number not in self._choices:
-            self._choices[group.number] = different_choices(group, self._book)
+            self._choices[group.number] = distinct_choices(group, self._book)
         possible, ports = self._choices[group.number].possible(arrival.failed_ports)
         if not possible:
-            return NOTHING, frozenset(ports)
+            return ALL_DROPPED, frozenset(ports)
         total = max(sum(weight for _, weight in possible), 1)
         outcomes: Shared = []
         known = arrival.by_actions
@@ -346,8 +348,8 @@ class SwitchModel:
         return outcomes, frozenset(ports)
 
     def _first_alive(self, group: Group, arrival: Arrival) -> Branches:
-        """Returns the outcomes of a group that applies the first bucket that lives."""
-        ports: list[int] = []  # those that mattered
+        """Returns the outcomes of a group that applies its first live bucket."""
+        ports: list[int] = []  # ports on whose state the outcome depends
         for bucket in group.buckets:
             if bucket.watch_port is not None:
                 ports.append(bucket.watch_port)
@@ -356,20 +358,20 @@ class SwitchModel:
             branches = self.by_bucket(bucket, arrival)
             consulted = branches.ports
             return branches.outcomes, consulted if consulted.issuperset(ports) else consulted.union(ports)
-        return NOTHING, frozenset(ports)
+        return ALL_DROPPED, frozenset(ports)
 
     def by_bucket(self, bucket: Bucket, arrival: Arrival) -> BucketOutcomes:
-        """Applies a bucket to a copy of a packet: actions after the group do not see its rewrites.
+        """Applies a bucket to a copy of a packet; actions after the group do not see its rewrites.
 
         Args:
             bucket: a bucket of a group of this switch.
-            arrival: the packet, as it comes to the group.
+            arrival: the packet, as it reaches the group.
         """
         actions = bucket.actions
         known = arrival.by_actions.get(id(actions))
         if known is None:
             facts = self._book.checked(actions, self._router)
-            # Groups of one number are others on another switch.
+            # The same group number means another group on another switch.
             shared = {} if facts.groups else arrival.shared
             known = shared.get(facts.number)
             if known is None:
@@ -382,11 +384,11 @@ class SwitchModel:
 
 _NO_PORTS: frozenset[int] = frozenset()
 _NO_NUMBERS = np.empty(0, np.intp)
-_MISS = -1  # in place of an effect
+_MISS = -1  # instead of the number of an effect
 
 
-def _parts(keys: Numbers, items: Numbers) -> list[tuple[int, Numbers]]:
-    """Returns items by their keys: each key with its items, in their order."""
+def _by_key(keys: Numbers, items: Numbers) -> list[tuple[int, Numbers]]:
+    """Groups items by key; the items of a key keep their order."""
     if not len(keys):
         return []
     order = np.argsort(keys, kind="stable")

@@ -1,7 +1,8 @@
 """The split of traffic under a plan: the links that each pair's packets take, with their shares.
 
-The plan itself is run, as in the proof, and each bucket of a select group gets its share of the packets. So a
-prediction from this split (the fluid model) tells about the plan's rules, not about a routing's intentions.
+As in the proof, the plan itself is run, and each bucket of a select group gets its share of the packets. A
+prediction from this split (the fluid model) is therefore about the plan's rules, not the routing's
+intentions.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from topology.failures import NO_FAILURE, Failure
 class TrafficSplit:
     """The states of packets to every destination, and the steps between them.
 
-    Directed links are numbered as in `topology.base`. Pairs are ordered pairs of routers that have hosts,
-    which their first hosts stand for.
+    Directed links are numbered as in `topology.base`. Pairs are ordered pairs of routers that have hosts;
+    each router is represented by its first host.
 
     Attributes:
-        states: number of states.
+        states: the number of states.
         starts: int64, routers x routers: the initial state of packets of each (source, destination); -1 on
-            the diagonal and where either of the two has no hosts.
+            the diagonal and for routers without hosts.
         origins: int64, one per step between routers: the state before the step.
-        targets: int64, one per step: the state after it.
+        targets: int64, one per step: the state after the step.
         links: int64, one per step: the directed link.
-        shares: float64, one per step: the share of the origin's packets that take it.
+        shares: float64, one per step: the share of the packets in the origin state that take the step.
         delivered: float64, one per state: the share of its packets that are delivered there.
     """
 
@@ -49,17 +50,17 @@ class TrafficSplit:
 
 @without_garbage_collection()
 def traffic_split(plan: RoutePlan, prover: Prover | None = None) -> TrafficSplit:
-    """Returns the split of a plan's traffic while nothing has failed.
+    """Returns the split of a plan's traffic without failures.
 
     Args:
-        plan: the plan; of adaptive groups, the buckets that they begin with count.
-        prover: one that has proven the plan, whose steps are then known.
+        plan: the plan; for adaptive groups, their initial buckets count.
+        prover: a prover that has proven the plan, so that its steps are known.
 
     Returns:
         The states and steps of all pairs of routers that have hosts.
 
     Raises:
-        PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
     """
     collector = _Collector(plan, (prover or Prover()).space(plan))
     first_hosts = tuple(host for host in collector.space.hosts if host.index == 0)
@@ -69,7 +70,7 @@ def traffic_split(plan: RoutePlan, prover: Prover | None = None) -> TrafficSplit
 
 
 class _Collector:
-    """Collects the states that packets with a share reach, destination by destination."""
+    """Collects the states that packets with a positive share reach, destination by destination."""
 
     def __init__(self, plan: RoutePlan, space: StateSpace) -> None:
         self.space = space
@@ -101,13 +102,13 @@ class _Collector:
         steps: Callable[[State, Failure], Steps],
         numbers: dict[int, int],
     ) -> int:
-        """Returns the number of a state in the result, after adding it with all that follow it."""
+        """Adds a state and all that follow it; returns its number in the result."""
         if state.number in numbers:
             return numbers[state.number]
         number = numbers[state.number] = len(self._delivered)
         self._delivered.append(0.0)
         for step in steps(state, NO_FAILURE).steps:
-            if not step.share:  # a controller may choose it, but has not
+            if not step.share:  # only a later adaptation may choose it
                 continue
             if step.target and step.hop:
                 target = self._explore(step.target, destination, steps, numbers)

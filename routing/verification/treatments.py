@@ -8,7 +8,7 @@ from typing import NamedTuple
 from routing.verification.packet_actions import Packet, Shared
 from routing.verification.rules import Numbers
 
-# Outcomes, and the ports whose state mattered.
+# Outcomes, and the ports on whose state they depend.
 Branches = tuple[Shared, frozenset[int]]
 
 
@@ -16,10 +16,11 @@ class BucketOutcomes(NamedTuple):
     """The possible outcomes of a bucket.
 
     Attributes:
-        outcomes: with their shares of the bucket's packets.
-        adapted: with the share 0, for a bucket that only an adaptation may choose.
-        ports: the ports whose state mattered.
-        parts: `outcomes` with their shares of the packets of a group, by the weights of bucket and group.
+        outcomes: the outcomes with their shares of the bucket's packets.
+        adapted: the outcomes with share 0, for a bucket that only an adaptation may choose.
+        ports: the ports on whose state the outcomes depend.
+        parts: `outcomes` with their shares of the packets of a group, by (weight of the bucket, total
+            weight).
     """
 
     outcomes: Shared
@@ -30,7 +31,8 @@ class BucketOutcomes(NamedTuple):
     def shared(self, weight: int, total: int) -> Shared:
         """Returns the outcomes with their shares of the packets of a group.
 
-        Groups that give the bucket the same part get the same objects, by which what follows is found again.
+        Groups in which the bucket has the same weights get the same objects, so that later steps can be
+        cached.
 
         Args:
             weight: the weight of the bucket.
@@ -43,21 +45,21 @@ class BucketOutcomes(NamedTuple):
         return part
 
 
-# What buckets that lead to no group do: by the packet, then by the numbers of the facts about their actions.
+# Outcomes of buckets without groups: by the packet, then by the number of the facts about their actions.
 KnownOutcomes = dict[tuple[object, ...], dict[int, BucketOutcomes]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Arrival:
-    """A packet at groups of a switch under a failure of some ports, and its treatment as far as known.
+    """A packet that reaches the groups of a switch while some ports are down, and what is known about it.
 
     Attributes:
         packet: its fields.
         failed_ports: the ports that are down.
-        shared: the treatment by buckets that lead to no group, by the numbers of the facts about their
-            actions, on all switches.
-        by_group: the treatment by groups, by their numbers.
-        by_actions: that by buckets, by the identity of their actions, which the plan keeps.
+        shared: the outcomes of buckets without groups, by the number of the facts about their actions; shared
+            by all switches.
+        by_group: the treatment by each group, by number.
+        by_actions: the outcomes of buckets, by the identity of their actions, which the plan keeps alive.
     """
 
     packet: Packet
@@ -68,13 +70,13 @@ class Arrival:
 
 
 class Treatment(NamedTuple):
-    """The treatment of a packet to some destinations.
+    """The treatment of packets to some destinations.
 
     Attributes:
         destinations: their numbers in the rule book.
         outcomes: every possible outcome with the share of packets that have it; 0 if only an adaptation may
             choose it.
-        ports: the ports whose state mattered.
+        ports: the ports on whose state the outcomes depend.
     """
 
     destinations: Numbers
@@ -83,12 +85,12 @@ class Treatment(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """The handing over of a packet to groups, by the last action of rules, and nothing else.
+    """The passing of a packet to groups by the last action of rules, without other effects.
 
     Attributes:
         destinations: the numbers of the packet's possible destinations in the rule book.
-        groups: for each of these, the number of the group that the packet is handed over to.
-        arrival: the packet, as it comes to the groups.
+        groups: for each destination, the number of the group to which the packet is passed.
+        arrival: the packet as it reaches the groups.
     """
 
     destinations: Numbers

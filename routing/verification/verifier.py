@@ -1,10 +1,10 @@
-"""The proof of a route plan: every pair of hosts, every bucket that a group may choose, every given failure.
+"""The proof of a route plan: every pair of hosts, every bucket that a group may select, every given failure.
 
-The proof runs the plan itself, rule by rule (`forwarding_states`), and knows nothing of the routing that made
-it. It judges every state that packets can be in, once each, so that all sources share the work: packets
+The proof runs the plan itself, rule by rule (`forwarding_states`), and does not depend on the routing that
+built it. It judges every state that packets can be in, once each, so that all sources share the work: packets
 arrive from a state if every step from there leads to a state from which they arrive. A state that leads back
-to itself is a loop. While nothing has failed, all destinations are judged at once (`hop_counts`); faults and
-failures are judged destination by destination (`destination_proof`).
+to itself is a loop. Without failures, all destinations are judged at once (`hop_counts`); faults and failures
+are judged destination by destination (`destination_proof`).
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ def prove(
 
     Args:
         plan: the plan.
-        failures: the scenarios; under a failure, packets may take `plan.repair_hops` hops more.
-        every_host: whether all hosts of a router are tried, or only its first one. The hosts of a router
-            share all rules but those of their own ports.
-        toward: the routers to whose hosts packets are tried; None for all.
+        failures: the scenarios; under a failure, packets may take `plan.repair_hops` additional hops.
+        every_host: whether to try all hosts of a router, or only its first one. The hosts of a router share
+            all rules except those of their own ports.
+        toward: the destination routers to try; None for all.
 
     Returns:
         The proof; it is successful if `Proof.ok`.
 
     Raises:
-        PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+        PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
     """
     return Prover().prove(plan, failures, every_host=every_host, toward=toward)
 
 
 class Prover:
-    """Proves plans of one fabric, one after the other; what it knows of switches that do not change stays."""
+    """Proves several plans of one fabric; results for switches that do not change are reused."""
 
     def __init__(self) -> None:
-        """Knows no switch yet."""
+        """Starts without results."""
         self._space: StateSpace | None = None
 
     def space(self, plan: RoutePlan) -> StateSpace:
-        """Returns the states and steps of a plan, with all that is known of them from its proof.
+        """Returns the states and steps of a plan, including those computed by its proof.
 
         Args:
             plan: the plan.
 
         Raises:
-            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+            PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
         space, self._space = self._space, None
         if space is None or not space.take(plan):
@@ -84,18 +84,18 @@ class Prover:
 
         Args:
             plan: the plan.
-            failures: the scenarios; under a failure, packets may take `plan.repair_hops` hops more.
-            every_host: whether all hosts of a router are tried, or only its first one.
-            toward: the routers to whose hosts packets are tried; None for all.
+            failures: the scenarios; under a failure, packets may take `plan.repair_hops` additional hops.
+            every_host: whether to try all hosts of a router, or only its first one.
+            toward: the destination routers to try; None for all.
 
         Returns:
-            The proof, equal to that of a prover which knows nothing yet.
+            The proof, equal to that of a new prover.
 
         Raises:
-            PlanError: a switch cannot hold its part of the plan, or rewrites the destinations of packets.
+            PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
         space = self.space(plan)
-        self._space = None  # of a plan that raises an error nothing is known
+        self._space = None  # if the proof raises an error, its results are discarded
         work = _Work(plan, space, every_host)
         scenarios = [Scenario.of(plan, failure) for failure in failures]
         proof = Proof(scenarios=len(scenarios))
@@ -128,12 +128,12 @@ class _Work:
         self._everyone = np.arange(plan.topology.routers)
 
     def prove_one(self, proof: Proof, scenario: Scenario, destinations: Iterable[Host]) -> None:
-        """Proves all pairs in one scenario: those toward a destination at once if they are sound.
+        """Proves all pairs in one scenario: all pairs of a destination at once if they are sound.
 
         Args:
-            proof: counts the pairs.
-            scenario: the failure, or none.
-            destinations: the hosts that packets go to.
+            proof: the proof that counts the pairs.
+            scenario: the failure, or no failure.
+            destinations: the destination hosts.
         """
         failure = scenario.failure
         hops = hop_counts(self._space, self._states, failure)[self._rows]
@@ -145,23 +145,23 @@ class _Work:
                 continue
             sources = working & (self._numbers != self._space.host_number(destination))
             connected = sources & (components == scenario.components[destination.router])
-            found = hops[connected, self._space.host_number(destination)]
-            if (found <= self._bounds(destination)[self._routers[connected]] + slack).all():
-                proof.delivered += len(found)
-                proof.cut_off += int(sources.sum()) - len(found)
-                proof.max_hops = max(proof.max_hops, int(found.max(initial=0)))
+            own_hops = hops[connected, self._space.host_number(destination)]
+            if (own_hops <= self._bounds(destination)[self._routers[connected]] + slack).all():
+                proof.delivered += len(own_hops)
+                proof.cut_off += int(sources.sum()) - len(own_hops)
+                proof.max_hops = max(proof.max_hops, int(own_hops.max(initial=0)))
             else:
                 self._destination_proof(destination).add_all(proof, scenario)
 
     def prove_several(
         self, proof: Proof, scenarios: Sequence[Scenario], destinations: Iterable[Host]
     ) -> None:
-        """Proves all pairs in several scenarios: those that a failure does not reach once for all of them.
+        """Proves all pairs in several scenarios; pairs that failures do not affect are proven once for all.
 
         Args:
-            proof: counts the pairs.
-            scenarios: the failures, and none if that is to be proven, too.
-            destinations: the hosts that packets go to.
+            proof: the proof that counts the pairs.
+            scenarios: the failures, including no failure if that is to be proven.
+            destinations: the destination hosts.
         """
         failed = FailedPorts(scenarios)
         hops = hop_counts(self._space, self._states)
@@ -169,8 +169,8 @@ class _Work:
             number = self._space.host_number(destination)
             others = np.flatnonzero(self._numbers != number)
             column = hops[:, number]
-            found = column[self._rows[others]]
-            if (found > self._bounds(destination)[self._routers[others]]).any():
+            own_hops = column[self._rows[others]]
+            if (own_hops > self._bounds(destination)[self._routers[others]]).any():
                 walk = self._destination_proof(destination)
                 for scenario in scenarios:
                     if destination.router not in scenario.failure.failed_routers:
@@ -180,7 +180,7 @@ class _Work:
             touched = failed.touched(part.ports())
             if untouched := len(scenarios) - len(touched):
                 proof.delivered += len(others) * untouched
-                proof.max_hops = max(proof.max_hops, int(found.max(initial=0)))
+                proof.max_hops = max(proof.max_hops, int(own_hops.max(initial=0)))
             for scenario in touched:
                 if destination.router in scenario.failure.failed_routers:
                     continue
@@ -190,7 +190,7 @@ class _Work:
                     part.add_affected(proof, scenario)
 
     def _bounds(self, destination: Host) -> npt.NDArray[np.int16]:
-        """Returns, for each router, the promised hops to a destination while nothing has failed."""
+        """Returns, for each router, the promised maximum of hops to a destination without failures."""
         return self._plan.hop_bound(self._plan.topology.distances(self._everyone, destination.router))
 
     def _destination_proof(self, destination: Host) -> DestinationProof:

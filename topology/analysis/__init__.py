@@ -1,1 +1,1 @@
-"""Analyses of graphs: balance, symmetry, bisections, failures of links, triangles, numbers of paths."""
+"""Analyses of graphs: balance, symmetry, bisection, resilience, triangles, path counts."""

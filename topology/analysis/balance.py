@@ -1,15 +1,15 @@
-"""Balance: numbers of hosts at which the links of a topology saturate under uniform traffic.
+"""Balance: the number of hosts per router at which links saturate under uniform traffic.
 
-Links are divided into classes, as the local and the global ones of a dragonfly. With p hosts at every
-router, uniform traffic to all hosts and minimal paths, a class of d directed links a router carries p m
-packets a router and packet time, where m is the mean number of its hops on a path. It saturates before the
-hosts inject at their full rate if p > d / m. A member is balanced if all of its classes allow the same whole
-number of hosts.
+Links are divided into classes, such as the local and global links of a dragonfly. With p hosts at every
+router, uniform traffic to all hosts and minimal paths, a class with d directed links per router carries p m
+packets per router and packet time, where m is the mean number of its hops on a path. If p > d / m, the class
+saturates before the hosts inject at their full rate. A member is balanced if all of its classes allow the
+same whole number of hosts.
 
-Source: derived here, as the load of links under uniform traffic; the equations (2) to (5) of Camarero,
-Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on
-Routing" (TACO 2014) are about the same. The trunked dragonfly of its Table II (24 routers a group, 13 global
-links, 79 groups, trunking 4) comes out balanced with the 13 hosts that it has there.
+Source: derived here from the load of links under uniform traffic; equations (2) to (5) of Camarero, Vallejo,
+Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
+(TACO 2014) are similar. For the trunked dragonfly of its Table II (24 routers per group, 13 global links, 79
+groups, trunking 4), this computation confirms the balance with 13 hosts.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# Differences of rounding: 4 x 4 routers carry 4 hosts, not 3.9999.
+# Tolerance for rounding: 4 x 4 routers carry 4 hosts, not 3.9999.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class LinkClass:
-    """Links that carry the same load under uniform traffic, on average.
+    """Links that carry the same average load under uniform traffic.
 
     Attributes:
-        name: the name of the class, as `local`.
+        name: the name of the class, such as `local`.
         links: d, the number of links of the class at each router.
-        hops: m, the mean number of hops by these links on a minimal path from a router to any router, itself
-            included.
+        hops: m, the mean number of hops over these links on a minimal path from a router to any router,
+            including itself.
     """
 
     name: str
@@ -38,18 +38,18 @@ class LinkClass:
 
     @property
     def hosts(self) -> float:
-        """The number of hosts a router at which the class saturates, d / m."""
+        """The number of hosts per router at which the class saturates, d / m."""
         return self.links / self.hops
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Numbers of hosts that a member carries under uniform traffic.
+    """The numbers of hosts that a member supports under uniform traffic.
 
     Attributes:
-        hosts: the largest number of hosts at each router at which no class of links saturates before them.
-        balanced: whether all classes allow just as many.
-        limits: class of links -> number of hosts a router at which it saturates, not rounded.
+        hosts: the largest number of hosts per router at which no class of links saturates before the hosts.
+        balanced: whether all classes allow this number and no more.
+        limits: class of links -> number of hosts per router at which it saturates, not rounded.
     """
 
     hosts: int
@@ -58,13 +58,13 @@ class Balance:
 
 
 def balance_of(classes: Sequence[LinkClass]) -> Balance | None:
-    """Returns the numbers of hosts that classes of links carry.
+    """Returns the numbers of hosts that classes of links support.
 
     Args:
         classes: the classes of all links of a topology.
 
     Returns:
-        The balance; None of a topology without classes.
+        The balance; None without classes.
     """
     used = [one for one in classes if one.links and one.hops > 0]
     if not used:

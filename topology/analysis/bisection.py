@@ -1,10 +1,10 @@
-"""Bisections: halves of the routers with hosts between which there are few links.
+"""Bisection: the search for halves of the routers with hosts that few links connect.
 
-Routers without hosts, as the upper ones of a fat tree, are on the side that leaves fewer links between both.
-No bisection found by search is proven to be the least; its number of links is an upper bound of the
-bisection width. The search of this module makes Kernighan-Lin passes from halves in the order of the routers
-and along smooth random vectors; where METIS is installed (extra `paper`), it searches, too, and the better
-halves are kept. METIS is content with worse ones where a family has structure, as in PolarStar.
+Routers without hosts, such as the upper ones of a fat tree, are placed on the side that cuts fewer links. The
+search proves no minimum; the number of links is an upper bound of the bisection width. It makes Kernighan-Lin
+passes from halves in router order and along smooth random vectors. If METIS is installed (extra `paper`),
+METIS searches, too, and the better halves are used. METIS finds worse halves in families with structure, such
+as PolarStar.
 
 Source: Kernighan and Lin, "An Efficient Heuristic Procedure for Partitioning Graphs" (1970); Karypis and
 Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs" (1998).
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 METIS, OWN = "METIS", "Kernighan-Lin"
 _SMOOTHING = 30  # steps of a random walk
 _MOST_PASSES = 50
-_PATIENCE = 0.15  # share of the routers that a pass moves without a new best before it ends
+_PATIENCE = 0.15  # share of the routers that a pass moves without improvement before it stops
 
 Sides = npt.NDArray[np.bool_]
 
@@ -37,11 +37,11 @@ class Bisection:
     """Halves of a topology's routers that have hosts, and the links between them.
 
     Attributes:
-        cut: number of links between the halves; parallel links count each.
+        cut: number of links between the halves, counting parallel links individually.
         links: number of all links.
         halves: number of routers with hosts in each half, the larger first.
         method: METIS or OWN.
-        seeds: number of searches by each method of which this is the best.
+        seeds: number of searches per method, of which this is the best.
     """
 
     cut: int
@@ -52,44 +52,43 @@ class Bisection:
 
     @property
     def share(self) -> float:
-        """The share of the links that is cut, 0 to 1."""
+        """The share of cut links, 0 to 1."""
         return self.cut / self.links
 
 
 def metis_found() -> bool:
-    """Returns whether METIS is installed (pymetis, of the extra `paper`, of a version that fits)."""
+    """Returns whether METIS is installed (a suitable version of pymetis, from the extra `paper`)."""
     try:
         from pymetis import CSRAdjacency  # noqa: F401
-    except Exception:  # its library may be missing as well, or be of another machine
+    except Exception:  # its library may be missing or built for another machine
         return False
     return True
 
 
 def search_remark() -> str:
-    """Returns the remark that METIS is not installed, with the search in its place; empty where it is."""
+    """Returns a note that METIS is not installed and what is used instead; empty if it is installed."""
     if metis_found():
         return ""
     return (
-        "METIS is not installed: halves are found by Kernighan-Lin passes alone; "
-        "pip install 'polarlab[paper]' adds it (x86-64)"
+        "METIS is not installed, only Kernighan-Lin passes search for halves; "
+        "to add it: pip install 'polarlab[paper]' (x86-64)"
     )
 
 
 def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bisection:
-    """Returns the best bisection of several searches.
+    """Returns the best bisection found by several searches.
 
     Args:
-        topology: the graph of at least 2 routers.
-        seeds: the number of searches by each method, at least 1.
-        method: METIS or OWN; None for both where METIS is installed, else for OWN.
+        topology: the graph, with at least 2 routers.
+        seeds: the number of searches per method, at least 1.
+        method: METIS or OWN; None for both if METIS is installed, else OWN.
 
     Returns:
-        The bisection with the fewest links between its halves, whose sizes differ by 1 router with hosts at
-        most.
+        The bisection with the fewest links between its halves, which differ by at most 1 router with hosts.
 
     Source:
-        PolarFly (SC22), Fig 12: the share of links between halves that METIS finds. Slim Fly (SC14), Fig 5c:
-        the halves are those of the endpoints; a fat tree of N endpoints has N / 2 links between them.
+        PolarFly (SC22), Fig 12: the share of links between the halves found by METIS. Slim Fly (SC14), Fig
+        5c: halves of the endpoints; a fat tree of N endpoints has N / 2 links between them.
     """
     weights = link_weights(topology)
     hosting = topology.host_counts(1) > 0
@@ -103,15 +102,15 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
 
 def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
-    """Returns the halves with the fewest links between them of several searches by a method."""
-    search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _own_sides
-    found = [_settled(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
-    halved = (side for side in found if is_halved(side[hosting]))
+    """Returns the best halves of several searches by one method."""
+    search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _pass_sides
+    candidates = [_place_hostless(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
+    halved = (side for side in candidates if is_halved(side[hosting]))
     return min(halved, key=lambda side: cut_links(weights, side))
 
 
-def _settled(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Returns the sets with the routers without hosts where the fewest links are cut: by a maximum flow.
+def _place_hostless(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
+    """Moves the routers without hosts to the side that cuts the fewest links, by a maximum flow.
 
     The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
     """
@@ -130,13 +129,13 @@ def _settled(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
     capacities = coo_matrix((limits, (rows, columns)), shape=(routers + 2, routers + 2)).tocsr()
     left = capacities - maximum_flow(capacities, source, sink).flow
     left.eliminate_zeros()
-    settled = np.zeros(routers + 2, bool)
-    settled[breadth_first_order(left, source, return_predecessors=False)] = True
-    return settled[:routers]
+    reachable = np.zeros(routers + 2, bool)
+    reachable[breadth_first_order(left, source, return_predecessors=False)] = True
+    return reachable[:routers]
 
 
 def link_weights(topology: Topology) -> csr_matrix:
-    """Returns the number of links of each pair of routers.
+    """Returns the number of links between each pair of routers.
 
     Args:
         topology: the graph.
@@ -154,26 +153,26 @@ def link_weights(topology: Topology) -> csr_matrix:
 
 
 def cut_links(weights: csr_matrix, side: Sides) -> int:
-    """Returns the number of links between two sets of routers.
+    """Returns the number of links between the two sets of routers.
 
     Args:
-        weights: the number of links of each pair, N x N.
-        side: bool array, N: the set that each router is in.
+        weights: the number of links between each pair, N x N.
+        side: bool array, N: the set of each router.
     """
     return int((weights @ side.astype(float))[~side].sum())
 
 
 def is_halved(side: Sides) -> bool:
-    """Returns whether two sets differ by 1 router at most.
+    """Returns whether the sizes of two sets differ by at most 1 router.
 
     Args:
-        side: bool array, N: the set that each router is in.
+        side: bool array, N: the set of each router.
     """
     return abs(2 * int(np.count_nonzero(side)) - len(side)) <= 1
 
 
 def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns the halves that METIS finds, balanced by moves where METIS is content with less."""
+    """Returns the halves found by METIS, balanced by moves if METIS left them unequal."""
     import pymetis
 
     adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())
@@ -189,7 +188,7 @@ def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
 
 
 def _balanced(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Returns the sets after moves from the larger to the smaller one that halve the routers with hosts."""
+    """Moves routers with hosts from the larger to the smaller set until both have the same size."""
     side = side.copy()
     while not is_halved(side[hosting]):
         larger = 2 * int(np.count_nonzero(side[hosting])) > int(np.count_nonzero(hosting))
@@ -199,24 +198,24 @@ def _balanced(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
     return side
 
 
-def _own_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns halves that passes have improved until one changes nothing.
+def _pass_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
+    """Returns halves after Kernighan-Lin passes, repeated until a pass changes nothing.
 
-    The first search begins with the routers in their own order, in which many families have their structure
-    (slabs of tori, groups of dragonflies); all others begin along a smooth random vector.
+    The first search starts from router order, which reflects the structure of many families (slabs of tori,
+    groups of dragonflies); the others start along a smooth random vector.
     """
     places = _smooth_vector(weights, np.random.default_rng(seed)) if seed else np.arange(weights.shape[0])
     middle = int(np.count_nonzero(hosting)) // 2
     side: Sides = places >= np.partition(places[hosting], middle)[middle]
     for _ in range(_MOST_PASSES):
-        side = _settled(weights, hosting, side)
+        side = _place_hostless(weights, hosting, side)
         if not _improve(weights, hosting, side):
             break
     return side
 
 
 def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDArray[np.float64]:
-    """Returns a random vector that a random walk has smoothed, an entry for each router."""
+    """Returns a random vector smoothed by a random walk, one entry per router."""
     degrees = np.asarray(weights.sum(axis=1)).ravel()
     vector = random.standard_normal(len(degrees))
     for _ in range(_SMOOTHING):
@@ -231,7 +230,7 @@ def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
     Only routers with hosts are swapped.
     """
     signs = np.where(side, 1.0, -1.0)
-    gains = -signs * (weights @ signs)  # links to the other half less those to the own
+    gains = -signs * (weights @ signs)  # links to the other half minus links to the own half
     free = [np.where(hosting & (side == which), gains, -np.inf) for which in (False, True)]
     swaps: list[tuple[int, int]] = []
     total, best, kept = 0.0, 0.0, 0

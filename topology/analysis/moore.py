@@ -1,10 +1,10 @@
-"""Moore bound: the number of routers that no graph of a degree and a diameter exceeds."""
+"""Moore bound: the largest number of routers that a graph of given degree and diameter can have."""
 
 from __future__ import annotations
 
 
 def moore_bound(radix: int, diameter: int) -> int:
-    """Returns the number of routers that no graph of a radix and a diameter exceeds.
+    """Returns the largest number of routers that a graph of given radix and diameter can have.
 
     Args:
         radix: k', the network radix, at least 2.

@@ -1,4 +1,4 @@
-"""Triangles, and numbers of simple paths of a length, both counted one by one."""
+"""Triangles, and the numbers of simple paths by length, both by enumeration."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def triangles(topology: Topology) -> Iterator[tuple[int, int, int]]:
     """Yields every triangle of a graph once.
 
     Args:
-        topology: the graph; parallel links make no triangles of their own.
+        topology: the graph; parallel links form no additional triangles.
 
     Yields:
-        Three routers that are adjacent to one another, ascending.
+        Three mutually adjacent routers, ascending.
     """
     around = [set(topology.neighbours(router).tolist()) for router in range(topology.routers)]
     for a in range(topology.routers):
@@ -26,17 +26,17 @@ def triangles(topology: Topology) -> Iterator[tuple[int, int, int]]:
 
 
 def simple_paths(topology: Topology, longest: int) -> npt.NDArray[np.int64]:
-    """Returns the number of simple paths between all pairs of routers, by lengths.
+    """Returns the number of simple paths of each length between all pairs of routers.
 
-    The paths are followed one by one: about N k'^longest steps.
+    Every path is enumerated, in about N k'^longest steps.
 
     Args:
         topology: the graph.
-        longest: the length of the longest paths that are counted, in links; at least 1.
+        longest: the largest length to count, in links; at least 1.
 
     Returns:
-        int64 array, (longest + 1) x N x N: entry [l, s, d] is the number of paths of l links from s to d on
-        which no router occurs twice.
+        int64 array, (longest + 1) x N x N: entry [l, s, d] is the number of paths of l links from s to d that
+        visit no router twice.
     """
     around = [topology.neighbours(router).tolist() for router in range(topology.routers)]
     counts = np.zeros((longest + 1, topology.routers, topology.routers), np.int64)

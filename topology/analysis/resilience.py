@@ -1,7 +1,7 @@
-"""Resilience: links that fail in random order until the graph falls apart, and distances on the way.
+"""Resilience: links fail in random order until the graph is disconnected; distances while it is connected.
 
-Every link is as likely as any other to fail next, parallel links each by itself. The links that last longest
-make a spanning tree; a graph falls apart when the first link of this tree fails.
+Every link is equally likely to fail next; parallel links fail individually. The links that fail last contain
+a spanning tree: the graph is disconnected as soon as the first link of this tree fails.
 
 Source: Slim Fly (SC14), section III-D; PolarFly (SC22), section IX-B and Fig 14: 100 runs, and the distances
 of the run with the median share.
@@ -19,17 +19,17 @@ import numpy.typing as npt
 from topology.base import Topology
 from topology.shortest_paths import adjacency_from_links, counted_pairs
 
-_LEAST_RUNS = 6  # that bound the median with 95 %
+_LEAST_RUNS = 6  # fewer runs cannot bound the median with 95 % confidence
 Ends = npt.NDArray[np.int64]
 
 
 class Distances(NamedTuple):
-    """Distances of a graph that some links have left.
+    """Distances in a graph after some of its links have failed.
 
     Attributes:
         share: the share of failed links, 0 to 1.
-        diameter: the largest distance of two routers, in hops.
-        average_path_length: the mean distance of two different routers, in hops.
+        diameter: the largest distance between two routers, in hops.
+        average_path_length: the mean distance between two different routers, in hops.
     """
 
     share: float
@@ -39,11 +39,11 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True)
 class Resilience:
-    """Failures of links in random orders.
+    """The results of failures of links in random orders.
 
     Attributes:
-        shares: float array, runs, ascending: the share of the links whose failure disconnects the graph.
-        order: int array, links: the links by their numbers in the order of failure, of the median run.
+        shares: float array, runs, ascending: the share of failed links that disconnects the graph.
+        order: int array, links: the numbers of the links in the order in which they fail in the median run.
     """
 
     shares: npt.NDArray[np.float64]
@@ -51,14 +51,14 @@ class Resilience:
 
     @property
     def median(self) -> float:
-        """The share of the median run, the lower one of an even number of runs."""
+        """The share of the median run; for an even number of runs, of the lower one."""
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % confidence interval of the median, by order statistics; None of fewer runs than bound one.
+        """The 95 % confidence interval of the median, by order statistics; None with fewer than 6 runs.
 
-        The median is outside of all of n runs with probability 2^(1 - n), over 5 % of fewer than 6.
+        The median lies outside the range of all n runs with probability 2^(1 - n), over 5 % for n < 6.
         """
         runs = len(self.shares)
         if runs < _LEAST_RUNS:
@@ -69,27 +69,27 @@ class Resilience:
         return float(self.shares[low]), float(self.shares[high])
 
     def connected(self, share: float) -> float:
-        """Returns the share of the runs that leave the graph connected after a share of its links has failed.
+        """Returns the share of runs in which the graph stays connected after a share of its links has failed.
 
         Args:
-            share: the share of failed links, 0 to 1; it is rounded to whole links, as by `distances_after`.
+            share: the share of failed links, 0 to 1; it is rounded to whole links, as in `distances_after`.
 
         Returns:
             The share of the runs, 0 to 1.
         """
         failed = round(share * len(self.order))
-        # A run's own share is that of the failure that disconnects it: half a link is beyond any rounding.
+        # A run's share includes the failure that disconnects it; half a link is safe against rounding.
         return float(np.mean(self.shares * len(self.order) > failed + 0.5))
 
 
 def link_ends(topology: Topology) -> Ends:
-    """Returns the ends of all links.
+    """Returns the two ends of each link.
 
     Args:
         topology: the graph.
 
     Returns:
-        int64 array, links x 2; a pair of routers with parallel links occurs as often as it has links.
+        int64 array, links x 2; a pair of routers with parallel links occurs once per link.
     """
     sources = np.repeat(np.arange(topology.routers), topology.degrees)
     neighbours = topology.adjacency.neighbours.astype(np.int64)
@@ -116,17 +116,17 @@ def failure_orders(topology: Topology, runs: int, seed: int = 1) -> list[npt.NDA
     Args:
         topology: the graph.
         runs: the number of orders, at least 1.
-        seed: seed of the random generator; the orders are those of `resilience` of the same seed.
+        seed: seed of the random generator; `resilience` uses the same orders for the same seed.
 
     Returns:
-        For each run an int array, links: the links by their numbers in the order of failure.
+        For each run an int array, links: the numbers of the links in the order of failure.
     """
     random = np.random.default_rng(seed)
     return [random.permutation(topology.links) for _ in range(runs)]
 
 
 def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) -> int:
-    """Returns the number of links that can fail in an order while the graph stays connected.
+    """Returns the number of links that fail, in a given order, while the graph stays connected.
 
     Args:
         routers: N, the number of routers of a connected graph, at least 2.
@@ -136,7 +136,8 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    # A link that fails late is light. Entries of one pair of routers would be added up: its last one counts.
+    # Links that fail late get small weights. The matrix would add up parallel links: only the last one
+    # counts.
     weight = np.empty(len(order))
     weight[order] = np.arange(len(order), 0, -1)
     by_weight = np.argsort(weight)
@@ -149,7 +150,7 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
 def distances_after(
     topology: Topology, order: npt.NDArray[np.int64], shares: npt.ArrayLike
 ) -> list[Distances]:
-    """Returns the distances of a graph after shares of its links have failed.
+    """Returns the distances in a graph after shares of its links have failed.
 
     Args:
         topology: the graph.
@@ -162,7 +163,7 @@ def distances_after(
     ends = link_ends(topology)
     survived = survived_failures(topology.routers, ends, order)
     everyone = np.arange(topology.routers)
-    found = []
+    results = []
     for share in np.asarray(shares, float).tolist():
         failed = round(share * len(order))
         if failed > survived:
@@ -170,5 +171,5 @@ def distances_after(
         left = adjacency_from_links(topology.routers, ends[order[failed:]])
         counts = counted_pairs(left, everyone)
         mean = sum(distance * count for distance, count in counts.items()) / sum(counts.values())
-        found.append(Distances(share, max(counts), mean))
-    return found
+        results.append(Distances(share, max(counts), mean))
+    return results

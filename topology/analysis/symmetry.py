@@ -1,8 +1,8 @@
-"""Classes of routers under the automorphisms of a graph: routers of one class see the same network.
+"""Classes of routers under the automorphisms of a graph: all routers of a class see the same network.
 
-An automorphism is a permutation of the routers that keeps the number of links between every two routers, and
-the number of hosts at every router. Orbits of all automorphisms are the classes. The automorphisms are found
-by BLISS (Junttila and Kaski, ALENEX 2007), in igraph.
+An automorphism is a permutation of the routers that preserves the number of links between every two routers
+and the number of hosts at every router. The classes are the orbits of all automorphisms, which BLISS
+(Junttila and Kaski, ALENEX 2007) finds, through igraph.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from topology.addressing import MAX_HOSTS
 from topology.base import Topology
 from topology.errors import ParameterError
 
-# Hamming graphs of two dimensions take longest: 8 s for 70 x 70 routers.
+# The slowest graphs are two-dimensional Hamming graphs: 8 s for 70 x 70 routers.
 MAX_ROUTERS = 5000
 
 
 @dataclass(frozen=True)
 class RouterClasses:
-    """Classes of the routers of a graph, the largest first, and of one size those of the lowest router first.
+    """Classes of the routers of a graph, by descending size, then by lowest router.
 
     Attributes:
         class_of: the class of every router: int64, (routers,).
         sizes: the number of routers of each class.
-        representatives: the lowest router of each class.
+        representatives: the lowest router index of each class.
     """
 
     class_of: npt.NDArray[np.int64]
@@ -40,15 +40,15 @@ def router_classes(topology: Topology) -> RouterClasses:
     """Returns the classes of routers under the automorphisms of a graph.
 
     Args:
-        topology: the graph, of at most 5,000 routers.
+        topology: the graph, with at most 5,000 routers.
 
     Raises:
-        ParameterError: there are more routers.
+        ParameterError: the graph has more routers.
         ImportError: igraph is not installed.
     """
     if topology.routers > MAX_ROUTERS:
         raise ParameterError(
-            f"number of routers must be at most {MAX_ROUTERS} where classes are searched for, "
+            f"number of routers must be at most {MAX_ROUTERS} for a search for router classes, "
             f"got {topology.routers}"
         )
     from scipy.sparse import coo_array  # slow to import
@@ -69,10 +69,10 @@ def router_classes(topology: Topology) -> RouterClasses:
 def _generators(topology: Topology) -> list[list[int]]:
     """Returns permutations that generate the automorphisms; routers are their first points.
 
-    BLISS takes parallel links for one. So each set of parallel links is a point of its own between its
-    routers, coloured by the number of links.
+    BLISS treats parallel links as one. Therefore each set of parallel links becomes an extra point between
+    its routers, coloured by the number of links.
     """
-    import igraph  # need not be installed
+    import igraph  # optional dependency
 
     links = Counter((link.a, link.b) for link in topology.link_list)
     several = [(ends, copies) for ends, copies in links.items() if copies > 1]

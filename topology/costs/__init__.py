@@ -1,1 +1,1 @@
-"""Costs of networks: racks on a floor, lengths of cables, prices of routers and cables, power."""
+"""Costs of networks: racks on a floor, cable lengths, prices of routers and cables, power."""

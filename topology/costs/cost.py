@@ -1,8 +1,8 @@
-"""Cost of a network: its routers and cables by their prices, and the power of its ports.
+"""Cost of a network: its routers and cables at their prices, and the power of its ports.
 
-Cables inside racks are electric and have one length, those of endpoints too; cables between racks are optic,
-as long as the Manhattan distance of the racks and an overhead. All routers of a network are of one kind, with
-as many ports as the one that needs most.
+Cables inside racks, including those to endpoints, are electrical and have one length. Cables between racks
+are optical; their length is the Manhattan distance between the racks plus an overhead. All routers of a
+network have the same number of ports: the largest number that any of them needs.
 
 Source: Slim Fly (SC14), section VI-B.
 """
@@ -24,15 +24,15 @@ class Cost:
         endpoints: number of endpoints.
         ports: k, the number of ports of each router.
         racks: number of racks.
-        endpoint_cables: number of electric cables between endpoints and routers.
-        electric_cables: number of electric cables between routers.
-        optic_cables: number of optic cables.
-        bundles: number of pairs of racks that optic cables join.
-        optic_metres: mean length of the optic cables; 0 if there is none.
+        endpoint_cables: number of electrical cables between endpoints and routers.
+        electric_cables: number of electrical cables between routers.
+        optic_cables: number of optical cables.
+        bundles: number of pairs of racks that are connected by optical cables.
+        optic_metres: mean length of the optical cables in m; 0 without any.
         routers_cost: price of all routers, in $.
-        endpoint_cables_cost: price of the cables of endpoints, in $.
-        electric_cost: price of the electric cables between routers, in $.
-        optic_cost: price of the optic cables, in $.
+        endpoint_cables_cost: price of the cables to endpoints, in $.
+        electric_cost: price of the electrical cables between routers, in $.
+        optic_cost: price of the optical cables, in $.
         power: power of all routers, in W.
     """
 
@@ -57,17 +57,17 @@ class Cost:
 
     @property
     def per_endpoint(self) -> float:
-        """The price of all routers and cables for each endpoint, in $."""
+        """The price of all routers and cables per endpoint, in $."""
         return self.total / self.endpoints
 
     @property
     def power_per_endpoint(self) -> float:
-        """The power of all routers for each endpoint, in W."""
+        """The power of all routers per endpoint, in W."""
         return self.power / self.endpoints
 
 
 def router_ports(topology: Topology, hosts: int) -> int:
-    """Returns k, the number of ports of the router that needs most.
+    """Returns k, the largest number of ports that any router needs.
 
     Args:
         topology: the graph.

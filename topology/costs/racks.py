@@ -1,12 +1,12 @@
 """Racks: sets of routers that stand together with their endpoints, on a floor of rows and columns.
 
-Racks are numbered along the rows of the floor, which is about as deep as wide. Of most families, a rack is a
-cluster (`Topology.clusters`); routers of no cluster, as the quadrics of PolarFly and the highest level of a
-fat tree, have racks of their own in the middle of the floor, about as large as the others.
+Racks are numbered row by row on a floor that is roughly square. In most families a rack is a cluster
+(`Topology.clusters`). Routers outside all clusters, such as the quadrics of PolarFly and the top level of a
+fat tree, have racks of their own, of similar size, in the middle of the floor.
 
-Source: Slim Fly (SC14), section VI (pairs of groups as racks); PolarFly (SC22), section V (clusters, and the
-quadrics as one); Kim, Dally and Abts, "Flattened Butterfly" (ISCA 2007) (a dimension in the rack, one along
-rows and one along columns).
+Source: Slim Fly (SC14), section VI (pairs of groups as racks); PolarFly (SC22), section V (clusters as racks,
+the quadrics as one); Kim, Dally and Abts, "Flattened Butterfly" (ISCA 2007) (one dimension inside the rack,
+one along rows and one along columns).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Racks:
-    """Racks of a network on the floor.
+    """The racks of a network and their places on the floor.
 
     Attributes:
-        rack_of: int64 array, N: the rack of each router; each has at least one.
-        columns: number of racks of a row of the floor; the last row may have fewer.
+        rack_of: int64 array, N: the rack of each router; no rack is empty.
+        columns: number of racks in a row of the floor; the last row may have fewer.
     """
 
     rack_of: Integers
@@ -55,7 +55,7 @@ class Racks:
         return np.bincount(self.rack_of, minlength=self.count).astype(np.int64)
 
     def steps(self, pairs: Integers) -> Integers:
-        """Returns the Manhattan distance of racks.
+        """Returns the Manhattan distances between racks.
 
         Args:
             pairs: int64 array, M x 2, of racks.
@@ -69,11 +69,11 @@ class Racks:
 
 @dataclass(frozen=True)
 class RackLinks:
-    """Links inside racks and between them; parallel links count each.
+    """Numbers of links inside racks and between them; parallel links are counted individually.
 
     Attributes:
         inside: int64 array, R: number of links between routers of each rack.
-        bundles: int64 array, M x 2: every two racks that links join, the lower one first, ascending.
+        bundles: int64 array, M x 2: the pairs of racks that links connect, the lower one first, ascending.
         links: int64 array, M: number of links between the racks of each bundle.
     """
 
@@ -83,7 +83,7 @@ class RackLinks:
 
     @property
     def between(self) -> int:
-        """The number of all links between racks."""
+        """The total number of links between racks."""
         return int(self.links.sum())
 
 
@@ -94,15 +94,16 @@ def racks_of(topology: Topology) -> Racks:
         topology: the graph.
 
     Returns:
-        Of Slim Fly, rack i has the groups (0, i, .) and (1, i, .). Of HyperX, a rack has the routers that
-        differ in the last coordinate alone. Of others, a rack has a cluster, and further ones the routers of
-        none. Graphs without clusters have racks of sqrt(2 N) routers in their order, as many as Slim Fly's.
+        For Slim Fly, rack i contains the groups (0, i, .) and (1, i, .). For HyperX, a rack contains the
+        routers that differ only in the last coordinate. For other families, each cluster is a rack, and
+        further racks contain the remaining routers. Graphs without clusters have racks of sqrt(2 N) routers
+        in router order, as many as Slim Fly's.
     """
     for kind, layout in _LAYOUTS:
         if isinstance(topology, kind):
             return layout(topology)
     members = topology.clusters().members
-    return _of_clusters(topology, members) if members else _of_order(topology)
+    return _cluster_racks(topology, members) if members else _consecutive_racks(topology)
 
 
 def links_of_racks(topology: Topology, racks: Racks) -> RackLinks:
@@ -115,31 +116,31 @@ def links_of_racks(topology: Topology, racks: Racks) -> RackLinks:
     sources = np.repeat(racks.rack_of, topology.degrees)
     targets = racks.rack_of[topology.adjacency.neighbours]
     inside = np.bincount(sources[sources == targets], minlength=racks.count) // 2
-    lower = sources < targets  # a link between racks is in the lists of both ends
+    lower = sources < targets  # both ends of a link list it; count it once
     keys, links = np.unique(sources[lower] * racks.count + targets[lower], return_counts=True)
     bundles = np.stack([keys // racks.count, keys % racks.count], axis=1)
     return RackLinks(inside.astype(np.int64), bundles, links.astype(np.int64))
 
 
-def _square(count: int) -> int:
-    """Returns the number of columns of a floor that is about as deep as wide."""
+def _columns(count: int) -> int:
+    """Returns the number of columns of a roughly square floor."""
     return isqrt(count - 1) + 1
 
 
-def _of_groups(topology: SlimFly) -> Racks:
-    """Returns the racks of Slim Fly, which have a group of either half each."""
-    return Racks(np.arange(topology.routers) // topology.q % topology.q, _square(topology.q))
+def _slimfly_racks(topology: SlimFly) -> Racks:
+    """Returns the racks of a Slim Fly: each contains one group of either half."""
+    return Racks(np.arange(topology.routers) // topology.q % topology.q, _columns(topology.q))
 
 
-def _of_last_coordinate(topology: HyperX) -> Racks:
-    """Returns the racks of a HyperX; of three dimensions, the other two are rows and columns of the floor."""
+def _hyperx_racks(topology: HyperX) -> Racks:
+    """Returns the racks of a HyperX; in three dimensions, the other two are rows and columns of the floor."""
     *others, size = topology.shape
     count = topology.routers // size
-    return Racks(np.arange(topology.routers) // size, others[1] if len(others) == 2 else _square(count))
+    return Racks(np.arange(topology.routers) // size, others[1] if len(others) == 2 else _columns(count))
 
 
-def _of_clusters(topology: Topology, members: Sequence[Sequence[int]]) -> Racks:
-    """Returns clusters as racks, and in the middle of the floor those of the routers of no cluster."""
+def _cluster_racks(topology: Topology, members: Sequence[Sequence[int]]) -> Racks:
+    """Returns clusters as racks, with racks for the remaining routers in the middle of the floor."""
     rest = sorted(set(range(topology.routers)).difference(*members))
     parts = np.array_split(rest, max(1, len(rest) // max(map(len, members)))) if rest else []
     middle = len(members) // 2
@@ -147,17 +148,17 @@ def _of_clusters(topology: Topology, members: Sequence[Sequence[int]]) -> Racks:
     rack_of = np.empty(topology.routers, np.int64)
     for number, routers in enumerate(racks):
         rack_of[list(routers)] = number
-    return Racks(rack_of, _square(len(racks)))
+    return Racks(rack_of, _columns(len(racks)))
 
 
-def _of_order(topology: Topology) -> Racks:
+def _consecutive_racks(topology: Topology) -> Racks:
     """Returns racks of consecutive routers."""
     rack_of = np.arange(topology.routers) // max(1, round(sqrt(2 * topology.routers)))
-    return Racks(rack_of, _square(int(rack_of[-1]) + 1))
+    return Racks(rack_of, _columns(int(rack_of[-1]) + 1))
 
 
-# Families whose racks are not their clusters: one line each.
+# Families whose racks are not their clusters.
 _LAYOUTS: tuple[tuple[type[Topology], Callable[[Any], Racks]], ...] = (
-    (SlimFly, _of_groups),
-    (HyperX, _of_last_coordinate),
+    (SlimFly, _slimfly_racks),
+    (HyperX, _hyperx_racks),
 )

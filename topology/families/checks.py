@@ -1,4 +1,4 @@
-"""Checks of the parameters that several families have in common."""
+"""Checks of parameters that several families share."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from topology.errors import ParameterError
 
 
 def check_whole(name: str, value: int, least: int, most: int | None = None) -> None:
-    """Checks a parameter that is a whole number within bounds.
+    """Checks that a parameter is a whole number within bounds.
 
     Args:
         name: the name of the parameter, for messages.
         value: its value.
         least: the least value.
-        most: the greatest value; None for no such bound.
+        most: the greatest value; None for no upper bound.
 
     Raises:
         ParameterError: the value is not a whole number, or outside the bounds.
@@ -28,14 +28,14 @@ def check_whole(name: str, value: int, least: int, most: int | None = None) -> N
 
 
 def check_routers(family: str, routers: int) -> None:
-    """Checks the number of routers of a member.
+    """Checks the number of routers against the limit of a topology.
 
     Args:
-        family: the family with its article, as `a dragonfly`.
+        family: the family with its article, such as `a dragonfly`.
         routers: N, the number of routers.
 
     Raises:
-        ParameterError: there are more routers than a topology may have.
+        ParameterError: there are more than MAX_ROUTERS routers.
     """
     if routers > MAX_ROUTERS:
         raise ParameterError(f"routers of {family} must be at most {MAX_ROUTERS}, got {routers}")
@@ -44,17 +44,17 @@ def check_routers(family: str, routers: int) -> None:
 def check_routers_of(
     family: str, name: str, value: int, routers_of: Callable[[int], int], step: int = 1
 ) -> None:
-    """Checks the number of routers of a member by the parameter that it grows with.
+    """Checks the number of routers of a member, which grows with one parameter.
 
     Args:
-        family: the family with its article, as `a fat-tree`.
+        family: the family with its article, such as `a fat-tree`.
         name: the name of the parameter.
         value: its value.
         routers_of: value of the parameter -> number of routers, ascending.
-        step: the difference of two values that exist.
+        step: the difference between successive valid values.
 
     Raises:
-        ParameterError: there are more routers than a topology may have; the text names the largest value that
+        ParameterError: there are more than MAX_ROUTERS routers; the message names the largest value that
             fits, if there is one.
     """
     if routers_of(value) > MAX_ROUTERS:

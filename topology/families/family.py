@@ -1,4 +1,4 @@
-"""Entry of a family of topologies in the registry, and the parameters that several families declare alike."""
+"""Registry entry of a topology family, and parameters that several families share."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from topology.base import Topology
 from topology.finite_fields.prime_powers import check_order
 from topology.parameters import Parameter, Value
 
-# The groups of families, in the order of lists.
+# The groups of families, in the order in which they are listed.
 GROUPS = ("low-diameter", "dragonflies", "hierarchical", "classic", "random", "file")
-SERIES = GROUPS[:-1]  # those of families that have members of many sizes
+SERIES = GROUPS[:-1]  # groups whose families have members of many sizes
 
 
 @dataclass(frozen=True)
 class Member:
-    """Sizes of a member of a family by formulas, without its graph.
+    """Size of a member of a family, computed by formulas without its graph.
 
     Attributes:
-        params: the parameters that make it, by their keys.
-        radix: k', the network radix: the largest number of links of a router to others.
+        params: the parameters of the member, by key.
+        radix: k', the network radix: the largest number of links of a router to other routers.
         routers: N, the number of routers.
-        hosts: p, the number of hosts at each router that has any, as the family's source attaches them.
-        hosting: the number of routers with hosts; None where all have some.
+        hosts: p, the number of hosts at each router that has any, as proposed by the family's source.
+        hosting: the number of routers with hosts; None if all have hosts.
     """
 
     params: Mapping[str, Value]
@@ -35,7 +35,7 @@ class Member:
 
     @property
     def endpoints(self) -> int:
-        """The number of hosts of the whole fabric."""
+        """The number of hosts in the whole fabric."""
         return self.hosts * (self.routers if self.hosting is None else self.hosting)
 
 
@@ -44,14 +44,14 @@ class Family:
     """A family of topologies: its constructor, and its description for the command line.
 
     Attributes:
-        make: the constructor; its keyword arguments are the parameters, by their keys.
-        parameters: the parameters, in the order of the help. They are the family's own: another family may
+        make: the constructor; its keyword arguments are the keys of the parameters.
+        parameters: the parameters, in the order of the help. They belong to this family: another family may
             have one of the same name with another type and meaning.
         summary: a phrase with the number of routers and the diameter.
-        example: the words that name one member on the command line.
-        group: the group of families under which lists show it, one of GROUPS.
-        members: () -> the members that are compared by size, of the shapes that the sources compare, in any
-            order and with some beyond the largest that can be built; None for graphs that are not a series.
+        example: command-line words that name one member.
+        group: the group under which the family is listed, one of GROUPS.
+        members: () -> the members for comparisons by size, with the shapes that the sources compare, in any
+            order and possibly beyond the largest that can be built; None for families without a series.
     """
 
     make: Callable[..., Topology]
@@ -63,11 +63,11 @@ class Family:
 
 
 def carried_hosts(radix: int, diameter: int) -> int:
-    """Returns the number of hosts at each router whose uniform traffic the links of a network carry.
+    """Returns the number of hosts per router whose uniform traffic the links of a network can carry.
 
     Args:
         radix: k', the network radix.
-        diameter: D, the number of links that a packet takes, about.
+        diameter: D, the approximate number of links that a packet crosses.
 
     Returns:
         ceil(k' / D).
@@ -79,7 +79,7 @@ def carried_hosts(radix: int, diameter: int) -> int:
 
 
 def order_parameter(least: int, most: int, required: bool = True) -> Parameter:
-    """Returns the parameter q of a family that has a member for every prime power in a range.
+    """Returns the parameter q of a family with a member for every prime power in a range.
 
     Args:
         least: the smallest order of the finite field.

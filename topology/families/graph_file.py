@@ -1,12 +1,13 @@
 """Graphs from files: GraphML, edge lists and adjacency lists.
 
-A line of an edge list is a link `a b`, with data in braces behind it that are ignored; a line of an adjacency
-list is a router and its neighbours `a b c ...`, as networkx writes them. A link that an edge list or GraphML
-names several times is that many parallel links; in an adjacency list, a link that one router names several
-times. Routers are numbered in the order of their names, numbers by their value.
+A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored. A line of an
+adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
+several times in an edge list or in GraphML is that many parallel links; in an adjacency list, what counts is
+how often one router names it. Routers are numbered in the order of their names; numeric names are sorted by
+value.
 
-A node of GraphML may have the attribute `hosts`, its number of hosts; every other router has one. The
-concentration multiplies these numbers.
+A node of GraphML may have the attribute `hosts`, its number of hosts; every other router has one. The option
+`hosts` multiplies these numbers.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 
 _FORMATS = {".graphml": "graphml", ".xml": "graphml", ".adjlist": "adjlist"}
-# The data that may follow a link's two names in an edge list. A number may not: `1 2 3` could be a link with
-# a weight as well as a line of an adjacency list.
+# The data that may follow the two names of a link in an edge list. A bare number is not allowed: `1 2 3`
+# could be a link with a weight or a line of an adjacency list.
 _DATA = re.compile(r"(\{.*\})?")
 
 _Links = list[tuple[str, str]]
@@ -39,7 +40,7 @@ _Links = list[tuple[str, str]]
 class GraphFile(SearchedTopology):
     """A connected graph from a file.
 
-    Router order: by the names in the file, numbers first and by their value; `labels` holds the names.
+    Router order: by the names in the file, numeric names first and by value; `labels` contains the names.
     """
 
     name = "graph"
@@ -48,21 +49,21 @@ class GraphFile(SearchedTopology):
         """Reads a graph from a file.
 
         Args:
-            **options: `from`, the path of the file. Its ending tells its format: .graphml or .xml, .adjlist;
-                any other is an edge list.
+            **options: `from`, the path of the file. Its suffix determines its format: .graphml or .xml,
+                .adjlist; any other is an edge list.
 
         Raises:
-            ParameterError: the file cannot be read, or does not hold one connected undirected graph of at
-                least two and at most 16384 routers without self-loops; the text names the place.
+            ParameterError: the file cannot be read, or does not contain one connected undirected graph of 2
+                to 16384 routers without self-loops; the message names the place.
         """
         path = options["from"]
         names, links, hosts = _read(path)
         self.labels = tuple(sorted(names, key=_by_value))
         number = {label: index for index, label in enumerate(self.labels)}
         if not links:
-            raise ParameterError(f"{path} must hold at least one link")
+            raise ParameterError(f"{path} must contain at least one link")
         if len(names) > MAX_ROUTERS:
-            raise ParameterError(f"{path} must hold at most {MAX_ROUTERS} routers, got {len(names)}")
+            raise ParameterError(f"{path} must contain at most {MAX_ROUTERS} routers, got {len(names)}")
         super().__init__(
             adjacency_from_links(len(names), np.array([[number[a], number[b]] for a, b in links]))
         )
@@ -70,18 +71,18 @@ class GraphFile(SearchedTopology):
         self.params = {"from": path}
         self._hosts = np.array([hosts.get(label, 1) for label in self.labels])
         if self._hosts.sum() < 2:
-            raise ParameterError(f"{path} must hold at least two hosts, got {self._hosts.sum()}")
+            raise ParameterError(f"{path} must contain at least two hosts, got {self._hosts.sum()}")
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router.
 
         Args:
-            concentration: p, by which the file's own numbers of hosts are multiplied; at least 1.
+            hosts_per_router: p, a factor for the numbers of hosts in the file; at least 1.
 
         Returns:
             int64 array, N: number of hosts of each router.
         """
-        return self._hosts * concentration
+        return self._hosts * hosts_per_router
 
     def _check_connected(self, path: str) -> None:
         component = np.array(connected_components(self))
@@ -89,15 +90,15 @@ class GraphFile(SearchedTopology):
             smallest = np.bincount(component).argmin()
             labels = [self.labels[router] for router in np.flatnonzero(component == smallest)]
             raise ParameterError(
-                f"{path} must hold one connected graph, got {component.max() + 1}; one holds the routers "
+                f"{path} must contain a connected graph, got {component.max() + 1} components; one contains "
                 + ", ".join(map(quoted, labels[:5]))
             )
 
 
 def _by_value(label: str) -> tuple[int, int, str, str]:
-    """Returns a key that sorts numbers by their value, however long, and before other names.
+    """Returns a sort key: numeric names first, by their value (of any length), then other names.
 
-    `7` and `07` are two names, which every process must number alike.
+    `7` and `07` are two names; the order must be the same in every process.
     """
     digits = label.lstrip("0")
     is_number = label.isdecimal() and label.isascii()
@@ -105,9 +106,9 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
 
 
 def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
-    """Returns the routers' names, the links, and the numbers of hosts that a file has."""
+    """Returns the routers' names, the links, and the numbers of hosts in a file."""
     if not path:
-        raise ParameterError("a file without a name cannot be read")
+        raise ParameterError("graph file must be named, got an empty name")
     kind = next((kind for ending, kind in _FORMATS.items() if path.lower().endswith(ending)), "edgelist")
     if kind == "graphml":
         return _GraphML(path).read(read_bytes(path, GRAPH_BYTES))
@@ -120,7 +121,7 @@ _Lines = Iterator[tuple[str, list[str]]]
 
 
 def _words(path: str, text: str) -> _Lines:
-    """Yields the place and the words of every line that has any."""
+    """Yields the place and the words of every non-empty line."""
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.partition("#")[0].split()
         if words:
@@ -132,7 +133,7 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     links: _Links = []
     for where, words in lines:
         if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
-            raise ParameterError(f"{where}: a link must be two names, got {quoted(' '.join(words))}")
+            raise ParameterError(f"{where}: link must be two names, got {quoted(' '.join(words))}")
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])
         links.append((words[0], words[1]))
@@ -157,19 +158,19 @@ def _adjacency(lines: _Lines) -> tuple[set[str], _Links]:
 
 def _check_ends(where: str, a: str, b: str) -> None:
     if a == b:
-        raise ParameterError(f"{where}: a link must join two routers, got {quoted(a)} at both ends")
+        raise ParameterError(f"{where}: link must join two different routers, got {quoted(a)} at both ends")
 
 
 class _GraphML:
-    """A reader of GraphML whose errors name the line.
+    """A GraphML reader whose errors name the line.
 
-    Links with equal ids are parallel links; networkx would take them for one.
+    Edges with equal ids are parallel links; networkx would merge them.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._parser = expat.ParserCreate(namespace_separator=" ")
-        # Without a document type there are no entities, whose expansion grows without bounds.
+        # Entities could expand without limit; without a document type there are none.
         self._parser.StartDoctypeDeclHandler = self._refuse_document_type
         self._parser.StartElementHandler = self._begin
         self._parser.CharacterDataHandler = self._add_text
@@ -179,7 +180,7 @@ class _GraphML:
         self._names: set[str] = set()
         self._links: list[tuple[str, str, str]] = []  # source, target, place
         self._hosts: dict[str, int] = {}
-        self._hosts_keys: set[str] = set()  # ids by which data of nodes name their hosts
+        self._hosts_keys: set[str] = set()  # ids of the keys that mark numbers of hosts
         self._node, self._text = "", ""
         self._reads_hosts = False
 
@@ -192,24 +193,24 @@ class _GraphML:
             place = f"{self._path}, line {error.lineno}"
             raise ParameterError(f"{place}: GraphML must be well-formed XML ({reason})") from None
         if not self._graphs:
-            raise ParameterError(f"{self._path} must hold one graph in GraphML, got none")
+            raise ParameterError(f"{self._path} must contain one GraphML graph, got none")
         for a, b, where in self._links:
             for end in (a, b):
                 if end not in self._names:
-                    raise ParameterError(f"{where}: an edge must join nodes of the file, got {quoted(end)}")
+                    raise ParameterError(f"{where}: edge must join nodes of the file, got {quoted(end)}")
             _check_ends(where, a, b)
         return self._names, [(a, b) for a, b, _ in self._links], self._hosts
 
     def _refuse_document_type(self, *_declared: object) -> None:
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
-        raise ParameterError(f"{where}: GraphML must have no document type (DOCTYPE) and no entities")
+        raise ParameterError(f"{where}: GraphML must not have a document type (DOCTYPE) or entities")
 
     def _begin(self, tag: str, attributes: dict[str, str]) -> None:
         element = tag.rpartition(" ")[2]  # without its namespace
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
         self._root = self._root or element
         if self._root != "graphml":
-            raise ParameterError(f"{where}: the root element must be graphml, got {quoted(self._root)}")
+            raise ParameterError(f"{where}: root element must be graphml, got {quoted(self._root)}")
         if element == "graph":
             self._begin_graph(where, attributes)
         elif element == "node":
@@ -217,7 +218,7 @@ class _GraphML:
         elif element == "edge":
             self._add_edge(where, attributes)
         elif element == "hyperedge":
-            raise ParameterError(f"{where}: a link must have two ends, got a hyperedge")
+            raise ParameterError(f"{where}: link must have two ends, got a hyperedge")
         elif element == "key" and attributes.get("attr.name") == "hosts":
             if attributes.get("for") in ("node", "all"):
                 self._hosts_keys.add(attributes.get("id", ""))
@@ -244,12 +245,12 @@ class _GraphML:
         _check_undirected(where, attributes.get("edgedefault") == "directed")
         self._graphs += 1
         if self._graphs > 1:
-            raise ParameterError(f"{where}: the file must hold one graph, got a second graph")
+            raise ParameterError(f"{where}: file must contain one graph, got a second one")
 
     def _add_node(self, where: str, attributes: dict[str, str]) -> None:
         name = _attribute(where, "node", attributes, "id")
         if name in self._names:
-            raise ParameterError(f"{where}: names of nodes must differ, got {quoted(name)} twice")
+            raise ParameterError(f"{where}: node names must differ, got {quoted(name)} twice")
         self._names.add(name)
         self._node = name
 
@@ -261,7 +262,7 @@ class _GraphML:
 
 def _check_undirected(where: str, directed: bool) -> None:
     if directed:
-        raise ParameterError(f"{where}: the graph must be undirected, got directed links")
+        raise ParameterError(f"{where}: graph must be undirected, got directed links")
 
 
 def _attribute(where: str, element: str, attributes: dict[str, str], name: str) -> str:
@@ -276,7 +277,7 @@ FAMILY = Family(
         Parameter(
             name="from",
             type=str,
-            help="graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names a "
+            help="graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names per "
             "line, no weights)",
             required=True,
             file=True,

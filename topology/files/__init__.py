@@ -1,1 +1,1 @@
-"""Files: how input is read and results are written, by root too, in folders that other users can change."""
+"""Safe reading of input and writing of results, even as root in folders that other users can change."""

@@ -1,8 +1,8 @@
-"""Files that other users of the machine can change, and what they would have root do.
+"""Files that other users of the machine can change, and that could make root run their commands.
 
-An experiment's file, a manifest and a list of programs hold command lines. Root runs those of other users
-only once they have been shown and approved. A file is another user's if that user, a member of a shared
-group or anybody could have changed the file or a folder or link on the way to it.
+Experiment files, manifests and lists of programs contain command lines. Root runs those of other users only
+after they have been shown and approved. A file is another user's if that user, a member of a shared group or
+anybody could have changed the file, or a folder or link on the way to it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _MOST_LINKS = 40
 
 @dataclass(frozen=True)
 class Foreign:
-    """A file that another user can change, and the options whose values are its own.
+    """A file that another user can change, and the options whose values come from it.
 
     Attributes:
         path: the file.
-        reason: whose it is, a clause.
-        options: names of the options that the file gives.
+        reason: why it is not trusted, a clause.
+        options: names of the options that the file sets.
     """
 
     path: Path
@@ -36,24 +36,24 @@ class Foreign:
     options: frozenset[str] = frozenset()
 
     def without(self, names: Collection[str]) -> Foreign:
-        """Returns the file where other values stand for some options."""
+        """Returns the file without some options, whose values come from elsewhere."""
         return replace(self, options=self.options - {*names})
 
     def of(self, names: Collection[str]) -> Foreign:
-        """Returns the file with the options that it gives."""
+        """Returns the file with the given options."""
         return replace(self, options=frozenset(names))
 
 
 def read_judged(path: Path, most: int, *, need: str = "") -> tuple[str, Foreign | None]:
-    """Returns the text of a file, and that very file as another user's if it is one.
+    """Returns the text of a file, and a `Foreign` if another user can change that very file.
 
     Args:
         path: the file.
-        most: its longest permitted size in bytes.
-        need: end of the error, about the file that is needed.
+        most: its largest permitted size in bytes.
+        need: the last clause of the error, about the file that is needed.
 
     Raises:
-        ParameterError: it cannot be read, or is no text in UTF-8.
+        ParameterError: it cannot be read, or is not UTF-8 text.
     """
     judged: list[Foreign | None] = []
     text = read_text(path, most, need=need, opened=lambda opened: judged.append(foreign_file(path, opened)))
@@ -61,27 +61,27 @@ def read_judged(path: Path, most: int, *, need: str = "") -> tuple[str, Foreign 
 
 
 def foreign_file(path: Path, descriptor: int) -> Foreign | None:
-    """Returns a file as another user's if it is one and this process is root's; else None.
+    """Returns a `Foreign` if this process runs as root and another user can change a file; else None.
 
     Args:
         path: the file.
-        descriptor: of the open file, whose content is used.
+        descriptor: descriptor of the open file whose content is used.
     """
     if os.geteuid() != ROOT:
         return None
-    reason = _doubt(os.fstat(descriptor), path)
-    for place in _looked_up(path):
+    reason = _distrust_reason(os.fstat(descriptor), path)
+    for place in _lookup_path(path):
         if reason:
             break
         try:
-            reason = _doubt(os.lstat(place), place)
-        except OSError as error:  # somebody changes it just now
-            reason = f"{place} cannot be looked up ({error.strerror})"
+            reason = _distrust_reason(os.lstat(place), place)
+        except OSError as error:  # it is being changed right now
+            reason = f"{place} cannot be checked ({error.strerror})"
     return Foreign(path, reason) if reason else None
 
 
-def _looked_up(path: Path) -> Iterator[Path]:
-    """Yields all folders and links on the way to a file, and the file, as the kernel looks them up."""
+def _lookup_path(path: Path) -> Iterator[Path]:
+    """Yields all folders and links on the way to a file, and the file, in the kernel's lookup order."""
     names, place, links = [*reversed((Path.cwd() / path).parts)], Path("/"), 0
     while names:
         name = names.pop()
@@ -97,22 +97,22 @@ def _looked_up(path: Path) -> Iterator[Path]:
             place = Path("/") if target.is_absolute() else place.parent
 
 
-def _doubt(status: os.stat_result, place: Path) -> str:
-    """Returns why a file, a folder or a link may be changed by other users, a clause; empty if it may not."""
+def _distrust_reason(status: os.stat_result, place: Path) -> str:
+    """Returns why other users may change a file, folder or link, as a clause; empty if they may not."""
     user, _ = caller() or (ROOT, ROOT)
     if status.st_uid not in (ROOT, user):
-        return f"{place} belongs to {_user(status.st_uid)}"
+        return f"{place} belongs to {_user_name(status.st_uid)}"
     if stat.S_ISLNK(status.st_mode):
         return ""
     sticky = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
-    by_group = status.st_mode & stat.S_IWGRP and (not _is_private(status.st_gid, user) or _has_list(place))
+    by_group = status.st_mode & stat.S_IWGRP and (not _is_private(status.st_gid, user) or _has_acl(place))
     if (status.st_mode & stat.S_IWOTH or by_group) and not sticky:
-        return f"{place} may be written by other users"
+        return f"{place} is writable by other users"
     return ""
 
 
 def _is_private(group: int, user: int) -> bool:
-    """Returns whether nobody but root and a user is in a group; False if the lists of users leave a doubt."""
+    """Returns whether a group contains nobody but root and a user; False if the user database is unclear."""
     users = pwd.getpwall()
     trusted = {one.pw_name for one in users if one.pw_uid in (ROOT, user)}
     primary = {one.pw_name for one in users if one.pw_gid == group}
@@ -122,15 +122,15 @@ def _is_private(group: int, user: int) -> bool:
     return bool(named) and trusted >= named | members | primary
 
 
-def _has_list(place: Path) -> bool:
-    """Returns whether a file has an access control list, which may name further users."""
+def _has_acl(place: Path) -> bool:
+    """Returns whether a file has an access control list, which may include further users."""
     try:
         return bool(os.getxattr(place, "system.posix_acl_access"))
     except OSError:
         return False
 
 
-def _user(number: int) -> str:
+def _user_name(number: int) -> str:
     try:
         return pwd.getpwuid(number).pw_name
     except KeyError:

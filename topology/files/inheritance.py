@@ -1,4 +1,4 @@
-"""Values that a child process reads from a file which it inherits, and which no folder has."""
+"""Values that a child process reads from an inherited descriptor of a file that is in no folder."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 @contextmanager
 def inheritable(value: Any) -> Iterator[tuple[int, ...]]:
-    """Opens a file with a value for children that are started in the block.
+    """Opens an anonymous file with a value for child processes that are started in the block.
 
     Args:
-        value: what JSON can express; nothing for children of None.
+        value: any JSON value; None opens no file.
 
     Yields:
-        The descriptor of the file, for `inherited`; none for None.
+        The descriptor of the file, for `inherited`; an empty tuple for None.
     """
     if value is None:
         yield ()
@@ -29,10 +29,10 @@ def inheritable(value: Any) -> Iterator[tuple[int, ...]]:
 
 
 def inherited(descriptor: int) -> Any:
-    """Returns the value that the parent has put into a file.
+    """Returns the value that the parent process has written.
 
     Args:
-        descriptor: of the file, which this process inherited.
+        descriptor: the inherited descriptor of the file.
     """
     with open(descriptor, "rb") as file:
         return json.load(file)

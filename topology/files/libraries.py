@@ -1,7 +1,7 @@
-"""Import of libraries that look for settings in the working folder, and folders of what they keep.
+"""Import of libraries that search the working folder for settings, and folders for their caches.
 
-Numba and matplotlib read files of their own names in the working folder, and numba unpickles what its cache
-holds: in a folder of another user, root would obey that user.
+Numba and matplotlib read settings files in the working folder, and numba unpickles its cache. In a folder of
+another user, root would execute code that this user chose.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from topology.files.rights import ROOT
 
 _CLONE_FS = 0x200
-# Folders of root's in place of one that is not; at least the last is.
+# Folders of root to use if the given one is not root's; at least the last one always is.
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/"))  # noqa: S108
 # Variables of the XDG Base Directory Specification that name folders.
 _BASE_FOLDERS = re.compile(r"XDG_[A-Z]+_(HOME|DIRS?)")
@@ -33,10 +33,10 @@ _command: list[bool] = []
 
 
 def run_as_command() -> None:
-    """Declares that the process is the command, in which nobody else uses the libraries.
+    """Declares that this process is the command line program, so that no other code uses the libraries.
 
-    Root's takes nothing from a home that another user can change, which `sudo -E` keeps: libraries find
-    settings that run programs, and pickles, there.
+    If it runs as root, it ignores a home that another user can change, which `sudo -E` keeps: libraries load
+    pickles and settings that can run programs from there.
     """
     _command.append(True)
     if os.geteuid() == ROOT:
@@ -44,7 +44,7 @@ def run_as_command() -> None:
 
 
 def _leave_homes_of_others() -> None:
-    """Makes a folder of root's the home, and drops variables that name folders which others can change."""
+    """Sets HOME to a folder of root's, and unsets variables whose folders others can change."""
     os.environ["HOME"] = str(trusted_folder(homes(), "home"))
     for name in filter(_BASE_FOLDERS.fullmatch, [*os.environ]):
         folders = [Path(os.path.realpath(folder)) for folder in os.environ[name].split(os.pathsep)]
@@ -55,13 +55,13 @@ def _leave_homes_of_others() -> None:
 
 
 def import_apart(name: str, folder: Path) -> None:
-    """Imports a library as if in another working folder, if the process is the command or root's.
+    """Imports a library as if from another working folder, if this is the command line program or root's.
 
-    Other programs may want their settings, and a library that they have imported stays as it is.
+    Other programs may want their own settings; a library that is already imported stays as it is.
 
     Args:
         name: name of the library.
-        folder: the folder whose files may be its settings.
+        folder: the folder to search for the library's settings.
     """
     if name in sys.modules or not (_command or os.geteuid() == ROOT):
         return
@@ -69,7 +69,7 @@ def import_apart(name: str, folder: Path) -> None:
 
     def load() -> None:
         try:
-            # From here on, this thread has a working folder of its own.
+            # From here on, this thread has its own working folder.
             if not _libc.unshare(_CLONE_FS):
                 os.chdir(folder)
             importlib.import_module(name)
@@ -84,15 +84,15 @@ def import_apart(name: str, folder: Path) -> None:
 
 
 def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
-    """Returns the first of some folders; for root, the first that nobody else can change.
+    """Returns the first of some folders; for root, the first that no other user can change.
 
     Args:
         folders: the folders; they need not exist.
-        purpose: a word for the name of a new one, if there is none of these; it is removed at the process's
-            end.
+        purpose: a word for the name of the new folder that is created if none of these is safe; it is
+            removed when the process exits.
 
     Returns:
-        The folder, for root without symbolic links on the way.
+        The folder; for root, with all symbolic links resolved.
     """
     for folder in folders:
         if os.geteuid() != ROOT:
@@ -106,7 +106,7 @@ def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """Returns the folder of temporary files; for root, one in which nobody else can replace those of root."""
+    """Returns the folder for temporary files; for root, one where nobody else can replace root's files."""
     given = Path(tempfile.gettempdir())
     if os.geteuid() != ROOT:
         return given
@@ -114,9 +114,9 @@ def temporary_folder() -> Path:
 
 
 def homes() -> tuple[Path, ...]:
-    """Returns the home folder by the environment and, for root, that of the list of users."""
+    """Returns the home folder from the environment and, for root, the one in the user database."""
     found = []
-    with contextlib.suppress(RuntimeError):  # a user without one
+    with contextlib.suppress(RuntimeError):  # the user has no home
         found.append(Path.home())
     if os.geteuid() == ROOT:
         found.append(Path(pwd.getpwuid(ROOT).pw_dir))
@@ -124,11 +124,11 @@ def homes() -> tuple[Path, ...]:
 
 
 def _is_roots(path: Path, *, sticky: bool = False) -> bool:
-    """Returns whether only root can change a folder, or what would be made at its place.
+    """Returns whether only root can change a folder, or the folder that would be created at this path.
 
     Args:
-        path: the folder, without symbolic links on the way.
-        sticky: whether others may make entries of their own in it.
+        path: the folder, without symbolic links in its path.
+        sticky: whether other users may create entries in it.
     """
     below_exists = True
     for folder in (path, *path.parents):
@@ -141,7 +141,7 @@ def _is_roots(path: Path, *, sticky: bool = False) -> bool:
         if status.st_uid != ROOT or not stat.S_ISDIR(status.st_mode):
             return False
         shared = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        # In a sticky folder, as /tmp, others can make new entries but cannot replace those of root.
+        # In a sticky folder such as /tmp, others can create entries but cannot replace root's.
         kept = status.st_mode & stat.S_ISVTX and below_exists and (sticky or folder != path)
         if shared and not kept:
             return False

@@ -1,4 +1,4 @@
-"""Files of plug-ins: read once, run, and handed to other processes exactly as they were run."""
+"""Plug-in files: read once, run, and passed to other processes exactly as they were run."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from topology.files.reading import SETTINGS_BYTES, read_bytes, text_of
 from topology.plugins import PYTHON, Plugin, plugin_named, registering, registries, unregister
 
 _SUFFIX = ".py"
-_loaded: dict[str, Plugin] = {}  # by their paths
+_loaded: dict[str, Plugin] = {}  # by path
 
 # (path, content) of each file
 Sources = Sequence[tuple[str, bytes]]
 
 
 def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
-    """Runs the file of a plug-in, which registers its definitions.
+    """Runs a plug-in file, which registers its definitions.
 
-    A file that was run before is left alone, or takes the place of its former content.
+    A file that was run before is not run again, unless its content has changed.
 
     Args:
         path: the file.
         approves: (file, its text) -> whether root may run a file that another user can change.
 
     Raises:
-        UsageError: the file cannot be read, is not approved, fails, or registers something wrong.
+        UsageError: the file cannot be read, is not approved, fails, or registers something invalid.
     """
     if path.suffix != _SUFFIX:
-        raise ParameterError(f"plug-in must be a file of Python, as my_routing{_SUFFIX}, got {path}")
+        raise ParameterError(f"plug-in must be a Python file such as my_routing{_SUFFIX}, got {path}")
     judged: list[Foreign | None] = []
     content = read_bytes(
         path, SETTINGS_BYTES, what="plug-in", opened=lambda opened: judged.append(foreign_file(path, opened))
@@ -48,13 +48,13 @@ def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
     text, foreign = _text(content, str(path)), judged[0]
     if foreign is not None and not approves(foreign, text):
         raise UsageError(
-            f"{foreign.reason}, and root would run the plug-in; look at the file, then give --run-programs"
+            f"{foreign.reason}, and root would run the plug-in; check the file, then give --run-programs"
         )
     _run(os.path.abspath(path), content, str(path))
 
 
 def _text(content: bytes, shown: str) -> str:
-    """Returns a plug-in's text, which is shown and compiled; raises ParameterError if it is not in UTF-8."""
+    """Returns the text that is both shown and compiled; raises ParameterError if it is not UTF-8."""
     text = text_of(content, shown, what="plug-in")
     try:
         declared, _ = tokenize.detect_encoding(iter(text.encode().split(b"\n")).__next__)
@@ -62,18 +62,18 @@ def _text(content: bytes, shown: str) -> str:
     except SyntaxError as error:  # unknown
         encoding = error.msg
     if encoding != "utf-8":
-        raise ParameterError(f"plug-in {shown} must be a text in UTF-8, got {encoding}")
+        raise ParameterError(f"plug-in {shown} must be UTF-8 text, got {encoding}")
     return text
 
 
 def take_over(files: Sources) -> None:
-    """Runs the plug-ins of another process by their contents, in place of those that this one has run.
+    """Runs the plug-in files of another process, in place of those that this process has run.
 
     Args:
-        files: the files; those that have run already are left alone.
+        files: the files; those that this process has already run are skipped.
 
     Raises:
-        UsageError: a file fails, or registers something wrong.
+        UsageError: a file fails, or registers something invalid.
     """
     for path, plugin in [*_loaded.items()]:
         if (path, plugin.content) not in files:
@@ -83,7 +83,7 @@ def take_over(files: Sources) -> None:
 
 
 def _run(path: str, content: bytes, shown: str) -> None:
-    """Runs a file of a plug-in, which errors name as `shown`, unless that has been done."""
+    """Runs a plug-in file, unless its content has been run; `shown` is its name in errors."""
     before = _loaded.get(path)
     if before is not None:
         if before.content == content:
@@ -94,20 +94,20 @@ def _run(path: str, content: bytes, shown: str) -> None:
     module.__dict__.update(__file__=path, __plugin__=plugin)
     sys.modules[module.__name__] = module  # dataclasses and pickle look the module up
     with registering(plugin, f"plug-in {shown}"):
-        # A text, whose comments say nothing about an encoding, as the bytes' would.
+        # Compiled from text: bytes could declare another encoding than the one that was shown.
         code = compile(_text(content, shown), path, "exec", dont_inherit=True)
-        exec(code, module.__dict__)  # noqa: S102  # asked for
+        exec(code, module.__dict__)  # noqa: S102  # the user asked for it
         if not any(one is plugin for registry in registries() for one in registry.plugins()):
-            raise UsageError("it must register something, as `register(NAME, DEFINITION)`")
+            raise UsageError("it must register something, with `register(NAME, DEFINITION)`")
     _loaded[path] = plugin
 
 
 class Needed(NamedTuple):
-    """Plug-ins that another process needs.
+    """The plug-ins that another process needs.
 
     Attributes:
-        files: files of plug-ins, for `take_over`; none if no name is of one.
-        kept: name -> its plug-in, as `check_plugins` takes it.
+        files: plug-in files, for `take_over`; empty if no name comes from a file.
+        kept: name -> its plug-in, in the form of `check_plugins`.
     """
 
     files: Sources
@@ -115,20 +115,20 @@ class Needed(NamedTuple):
 
 
 def needed(*names: str) -> Needed:
-    """Returns what another process needs of plug-ins.
+    """Returns the plug-ins that another process needs for some definitions.
 
     Args:
         *names: names of the definitions that the process needs.
 
     Raises:
-        UsageError: one of them was registered in Python, and no other process can have it.
+        UsageError: one of them was registered from Python, and cannot be passed to another process.
     """
     plugins = {name: plugin for name in names if (plugin := plugin_named(name)) is not None}
     for name, plugin in plugins.items():
         if plugin is PYTHON:
             raise UsageError(
-                f"{name} must be of a file or a package where other processes need it, got a definition of "
-                f'Python; put it into a file, and polarlab.register("FILE{_SUFFIX}")'
+                f"{name} must come from a file or a package to be used in other processes, got a definition "
+                f'from Python; put it into a file, and polarlab.register("FILE{_SUFFIX}")'
             )
     files = any(plugin.content is not None for plugin in plugins.values())
     return Needed(
@@ -138,27 +138,27 @@ def needed(*names: str) -> Needed:
 
 
 def handed_over(*names: str) -> AbstractContextManager[tuple[int, ...]]:
-    """Opens what a child needs to `receive` the plug-ins of some names.
+    """Opens the file from which a child process can `receive` the plug-ins of some names.
 
     Args:
         *names: names of the definitions that it needs.
 
     Returns:
-        A context with the descriptor of an open file, as of `inheritable`; none if no name is of a plug-in's
-        file.
+        A context with the descriptor of an open file, as in `inheritable`; empty if no name comes from a
+        plug-in file.
 
     Raises:
-        UsageError: one of them was registered in Python, and no other process can have it.
+        UsageError: one of them was registered from Python, and cannot be passed to another process.
     """
     files = needed(*names).files
     return inheritable([(path, content.decode("latin-1")) for path, content in files] or None)
 
 
 def receive(descriptor: int) -> None:
-    """Runs the plug-ins that the parent has handed over.
+    """Runs the plug-ins that the parent process has passed on.
 
     Args:
-        descriptor: of the file, which this process inherited.
+        descriptor: the inherited descriptor of the file.
     """
     take_over([(path, content.encode("latin-1")) for path, content in inherited(descriptor)])
 
@@ -172,7 +172,7 @@ def package_digest(module: str) -> str:
     """Returns the SHA-256 of the names and contents of all modules of an installed package.
 
     Args:
-        module: one of its modules, as `my_package.routing`.
+        module: one of its modules, such as `my_package.routing`.
     """
     spec = importlib.util.find_spec(module.partition(".")[0])
     folders = [Path(one) for one in (spec.submodule_search_locations or ())] if spec else []

@@ -1,7 +1,7 @@
-"""Reader of all files that users, experiments and results name: regular files of bounded size, whole.
+"""Reader of all files that users, experiments and results name: regular files of bounded size, read whole.
 
-A FIFO or a device is refused without being opened for reading, so that nothing waits for it; root opens what
-another user's link leads to with that user's rights.
+A FIFO or a device is refused without being opened for reading, so that nothing blocks. Root opens the target
+of another user's link with that user's rights.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from topology.errors import ParameterError
 from topology.files.walk import Reached, walked
 
 MIB = 1 << 20
-# Longest input files that PolarLab's own limits (routers, flows, messages) can need, and more.
+# Larger than any input file within PolarLab's own limits (routers, flows, messages).
 GRAPH_BYTES = TABLE_BYTES = 64 * MIB
-RESULT_BYTES = 128 * MIB  # of a file in a folder of results
-SETTINGS_BYTES = MIB  # of experiments, schedules, programs and prices: written by hand
+RESULT_BYTES = 128 * MIB  # of a file in a result folder
+SETTINGS_BYTES = MIB  # of hand-written files: experiments, schedules, programs, prices
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
@@ -55,16 +55,16 @@ def read_bytes(
 
     Args:
         path: the file; symbolic links are followed.
-        most: its longest permitted size in bytes.
+        most: its largest permitted size in bytes.
         what: a noun for the file, for errors.
-        need: end of the error, about the file that is needed.
+        need: the last clause of the error, about the file that is needed.
         opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
         All of its bytes.
 
     Raises:
-        FileError: it does not exist, may not be read, is no regular file or too long.
+        FileError: it does not exist, may not be read, is too long or not a regular file.
     """
     path = Path(path)
     try:
@@ -83,71 +83,71 @@ def read_text(
     need: str = "",
     opened: Callable[[int], object] | None = None,
 ) -> str:
-    """Returns the text of a regular file in UTF-8, without a byte order mark; lines end with a newline.
+    """Returns the text of a regular UTF-8 file, without a byte order mark; lines end with a newline.
 
     Args:
         path: the file; symbolic links are followed.
-        most: its longest permitted size in bytes.
+        most: its largest permitted size in bytes.
         what: a noun for the file, for errors.
-        need: end of the error, about the file that is needed.
+        need: the last clause of the error, about the file that is needed.
         opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
         The text.
 
     Raises:
-        FileError: it cannot be read, or is no text in UTF-8; the error names the line.
+        FileError: it cannot be read, or is not UTF-8 text; the error names the line.
     """
     return text_of(read_bytes(path, most, what=what, need=need, opened=opened), path, what=what, need=need)
 
 
 def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "") -> str:
-    """Returns the text of a content in UTF-8, as `read_text`.
+    """Decodes the content of a UTF-8 file, as `read_text` does.
 
     Args:
-        content: of a file.
+        content: the bytes of the file.
         path: the file, for errors.
         what: a noun for the file, for errors.
-        need: end of the error, about the file that is needed.
+        need: the last clause of the error, about the file that is needed.
 
     Raises:
-        FileError: it is no text in UTF-8; the error names the line.
+        FileError: it is not UTF-8 text; the error names the line.
     """
     if content.startswith(_UTF16):
-        raise _error(path, "it must be a text in UTF-8, got UTF-16", what, need)
+        raise _error(path, "it must be UTF-8 text, got UTF-16", what, need)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _error(path, f"it must be a text in UTF-8, line {line} is not", what, need) from None
+        raise _error(path, f"it must be UTF-8 text, but line {line} is not", what, need) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise _error(path, f"it must be a text, line {line} has a NUL character", what, need)
+        raise _error(path, f"it must be text, but line {line} has a NUL character", what, need)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_lines(path: Path | str, most: int, *, what: str = "") -> Iterator[str]:
-    """Returns the lines of a regular file in UTF-8, one after another.
+    """Returns an iterator over the lines of a regular UTF-8 file.
 
     Args:
         path: the file; symbolic links are followed.
-        most: its longest permitted size in bytes.
+        most: its largest permitted size in bytes.
         what: a noun for the file, for errors.
 
     Returns:
-        The lines, with their ends.
+        The lines, including their line ends.
 
     Raises:
-        FileError: it cannot be read, or is no text in UTF-8.
+        FileError: it cannot be read, or is not UTF-8 text.
     """
     text = read_text(path, most, what=what)
     return (match[0] for match in _LINE.finditer(text))
 
 
 def _content(reached: Reached, most: int, opened: Callable[[int], object] | None) -> bytes:
-    """Returns the content of a file; raises ValueError, with the reason, if it is none to be read."""
+    """Returns the content of a file; raises ValueError, with the reason, if it may not be read."""
     with reached.rights():
-        # A device may act when it is opened: it is looked at before.
+        # Opening a device may have side effects, so its type is checked before.
         _check_regular(os.stat(reached.name, dir_fd=reached.folder, follow_symlinks=False))
         descriptor = os.open(reached.name, _OPEN, dir_fd=reached.folder)
     with open(descriptor, "rb") as file:
@@ -158,7 +158,7 @@ def _content(reached: Reached, most: int, opened: Callable[[int], object] | None
         if opened:
             opened(descriptor)
         content = file.read(most + 1)
-    if len(content) > most:  # it grew meanwhile, or is one of /proc
+    if len(content) > most:  # it grew in the meantime, or is in /proc
         raise ValueError(_too_long(most))
     return content
 

@@ -1,8 +1,8 @@
-"""Rights of other users on files, taken by a thread of root for the length of a block.
+"""Rights of other users on files, which a thread of root assumes for the duration of a block.
 
 A thread's file-system identity (setfsuid(2), setfsgid(2)) and its supplementary groups decide what it may
-open, create and rename. glibc's setgroups would change those of all threads; the system call changes the
-caller's.
+open, create and rename. glibc's setgroups would change the groups of all threads; the system call changes
+only those of the calling thread.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from functools import lru_cache
 from topology.errors import MachineError
 
 ROOT = 0
-_NOGROUP = 65534  # of users that the machine does not know
-_NUMBER, _HIGHEST = re.compile(r"0|[1-9][0-9]{0,9}"), (1 << 32) - 2  # the next one means "no change"
+_NOGROUP = 65534  # for users unknown to the machine
+_ID, _HIGHEST_ID = re.compile(r"0|[1-9][0-9]{0,9}"), (1 << 32) - 2  # the next number means "no change"
 _SETGROUPS = {"x86_64": 116, "i686": 206, "armv7l": 206, "ppc64le": 81, "s390x": 206}
 _SETGROUPS_GENERIC = 159  # aarch64, riscv64 and all later machines
 
@@ -29,16 +29,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def rights_of(user: int) -> Iterator[None]:
-    """Gives this thread, during the block, the rights of a user on files, if root runs it.
+    """Runs the block with the rights of a user on files, if this process runs as root.
 
     Args:
-        user: number of the user; for root's, nothing changes.
+        user: user ID; for root, nothing changes.
 
     Yields:
         Nothing.
 
     Raises:
-        MachineError: the kernel does not let this process take another identity.
+        MachineError: the kernel does not allow this process to change its identity.
     """
     if user == ROOT or os.geteuid() != ROOT:
         yield
@@ -50,7 +50,7 @@ def rights_of(user: int) -> Iterator[None]:
     try:
         if _libc.setfsuid(-1) != user or _libc.setfsgid(-1) != group:
             raise MachineError(
-                f"root must be able to take the rights of user {user} on files (CAP_SETUID, CAP_SETGID)"
+                f"root must be able to assume the rights of user {user} on files (CAP_SETUID, CAP_SETGID)"
             )
         yield
     finally:
@@ -60,20 +60,20 @@ def rights_of(user: int) -> Iterator[None]:
 
 
 def caller() -> tuple[int, int] | None:
-    """Returns the numbers of the user and the group that called sudo.
+    """Returns the IDs of the user and the group that called sudo.
 
     Returns:
-        The numbers; None without sudo, if this process is not root's, and if one of them is not a number.
+        (user, group); None without sudo, if this process does not run as root, or if an ID is invalid.
     """
     if os.geteuid() != ROOT:
         return None
-    user, group = (_number(os.environ.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
+    user, group = (_valid_id(os.environ.get(name, "")) for name in ("SUDO_UID", "SUDO_GID"))
     return None if user is None or group is None else (user, group)
 
 
-def _number(text: str) -> int | None:
-    """Returns the number that a text is, as sudo writes it; None if it is none of a user or group."""
-    return int(text) if _NUMBER.fullmatch(text) and int(text) <= _HIGHEST else None
+def _valid_id(text: str) -> int | None:
+    """Returns the ID that sudo wrote; None if it is not a valid user or group ID."""
+    return int(text) if _ID.fullmatch(text) and int(text) <= _HIGHEST_ID else None
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""Text of files and of other programs as a terminal may show it."""
+"""Text from files and other programs, made safe for a terminal."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 import unicodedata
 
 _MOST = 100  # characters of a file's content that an error quotes
-# Control characters, and those that change the direction of what follows.
+# Control characters, and characters that change the direction of the following text.
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
 _BLANKS = re.compile(" {9,}")
 
 
 def shown(text: str) -> str:
-    r"""Returns a text in which control characters are escaped, as `\x1b`; line ends and tabs, too.
+    r"""Returns a text with all control characters escaped (`\x1b`), including line ends and tabs.
 
     Args:
-        text: any text, as a name of a file or a cell of a table.
+        text: any text, such as a file name or a table cell.
     """
     if text.isprintable():
         return text
@@ -23,12 +23,12 @@ def shown(text: str) -> str:
 
 
 def shown_exactly(text: str) -> str:
-    r"""Returns a text as it is if a reader can tell every character, else marked and in Python's ASCII form.
+    r"""Returns a text unchanged if every character is unambiguous, else marked and in Python's ASCII form.
 
-    Letters of other alphabets look like those of ASCII, and blanks push what follows them off the screen.
+    Letters of other alphabets can look like ASCII, and long runs of blanks push text off the screen.
 
     Args:
-        text: any text, as a program that root is asked to run.
+        text: any text, such as a program that root is asked to run.
     """
     if text.isascii() and text.isprintable() and not _BLANKS.search(text):
         return text
@@ -36,10 +36,10 @@ def shown_exactly(text: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """Returns a value from a file as an error quotes it: short, and without control characters.
+    """Returns a value from a file as errors quote it: shortened, without control characters.
 
     Args:
-        value: a text, or what files of experiments and results can hold.
+        value: any value of an experiment or result file.
     """
     if isinstance(value, str):
         return repr(value if len(value) <= _MOST else value[:_MOST] + "...")

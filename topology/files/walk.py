@@ -1,8 +1,7 @@
-"""Walk along a path, component by component, that other users cannot turn against root.
+"""Path lookup, component by component, that other users cannot exploit against root.
 
-A symbolic link is followed with the rights of its owner from there on: where a user leads root, root may do
-what that user may. A path is looked up once; what follows is done at the descriptor of the folder that it led
-to.
+After a symbolic link, the lookup continues with the rights of the link's owner: root can reach only what that
+user can reach. A path is looked up once; later operations use the descriptor of the folder that was reached.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from pathlib import Path
 
 from topology.files.rights import ROOT, rights_of
 
-_MOST_LINKS = 40  # as the kernel
+_MOST_LINKS = 40  # the limit of the kernel
 _PASS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class Reached:
-    """Entry of a folder to which a path led.
+    """The folder entry to which a path led.
 
     Attributes:
-        folder: descriptor of the folder, open until the walk's block ends.
-        name: name of the entry in it, no symbolic link when it was looked up; it need not exist.
-        user: owner of the links on the way if they were another user's than root, else root.
+        folder: descriptor of the folder, open until the block of `walked` ends.
+        name: name of the entry, which was not a symbolic link when it was looked up; it need not exist.
+        user: the user other than root who owns links on the way; root if there is none.
     """
 
     folder: int
@@ -36,13 +35,13 @@ class Reached:
     user: int
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
-        """Gives this thread, during a block, the rights with which the path may be used further."""
+        """Returns a context in which this thread has the rights with which the path may be used."""
         return rights_of(self.user)
 
 
 @contextlib.contextmanager
 def walked(path: Path) -> Iterator[Reached]:
-    """Walks along a path and gives its last component; links are followed, the last one too.
+    """Looks up a path, following all links, and yields its last component.
 
     Args:
         path: the path; all folders on the way must exist.
@@ -51,7 +50,7 @@ def walked(path: Path) -> Iterator[Reached]:
         The entry, which need not exist.
 
     Raises:
-        OSError: a folder on the way does not exist or may not be searched, or links lead nowhere.
+        OSError: a folder on the way does not exist or may not be searched, or links cannot be followed.
     """
     text = os.fspath(path)
     with contextlib.ExitStack() as opened:
@@ -63,17 +62,17 @@ def walked(path: Path) -> Iterator[Reached]:
 
 
 def named(error: OSError, path: str | Path) -> OSError:
-    """Returns an error of a descriptor as one of a path, which users can read.
+    """Returns an error about a descriptor as one about a path, which users can understand.
 
     Args:
-        error: the error; it names no file, or the last component alone.
+        error: the error; it names no file, or only the last component.
         path: the path.
     """
     return OSError(error.errno, error.strerror, os.fspath(path))
 
 
 class _Walk:
-    """Walk in progress: the folder that it is in, and the components that are left."""
+    """A lookup in progress: the current folder, and the components that are left."""
 
     def __init__(self, opened: contextlib.ExitStack, path: str) -> None:
         self._opened = opened
@@ -81,12 +80,12 @@ class _Walk:
         self._links = 0
         self._user = ROOT
         self._folder = -1
-        self._turn_to(path or ".")
+        self._prepend(path or ".")
         if self._folder < 0:
             self._enter(os.open(".", _PASS | os.O_DIRECTORY))
 
     def to_the_end(self) -> Reached:
-        """Returns the last component, behind all links."""
+        """Returns the last component, after following all links."""
         while self._left:
             name = self._left.pop()
             link = self._step(name, last=not self._left)
@@ -97,7 +96,7 @@ class _Walk:
         return Reached(self._folder, ".", self._user)
 
     def _step(self, name: str, *, last: bool) -> int | None:
-        """Enters a folder, or returns the descriptor of a link; the last component is only looked at."""
+        """Enters a folder, or returns the descriptor of a link; the last component is not entered."""
         with rights_of(self._user):
             if not last:
                 with contextlib.suppress(NotADirectoryError):
@@ -118,15 +117,15 @@ class _Walk:
 
     def _follow(self, link: int) -> None:
         self._links += 1
-        # A link of root's in the folder of another user may have been moved there.
+        # The owner of a folder may have moved a link of root's into it.
         owner = os.fstat(link).st_uid or os.fstat(self._folder).st_uid
         if self._links > _MOST_LINKS or (owner and self._user not in (ROOT, owner)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         self._user = owner or self._user
-        self._turn_to(os.readlink("", dir_fd=link))
+        self._prepend(os.readlink("", dir_fd=link))
 
-    def _turn_to(self, path: str) -> None:
-        """Puts the components of a path before those that are left."""
+    def _prepend(self, path: str) -> None:
+        """Prepends the components of a path to those that are left."""
         if path.startswith("/"):
             self._enter(os.open("/", _PASS | os.O_DIRECTORY))
         self._left += reversed([part for part in path.split("/") if part not in ("", ".")])

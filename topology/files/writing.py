@@ -1,8 +1,8 @@
-"""Writer of all files that hold results: new files, or files that replace older ones whole.
+"""Writer of all result files: new files, or files that replace older ones as a whole.
 
-A folder is looked up once and held by its descriptor. Root writes into it with the rights of its owner, so
-that a link or a folder that this owner exchanges meanwhile leads root nowhere but where the owner may write.
-What root makes in root's own folders belongs to the user who called sudo.
+A folder is looked up once and then used through its descriptor. Root writes into it with the rights of its
+owner: if the owner replaces a link or a folder in the meantime, root can still write only where the owner may
+write. What root creates in its own folders belongs to the user who called sudo.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _LOCK_TRIES = 100
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not blocked by a FIFO, which is refused then.
-_LATER = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+# Opening a FIFO this way does not block; FIFOs are then refused.
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class Folder:
-    """Folder to write into.
+    """A folder to write into.
 
     Attributes:
         path: its path when it was opened.
-        descriptor: of the folder, as long as this object lives.
+        descriptor: file descriptor of the folder, open while this object exists.
     """
 
     def __init__(self, path: Path, descriptor: int, user: int, above: Folder | None = None) -> None:
-        """Takes a folder that is open; see `open_folder` and `make_folder`.
+        """Wraps an open folder; use `open_folder` or `make_folder` instead.
 
         Args:
             path: its path.
-            descriptor: of the folder; this object closes it.
+            descriptor: file descriptor of the folder; this object closes it.
             user: the user with whose rights root writes into it.
-            above: the folder that it was made in, if it is new.
+            above: the folder in which it was created, if it is new.
         """
         self.path, self.descriptor = path, descriptor
         self._user, self._above = user, above
@@ -53,69 +53,69 @@ class Folder:
 
     @property
     def is_new(self) -> bool:
-        """Whether it did not exist before."""
+        """Whether it was created by this process."""
         return self._above is not None
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
-        """Gives this thread, during a block, the rights with which root writes into the folder."""
+        """Returns a context in which this thread has the rights with which root writes into the folder."""
         return rights_of(self._user)
 
     def names(self) -> list[str]:
         """Returns the names of its entries."""
-        with self._step(), self.rights():
+        with self._naming_path(), self.rights():
             return os.listdir(self.descriptor)
 
     def is_writable(self) -> bool:
-        """Returns whether files may be made in it."""
+        """Returns whether files can be created in it."""
         with self.rights():
             return os.access(".", os.W_OK | os.X_OK, dir_fd=self.descriptor, effective_ids=True)
 
     def free_bytes(self) -> int:
-        """Returns the room that its disk has."""
+        """Returns the free space of its disk in bytes."""
         disk = os.fstatvfs(self.descriptor)
         return disk.f_bavail * disk.f_frsize
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keeps other processes from locking the folder during a block.
+        """Locks the folder during a block.
 
-        The lock is a file that only the folder's owner may open: everybody who may read a folder can lock the
-        folder itself. The file is removed at the end; one that a killed process left is taken over.
+        The lock is a file that only the folder's owner may open, since anyone who may read a folder can lock
+        the folder itself. The file is removed at the end; one left by a killed process is taken over.
 
         Yields:
             Nothing.
 
         Raises:
             BlockingIOError: another process has the lock.
-            OSError: the file cannot be made.
+            OSError: the file cannot be created.
         """
         descriptor = self._lock()
         try:
             yield
         finally:
-            self.remove(LOCK)  # before the lock ends, so that nobody else's is removed
+            self.remove(LOCK)  # while this process has the lock: the next one makes its own file
             os.close(descriptor)
 
     def _lock(self) -> int:
-        """Returns the descriptor of the lock's file."""
+        """Returns the descriptor of the lock file."""
         for _ in range(_LOCK_TRIES):
-            with self._step(LOCK), self.rights():
+            with self._naming_path(LOCK), self.rights():
                 descriptor = os.open(LOCK, _LOCK_FILE, 0o600, dir_fd=self.descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # The process that had the lock may have removed the file after this one opened it.
+                # The previous owner of the lock may have removed the file after this process opened it.
                 if self._has(LOCK, os.fstat(descriptor)):
                     return descriptor
             except BlockingIOError:
                 os.close(descriptor)
                 raise
-            except OSError:  # a file system without locks
+            except OSError:  # the file system has no locks
                 return descriptor
             os.close(descriptor)
-        raise BlockingIOError(errno.EAGAIN, "its lock is replaced again and again")
+        raise BlockingIOError(errno.EAGAIN, "its lock file keeps changing")
 
     def _has(self, name: str, status: os.stat_result) -> bool:
-        """Returns whether a name is still that of an open file."""
+        """Returns whether a name still refers to an open file."""
         try:
             with self.rights():
                 now = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
@@ -124,46 +124,46 @@ class Folder:
         return os.path.samestat(now, status)
 
     def folder(self, name: str) -> Folder:
-        """Returns a folder in it, which is made if it does not exist.
+        """Returns a folder in it, and creates it if it does not exist.
 
         Args:
-            name: its name, or several with slashes between them.
+            name: its name, or a path of several names.
 
         Raises:
-            OSError: it cannot be made, or is a link or no folder.
+            OSError: it cannot be created, or is not a folder.
         """
         first, _, rest = name.partition("/")
-        made = False
-        with self._step(first):
+        created = False
+        with self._naming_path(first):
             with self.rights():
                 with contextlib.suppress(FileExistsError):
                     os.mkdir(first, dir_fd=self.descriptor)
-                    made = True
+                    created = True
                 descriptor = os.open(first, _FOLDER, dir_fd=self.descriptor)
-            if made:
-                self._give(descriptor)
+            if created:
+                self._give_to_caller(descriptor)
             user = self._user if self._user != ROOT else os.fstat(descriptor).st_uid
-        below = Folder(self.path / first, descriptor, user, self if made else None)
+        below = Folder(self.path / first, descriptor, user, self if created else None)
         return below.folder(rest) if rest else below
 
     def create(self, name: str) -> IO[bytes]:
-        """Returns a new file in it, open for writing.
+        """Creates a file in it and opens it for writing.
 
         Args:
             name: its name.
 
         Raises:
-            FileExistsError: it exists, be it as a link.
-            OSError: it cannot be made.
+            FileExistsError: it exists, even as a link.
+            OSError: it cannot be created.
         """
-        with self._step(name):
+        with self._naming_path(name):
             with self.rights():
                 descriptor = os.open(name, _NEW, 0o666, dir_fd=self.descriptor)
-            self._give(descriptor)
+            self._give_to_caller(descriptor)
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
-        """Returns a new file in it, open for writing, in place of one that may exist.
+        """Creates a file in it, in place of any existing one, and opens it for writing.
 
         Args:
             name: its name.
@@ -173,19 +173,19 @@ class Folder:
 
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[IO[bytes]]:
-        """Gives a file that takes its name, and the place of an older file or link, when the block has ended.
+        """Opens a temporary file that replaces the named file or link when the block ends.
 
         Args:
-            name: its name, which may begin with folders; they are made if they do not exist.
+            name: its name, which may include folders; missing ones are created.
 
         Yields:
-            The file, open for writing. An error in the block removes it, and the older file stays.
+            The file, open for writing. If the block fails, it is removed and the older file stays.
         """
         above, _, last = name.rpartition("/")
         folder, partial = self.folder(above) if above else self, f".{last}.partial"
         file = folder.begin(partial)
         try:
-            with folder._step(last):
+            with folder._naming_path(last):
                 with file:
                     yield file
                 with folder.rights():
@@ -196,39 +196,39 @@ class Folder:
             raise
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file whole or not at all, in place of one that may exist.
+        """Writes a file as a whole or not at all, in place of any existing one.
 
         Args:
-            name: its name, which may begin with folders.
+            name: its name, which may include folders.
             content: its bytes.
         """
         with self.replacing(name) as file:
             file.write(content)
 
     def append(self, name: str, content: bytes) -> None:
-        """Adds bytes to a file, or to a new one, and waits until they are on the disk.
+        """Appends bytes to a file, creating it if needed, and waits until they are on the disk.
 
         Args:
             name: its name.
             content: the bytes.
 
         Raises:
-            OSError: it cannot be written, or is a link or no regular file.
+            OSError: it cannot be written, or is not a regular file.
         """
-        with self._step(name):
+        with self._naming_path(name):
             try:
-                file = self._later(name)
+                file = self._open_to_append(name)
             except FileNotFoundError:
                 file = self.create(name)
-        with self._step(name), file:
+        with self._naming_path(name), file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
 
-    def _later(self, name: str) -> IO[bytes]:
-        """Returns an existing file, to be written at its end; a FIFO or a device is refused."""
+    def _open_to_append(self, name: str) -> IO[bytes]:
+        """Opens an existing file for appending; refuses FIFOs and devices."""
         with self.rights():
-            descriptor = os.open(name, _LATER, dir_fd=self.descriptor)
+            descriptor = os.open(name, _APPEND, dir_fd=self.descriptor)
         file = os.fdopen(descriptor, "ab")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             file.close()
@@ -236,53 +236,53 @@ class Folder:
         return file
 
     def truncate(self, name: str, length: int) -> None:
-        """Shortens a file.
+        """Truncates a file.
 
         Args:
             name: its name.
-            length: bytes that stay.
+            length: its new length in bytes.
         """
-        with self._step(name), self._later(name) as file:
+        with self._naming_path(name), self._open_to_append(name) as file:
             file.truncate(length)
 
     def remove(self, name: str) -> None:
-        """Removes a file, if it exists; of a link only the link.
+        """Removes a file if it exists; of a link, only the link itself.
 
         Args:
             name: its name.
         """
-        with self._step(name), self.rights(), contextlib.suppress(FileNotFoundError):
+        with self._naming_path(name), self.rights(), contextlib.suppress(FileNotFoundError):
             os.unlink(name, dir_fd=self.descriptor)
 
     def remove_all(self) -> None:
-        """Removes what is in it, and the folder itself with those that were made for it."""
+        """Removes its content, the folder itself, and the folders that were created for it."""
         with self.rights():
             for name in os.listdir(self.descriptor):
                 try:
                     os.unlink(name, dir_fd=self.descriptor)
                 except IsADirectoryError:
                     remove_tree(name, self.descriptor)
-                except OSError:  # another user's, or gone
+                except OSError:  # it belongs to another user, or is gone
                     pass
-        self._remove_made()
+        self._remove_created()
 
-    def _remove_made(self) -> None:
+    def _remove_created(self) -> None:
         above = self._above
         if above is not None:
-            with above.rights(), contextlib.suppress(OSError):  # somebody else uses it by now
+            with above.rights(), contextlib.suppress(OSError):  # it is in use by now
                 os.rmdir(self.path.name, dir_fd=above.descriptor)
-            above._remove_made()
+            above._remove_created()
 
-    def _give(self, descriptor: int) -> None:
-        """Makes the user who called sudo the owner of what was made here, if the folder is root's."""
+    def _give_to_caller(self, descriptor: int) -> None:
+        """Makes the user who called sudo the owner of a new file or folder, if root owns it."""
         called = caller()
         if called and os.geteuid() == ROOT and os.fstat(descriptor).st_uid == ROOT:
-            with contextlib.suppress(OSError):  # a convenience, no more
+            with contextlib.suppress(OSError):  # only a convenience
                 os.chown(descriptor, *called)
 
     @contextlib.contextmanager
-    def _step(self, name: str = "") -> Iterator[None]:
-        """Makes errors of the block name the path."""
+    def _naming_path(self, name: str = "") -> Iterator[None]:
+        """Adds the path to errors raised in the block."""
         try:
             yield
         except FileNotFoundError:
@@ -292,13 +292,13 @@ class Folder:
 
 
 def open_folder(path: Path) -> Folder:
-    """Returns a folder that exists.
+    """Opens an existing folder.
 
     Args:
         path: the folder; symbolic links are followed.
 
     Raises:
-        OSError: it does not exist, is no folder, or may not be read.
+        OSError: it does not exist, is not a folder, or may not be read.
     """
     with walked(path) as reached:
         with reached.rights():
@@ -308,13 +308,13 @@ def open_folder(path: Path) -> Folder:
 
 
 def make_folder(path: Path) -> Folder:
-    """Returns a folder, which is made if it does not exist, with those above it.
+    """Opens a folder, and creates it and those above it if they do not exist.
 
     Args:
         path: the folder; symbolic links are followed.
 
     Raises:
-        OSError: it cannot be made, or is no folder.
+        OSError: it cannot be created, or is not a folder.
     """
     try:
         return open_folder(path)
@@ -325,14 +325,14 @@ def make_folder(path: Path) -> Folder:
 
 
 def remove_tree(name: str, above: int) -> None:
-    """Removes a folder with all that it holds, as far as that is possible.
+    """Removes a folder and its content, as far as possible.
 
-    Programs may have nested folders deeper than recursion or open descriptors go: folders are moved up
+    Programs may have nested folders too deeply for recursion or open descriptors, so subfolders are moved up
     before they are emptied.
 
     Args:
         name: the folder.
-        above: descriptor of the folder that it is in.
+        above: descriptor of its parent folder.
     """
     left, count = [name], 0
     while left:
@@ -351,7 +351,7 @@ def remove_tree(name: str, above: int) -> None:
                     with contextlib.suppress(OSError):
                         os.rename(entry, moved, src_dir_fd=descriptor, dst_dir_fd=above)
                         left.append(moved)
-                except OSError:  # another user's, or gone
+                except OSError:  # it belongs to another user, or is gone
                     pass
         finally:
             os.close(descriptor)
@@ -366,13 +366,13 @@ def check_new(path: Path) -> None:
         path: the file.
     """
     if os.path.lexists(path):
-        raise UsageError(f"{path} exists already; choose another file")
+        raise UsageError(f"{path} already exists; choose another file")
     if not path.parent.is_dir():
-        raise UsageError(f"{path.parent} is not a directory to write {path.name} into")
+        raise UsageError(f"{path.parent} is not a directory; {path.name} cannot be written there")
 
 
 def write_new(path: Path, content: bytes) -> None:
-    """Writes a file that does not exist yet, whole or not at all.
+    """Writes a new file as a whole or not at all.
 
     Args:
         path: the new file.
@@ -386,13 +386,13 @@ def write_new(path: Path, content: bytes) -> None:
         folder = open_folder(path.parent)
         file = folder.create(path.name)
     except FileExistsError:
-        raise UsageError(f"{path} exists already; choose another file") from None
+        raise UsageError(f"{path} already exists; choose another file") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise UsageError(f"{path.parent} is not a directory to write {path.name} into") from None
+        raise UsageError(f"{path.parent} is not a directory; {path.name} cannot be written there") from None
     try:
         with file:
             file.write(content)
-    except BaseException as error:  # the disk is full, or Ctrl-C: no half file stays
+    except BaseException as error:  # disk full or Ctrl-C: leave no partial file
         with contextlib.suppress(OSError):
             folder.remove(path.name)
         raise named(error, path) if isinstance(error, OSError) else error from None

@@ -1,9 +1,9 @@
 """Arithmetic in GF(q) by tables, for every prime power q from 2 to 128.
 
-The tables are computed at a field's first use (`topology.finite_fields.tables`); from then on the arithmetic
-is plain numpy indexing. Field elements are the integers 0 .. q - 1: for q = p^m, the integer whose base-p
-digits are the coefficients of the element's polynomial, reduced by the Conway polynomial, which is the
-default representation of the galois library, too.
+The tables are computed when a field is first used (`topology.finite_fields.tables`); after that, arithmetic
+is plain numpy indexing. Field elements are the integers 0 .. q - 1: for q = p^m, an integer's base-p digits
+are the coefficients of the element's polynomial, reduced by the Conway polynomial. The galois library uses
+the same representation by default.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class FiniteField:
         order: q, the number of elements.
         characteristic: the prime p with q = p^m.
         degree: the exponent m.
-        primitive_element: a generator of the multiplicative group, the one of galois.
+        primitive_element: a generator of the multiplicative group, the same as in galois.
         sum: uint8 array, q x q, `sum[a, b] = a + b`.
         product: uint8 array, q x q, `product[a, b] = a * b`.
         negative: uint8 array, q, `negative[a] = -a`.
-        inverse: uint8 array, q, `inverse[a] = 1 / a`; `inverse[0]` is 0, a place holder.
+        inverse: uint8 array, q, `inverse[a] = 1 / a`; `inverse[0]` is 0, a placeholder.
     """
 
     order: int
@@ -59,7 +59,7 @@ class FiniteField:
 
 @cache
 def finite_field(order: int) -> FiniteField:
-    """Returns the finite field of an order; the same object for the same order.
+    """Returns the finite field of a given order; the same object for the same order.
 
     Args:
         order: q, a prime power from 2 to 128.
@@ -68,7 +68,7 @@ def finite_field(order: int) -> FiniteField:
         The field, with read-only tables.
 
     Raises:
-        ParameterError: the order is outside its domain; the text names the nearest valid orders.
+        ParameterError: the order is outside its domain; the message names the nearest valid orders.
     """
     check_order(order)
     total, product, primitive_element = tables(order)

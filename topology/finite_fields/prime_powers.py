@@ -8,10 +8,10 @@ SMALLEST_ORDER, LARGEST_ORDER = 2, 128
 
 
 def prime_power(order: int) -> tuple[int, int] | None:
-    """Returns the prime and the exponent of a prime power.
+    """Factors a prime power into its prime and its exponent.
 
     Args:
-        order: an integer; those below 2, a field's least number of elements, are not prime powers.
+        order: an integer; those below 2, the smallest order of a field, are not prime powers.
 
     Returns:
         (characteristic, degree) with order = characteristic ** degree; None for any other integer.
@@ -29,7 +29,7 @@ def prime_power(order: int) -> tuple[int, int] | None:
 def nearest_orders(
     order: int, smallest: int = SMALLEST_ORDER, largest: int = LARGEST_ORDER
 ) -> tuple[int, ...]:
-    """Returns the prime powers next below and next above an integer.
+    """Returns the prime powers nearest to an integer, one below and one above it.
 
     Args:
         order: an integer.
@@ -46,7 +46,7 @@ def nearest_orders(
 
 
 def check_order(order: int, smallest: int = SMALLEST_ORDER, largest: int = LARGEST_ORDER) -> None:
-    """Checks the parameter q of a family: a supported order of a field.
+    """Checks that the parameter q of a family is a supported field order.
 
     Args:
         order: the value that was given for q.
@@ -54,7 +54,7 @@ def check_order(order: int, smallest: int = SMALLEST_ORDER, largest: int = LARGE
         largest: the family's greatest q, at most 128.
 
     Raises:
-        ParameterError: q is not a prime power in this range; the text names the nearest that are.
+        ParameterError: q is not a prime power in this range; the message names the nearest valid values.
     """
     if not isinstance(order, int) or isinstance(order, bool):
         raise ParameterError(f"q must be a whole number, got {order!r}")

@@ -1,8 +1,8 @@
-"""Addition and multiplication tables of GF(q), by arithmetic of polynomials over GF(p).
+"""Addition and multiplication tables of GF(q), computed by polynomial arithmetic over GF(p).
 
 An element of GF(p^m) is the integer whose base-p digits are the coefficients of a polynomial, the constant
-term first; products are reduced by the Conway polynomial. So numbers of elements, and with them those of
-routers, are the same in every installation, and the same as in the galois library.
+term first; products are reduced by the Conway polynomial. This makes the numbers of elements, and therefore
+of routers, the same in every installation and in the galois library.
 
 Source: F. Lübeck, "Conway polynomials for finite fields",
 https://www.math.rwth-aachen.de/~Frank.Luebeck/data/ConwayPol
@@ -42,7 +42,7 @@ def tables(order: int) -> Tables:
         order: q, a prime power from 2 to 128.
 
     Returns:
-        (sum, product, primitive element): two uint8 arrays, q x q, and the least generator of the
+        (sum, product, primitive element): two uint8 arrays, q x q, and the smallest generator of the
         multiplicative group for a prime q, else x, the root of the Conway polynomial.
 
     Raises:
@@ -63,7 +63,7 @@ def tables(order: int) -> Tables:
 def _products(
     digits: npt.NDArray[np.int64], modulus: tuple[int, ...], characteristic: int
 ) -> npt.NDArray[np.int64]:
-    """Returns the coefficients of all products: array, q x q x m."""
+    """Returns the coefficients of all products: int64 array, q x q x m."""
     order, degree = digits.shape
     product = np.zeros((order, order, 2 * degree - 1), np.int64)
     for power in range(degree):
@@ -75,7 +75,7 @@ def _products(
 
 
 def _least_generator(product: npt.NDArray[np.int64]) -> int:
-    """Returns the least element whose powers are all elements but 0."""
+    """Returns the smallest element whose powers are all non-zero elements."""
     order = len(product)
     for element in range(1, order):
         power, steps = element, 1
@@ -83,4 +83,4 @@ def _least_generator(product: npt.NDArray[np.int64]) -> int:
             power, steps = int(product[power, element]), steps + 1
         if steps == order - 1:
             return element
-    raise ValueError("the products must be those of a field")
+    raise ValueError("product table must be that of a field")

@@ -316,4 +316,4 @@ def test_a_file_of_lines_that_another_user_can_change_is_refused(tmp_path):
     (tmp_path / "lines").chmod(0o666)
     output = answers(tmp_path, "source lines\n")
     assert "round" not in output
-    assert "lines may be written by other users" in output
+    assert "lines is writable by other users" in output

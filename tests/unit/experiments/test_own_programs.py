@@ -80,7 +80,7 @@ def test_a_file_has_a_program_in_each_line_and_comments(tmp_path):
     with pytest.raises(ParameterError, match="got none"):
         read_programs(file, ER2, 1)
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ParameterError, match="a text in UTF-8"):
+    with pytest.raises(ParameterError, match="UTF-8 text"):
         read_programs(file, ER2, 1)
     with pytest.raises(ParameterError, match="cannot be read"):
         read_programs(tmp_path, ER2, 1)

@@ -29,7 +29,7 @@ def test_a_file_of_the_paper_s_prices_is_the_paper_s_prices(tmp_path):
     ("content", "text"),
     [
         (b"rate = ", "must be TOML"),
-        (b"\xff", "must be a text in UTF-8"),
+        (b"\xff", "must be UTF-8 text"),
         (b"rate = 1", "must have electric-per-m, "),
         (text_of(rates=1).encode(), "got 'rates'; did you mean 'rate'"),
         (text_of(overhead=-2).encode(), "overhead must be 0 to 1000000 m, got -2"),

@@ -231,7 +231,7 @@ def test_a_familys_parameter_with_the_name_of_an_option_is_named_by_the_topology
         ({"topology": "polarfly", "q": 2, "load": True}, "load must be"),
         ({"topology": "polarfly", "q": 2.5}, "q must be a whole number, a prime power"),
         ({"topology": "polarfly", "q": 2, "queue": [1, 2]}, "queue must be"),
-        ({"topology": "polarfly", "q": 2, "pcap": [3]}, "pcap must be a text"),
+        ({"topology": "polarfly", "q": 2, "pcap": [3]}, "pcap must be text"),
         ({"topology": "polarfly", "q": 2, "fail": "link:s1-s2"}, "of failover"),
         ({"topology": "polarfli", "q": 2}, "did you mean 'polarfly'"),
         ({"q": 2}, "topology must be given"),

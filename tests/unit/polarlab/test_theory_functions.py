@@ -48,7 +48,7 @@ def test_an_entry_of_a_listing_prints_as_lines():
     lines = repr(polarlab.routings()["ugal-pf"]).splitlines()
     assert lines[:3] == [
         "ugal-pf",
-        "  summary    minimal, or a compact Valiant detour where it is full (polarfly)",
+        "  summary    minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
         "  source     PolarFly, section V-B",
     ]
     assert lines[lines.index("  parameters") + 1].split() == [

@@ -112,14 +112,14 @@ def test_two_color_is_proven_with_a_failed_link(routing):
 @pytest.mark.parametrize(
     ("params", "name", "message"),
     [
-        ({"h": 2, "a": 4}, TWO_COLOR, "trunking of two-color must be at least 2, .* got 1; try --a 4"),
-        (SMALL, FOUR_COLOR, "trunking of four-color must be at least 4, .* got 2; try --a 8"),
+        ({"h": 2, "a": 4}, TWO_COLOR, "trunking for two-color must be at least 2, .* got 1; try --a 4"),
+        (SMALL, FOUR_COLOR, "trunking for four-color must be at least 4, .* got 2; try --a 8"),
         (
             MIDDLE | {"arrangement": "random"},
             FOUR_COLOR,
-            "arrangement of four-color .* got random .* palmtree",
+            "arrangement for four-color .* got random .* palmtree",
         ),
-        ({"local": "2x2", "h": 2, "trunking": 2}, TWO_COLOR, "completely joined, got the Hamming graph 2x2"),
+        ({"local": "2x2", "h": 2, "trunking": 2}, TWO_COLOR, "complete graphs, got the Hamming graph 2x2"),
     ],
 )
 def test_a_dragonfly_without_colours_is_told_which_has_them(params, name, message):

@@ -9,7 +9,7 @@ from support.oracles.rule_walker import RuleWalker
 
 from routing.deadlock.certificate import ranks_ascend
 from routing.deadlock.channels import Channels
-from routing.deadlock.circles import describe_circle, shortest_circle
+from routing.deadlock.circles import describe_cycle, shortest_cycle
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts
 from routing.deadlock.moves import MoveFinder
 from routing.deadlock.order import ascending_ranks
@@ -99,7 +99,7 @@ def test_the_circle_is_a_shortest_one_of_packets_that_there_are(name):
     walker = RuleWalker(plan)
     dependencies = walker.dependencies()
     graph = graph_of(plan)
-    circle = describe_circle(graph, shortest_circle(graph))
+    circle = describe_cycle(graph, shortest_cycle(graph))
     assert len(circle) == CIRCLES[name] == shortest(nx.DiGraph(dependencies))
     hosts = {host: host for host in walker.hosts}
     for one, after in zip(circle, [*circle[1:], circle[0]], strict=True):

@@ -155,5 +155,5 @@ def test_items_without_weight_are_left_out_unless_all_are():
 
 @pytest.mark.parametrize("routing", [VALIANT, ADAPTIVE])
 def test_a_dragonfly_with_too_few_links_between_groups_is_refused(routing):
-    with pytest.raises(UsageError, match=f"trunking of {routing} .* 4"):
+    with pytest.raises(UsageError, match=f"trunking for {routing} .* 4"):
         make_plan(Dragonfly(h=2, a=4, groups=5, trunking=2), 1, routing)

@@ -209,7 +209,7 @@ def test_every_copied_fan_is_a_cluster_like_its_original():
         ({"q": 2, "expand": "quadric:1"}, "odd, got 2; nearest: 3$"),
         ({"q": 6, "expand": "quadric:1"}, "^q must be a prime power.* got 6; nearest: 5 and 7$"),
         ({"q": 5, "expand": "nonquadric:6"}, "1 to 5, got 6$"),
-        ({"q": 127, "expand": "quadric:1"}, "16384 routers at most.* got 1$"),
+        ({"q": 127, "expand": "quadric:1"}, "at most 16384 routers.* got 1$"),
         ({"q": 5, "expand": "quadric"}, "^expand must be quadric:N or nonquadric:N.* got 'quadric'$"),
         ({"q": 5, "expand": "quadric:0"}, "^expand must be .* got 'quadric:0'$"),
         ({"q": 5, "expand": "cubic:1"}, "^expand must be .* got 'cubic:1'$"),

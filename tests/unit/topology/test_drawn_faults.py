@@ -115,7 +115,7 @@ def test_a_process_is_read_in_any_order_and_unit():
         ("mtbf:links=٣s,mttr=3s", "got '٣s'"),
         ("mtbf:links=3s,mttr=2000min", "mttr must be a time"),
         ("mtbf:hosts=3s,mttr=3s", "got 'mtbf:hosts=3s,mttr=3s'"),
-        ("mtbf:links=3s,links=4s,mttr=3s", "links once"),
+        ("mtbf:links=3s,links=4s,mttr=3s", "links only once"),
     ],
 )
 def test_another_text_is_refused(text, named):
@@ -124,7 +124,7 @@ def test_another_text_is_refused(text, named):
 
 
 def test_schedules_without_end_are_refused():
-    with pytest.raises(ParameterError, match=r"10000 .* 86400 in 86\.4 s"):
+    with pytest.raises(ParameterError, match=r"10000\b.* 86400 in 86\.4 s"):
         drawn("mtbf:links=1ms,mttr=1s", end_s=86.4)
 
 

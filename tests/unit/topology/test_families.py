@@ -105,7 +105,7 @@ def test_supernodes_exist_where_they_should(kind):
         ({"q": 6, "degree": 3}, "^q .* got 6; \\D*5 and 7$"),
         ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, bdf, got 'bundle'"),
         ({"q": 3}, "--q and --degree, or --radix"),
-        ({"radix": 15, "q": 3}, "--radix .*without --q and --degree"),
+        ({"radix": 15, "q": 3}, "--radix .*with --q or --degree"),
         ({"radix": 2}, "radix .* got 2; \\D*3$"),
     ],
 )

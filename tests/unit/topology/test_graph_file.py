@@ -54,7 +54,7 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
         ("a b\nc c\n", "g.adjlist", "line 2: .*'c'"),
         ("<graphml", "g.graphml", "line 1: .*XML"),
         ("<svg/>", "g.graphml", "line 1: .*graphml.*got 'svg'"),
-        ("<graphml/>", "g.graphml", "g.graphml .*one graph"),
+        ("<graphml/>", "g.graphml", "g.graphml .*one GraphML graph"),
         (GRAPHML.format("<node id='a'/>"), "g.graphml", "g.graphml .*link"),
         (
             GRAPHML.format("<node id='a'/>\n<node id='a'/>"),
@@ -73,10 +73,10 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
             "g.graphml",
             "line 1: .*directed",
         ),
-        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: .*second graph"),
+        (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: .*second one"),
         ("1 2 {\n", "g.edges", "line 1: .*link.* got '1 2 {'"),
         ("1 2 {} junk\n", "g.edges", "line 1: .*link.* got '1 2 {} junk'"),
-        ("1 2\0\n", "g.edges", "text, line 1 .*NUL"),
+        ("1 2\0\n", "g.edges", "text, but line 1 .*NUL"),
         ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),
     ],
 )

@@ -153,11 +153,11 @@ def test_a_file_of_the_graph_makes_the_same_plan(tmp_path):
     ("graph", "text"),
     [
         (nx.Graph(), "2 to 16384 nodes, got 0"),
-        (nx.empty_graph(3), "connected, got 3 parts"),
-        (nx.Graph([(1, 2), (3, 4)]), "connected, got 2 parts"),
+        (nx.empty_graph(3), "connected, got 3 components"),
+        (nx.Graph([(1, 2), (3, 4)]), "connected, got 2 components"),
         (nx.Graph([(1, 2), (2, 2)]), "got 2 at both ends"),
         (nx.DiGraph([(1, 2)]), "undirected, got DiGraph"),
-        ([(1, 2)], "graph of networkx, got list"),
+        ([(1, 2)], "networkx graph, got list"),
     ],
 )
 def test_a_graph_that_no_fabric_can_have_is_refused_in_one_line(graph, text):

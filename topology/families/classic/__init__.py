@@ -1,5 +1,5 @@
-"""Classic networks by formulas: HyperX, tori and hypercubes, and Long Hop, a hypercube with more links.
+"""Classic networks with formulas: HyperX, tori, hypercubes, and Long Hop (hypercubes with extra links).
 
-But for Long Hop they are Cartesian products: a router is a tuple of coordinates, and a link changes one of
-them. `product` has all that follows from this, for any factor graph; `shapes` reads texts like `4x4x4`.
+All but Long Hop are Cartesian products: a router is a tuple of coordinates, and a link changes one of them.
+`product` implements what follows from this for any factor graphs; `shapes` reads texts like `4x4x4`.
 """

@@ -18,7 +18,7 @@ LARGEST_DIMENSION = 14  # 2^14 is MAX_ROUTERS
 
 
 class Hypercube(CartesianProduct):
-    """The hypercube of a dimension n: 2^n routers, linked where their numbers differ in one bit.
+    """The hypercube of dimension n: 2^n routers, linked where their numbers differ in one bit.
 
     Router order: the coordinates are the bits of the index, the highest one first.
     """
@@ -26,7 +26,7 @@ class Hypercube(CartesianProduct):
     name = "hypercube"
 
     def __init__(self, dimension: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             dimension: n, from 1 to 14.
@@ -39,7 +39,7 @@ class Hypercube(CartesianProduct):
         super().__init__([ring_factor(2)] * dimension)
 
     def clusters(self) -> Clusters:
-        """Returns subcubes, of the routers that share the upper half of their bits.
+        """Returns the subcubes: sets of routers that share the upper half of their bits.
 
         Returns:
             2^floor(n / 2) clusters of 2^ceil(n / 2) routers; none for n = 1.
@@ -63,7 +63,7 @@ def subcubes(dimension: int) -> Clusters:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the hypercubes of all dimensions; one host a router."""
+    """Yields the hypercubes of all dimensions; one host per router."""
     for dimension in range(1, LARGEST_DIMENSION + 1):
         yield Member({"dimension": dimension}, dimension, 2**dimension, 1)
 

@@ -1,7 +1,7 @@
 """HyperX: Hamming graphs, products of complete graphs.
 
 Source: Ahn et al., "HyperX: Topology, Routing, and Packaging of Efficient Large-Scale Networks" (SC09);
-Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly of the largest trunking.
+Camarero, Vallejo, Beivide (TACO 2014), where a Hamming graph is a dragonfly with maximal trunking.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from topology.families.family import Family, Member, carried_hosts
 
 
 class HyperX(CartesianProduct):
-    """The Hamming graph of a shape: routers whose coordinates differ in one place are linked.
+    """The Hamming graph of a shape: routers that differ in exactly one coordinate are linked.
 
     Router order: by coordinates, the first one most significant.
     """
@@ -24,10 +24,10 @@ class HyperX(CartesianProduct):
     name = "hyperx"
 
     def __init__(self, shape: str) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
-            shape: the size of each dimension, 2 or more, with an x between them, as `4x4`.
+            shape: the sizes of the dimensions, 2 or more, separated by x, such as `4x4`.
 
         Raises:
             ParameterError: the shape is outside its domain.
@@ -37,14 +37,14 @@ class HyperX(CartesianProduct):
         super().__init__([complete_factor(size) for size in sizes])
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the links of each dimension as a class (`topology.analysis.balance`).
+        """Returns one class of links for each dimension (`topology.analysis.balance`).
 
         Returns:
-            One class for each dimension: a packet to any router changes a coordinate of k values with
-            probability (k - 1) / k, and k - 1 links of each router do so.
+            The classes. A packet to any router changes a coordinate of k values with probability (k - 1) / k,
+            and k - 1 links of each router change it.
 
         Source:
-            HyperX (SC09): with p hosts a router, dimension i carries p / k_i of a link.
+            HyperX (SC09): with p hosts per router, the load of dimension i is p / k_i of a link.
         """
         return tuple(
             LinkClass(f"dimension {place + 1}", size - 1, (size - 1) / size)
@@ -53,7 +53,7 @@ class HyperX(CartesianProduct):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs of two and three dimensions of nearly the same size."""
+    """Yields the graphs of two and three dimensions of nearly equal size."""
     for dimensions in (2, 3):
         for shape in nearly_cubic(dimensions):
             radix = sum(shape) - dimensions
@@ -64,7 +64,7 @@ def _members() -> Iterator[Member]:
 FAMILY = Family(
     HyperX,
     (shape_parameter("shape", "size of each dimension"),),
-    "Hamming graph: as many routers and dimensions as the shape has, diameter the dimensions",
+    "Hamming graph of a shape: diameter = number of dimensions",
     "hyperx --shape 4x4",
     "classic",
     members=_members,

@@ -1,13 +1,13 @@
 """Long Hop networks: hypercubes with the links of an error-correcting code.
 
-Routers are the numbers of n bits. A router is linked to its sums (bit by bit, modulo 2) with the numbers of
-one bit, as in a hypercube, and with r longer ones. All n + r of these are the columns of the generator matrix
-of a linear code. Between halves whose numbers differ in the parity of some bits, there are w N / 2 links, for
-a code word of w ones. No other halves have fewer than those of the lightest word, as the eigenvalues of the
-graph tell; so the bisection is d N / 2 links for a code of least distance d.
+Routers are the numbers of n bits. A router is linked to its bitwise sums modulo 2 with the numbers of one
+bit, as in a hypercube, and with r longer numbers. All n + r of these are the columns of the generator matrix
+of a linear code. Two halves whose numbers differ in the parity of some bits have w N / 2 links between them,
+for a code word of w ones. The eigenvalues of the graph show that no other halves have fewer than the halves
+of the lightest word; so the bisection has d N / 2 links for a code of minimum distance d.
 
-Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are found
-greedily, which gives shortened Hamming codes for d = 3; the paper takes the best from tables.
+Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are built
+greedily, which gives shortened Hamming codes for d = 3; the paper uses the best codes from tables.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
 
     Args:
         dimension: n, the number of bits of a number.
-        distance: d, the number of places in which two code words differ at least.
+        distance: d, the minimum number of places in which two code words differ.
 
     Returns:
-        n numbers of r bits. The code word of a number is the number, and the sum of the rows of its bits.
+        n numbers of r bits. The code word of a number is the number followed by the sum of the rows of its
+        bits.
     """
     if distance % 2 == 0:  # the parity of all bits makes an odd distance even
         odd = code_rows(dimension, distance - 1)
@@ -54,13 +55,13 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
 
 
 def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
-    """Returns rows of a number of check bits, n at most: always the greatest that keeps the distance.
+    """Returns up to n rows for a number of check bits: always the largest one that keeps the distance.
 
-    A row may not be the sum of d - 2 others and single bits, or of fewer: with them it would make a code
+    A row must not be the sum of at most d - 2 other rows and single bits: together they would form a code
     word of d - 1 ones.
     """
     numbers = np.arange(1 << checks)
-    # The numbers that are such sums of at most 0, 1 ... d - 2 terms.
+    # Entry i: whether a number is such a sum of at most i terms, for i = 0 .. d - 2.
     sums = [np.bitwise_count(numbers) <= most for most in range(distance - 1)]
     rows: list[int] = []
     while len(rows) < dimension and not sums[-1].all():
@@ -73,14 +74,14 @@ def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
 
 @cache
 def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns the numbers whose sums with its own a router is linked to.
+    """Returns the masks of the links: a router is linked to the sums of its number with them.
 
     Args:
         dimension: n, the number of bits of a router's number.
-        distance: d, the least distance of the code.
+        distance: d, the minimum distance of the code.
 
     Returns:
-        n + r numbers of n bits, ascending: the single bits, and for each check bit the bits that are in it.
+        n + r numbers of n bits, ascending: the single bits, and for each check bit the bits that it covers.
     """
     rows = code_rows(dimension, distance)
     checks = max(rows).bit_length()
@@ -89,18 +90,18 @@ def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
 
 
 class LongHop(Topology):
-    """The Long Hop network of n bits and the least distance d: 2^n routers, of n + r links each.
+    """The Long Hop network of n bits and minimum distance d: 2^n routers with n + r links each.
 
-    Router order: the bits are those of the index, the highest one first.
+    Router order: the bits of the router are those of its index, the highest one first.
 
     Attributes:
-        masks: the numbers whose sums with its own a router is linked to, ascending.
+        masks: the numbers whose sums with its own number a router is linked to, ascending.
     """
 
     name = "long-hop"
 
     def __init__(self, dimension: int, distance: int = SMALLEST_DISTANCE) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             dimension: n, from 3 to 14.
@@ -135,7 +136,7 @@ class LongHop(Topology):
 
     @cached_property
     def hops(self) -> npt.NDArray[np.int16]:
-        """int16 array, N: the distance of two routers by the sum of their numbers, which decides about it."""
+        """int16 array, N: the distance between two routers, indexed by the sum of their numbers."""
         hops = np.full(self.routers, -1, np.int16)
         hops[0] = 0
         newest, steps = np.zeros(1, np.int64), 0
@@ -159,7 +160,7 @@ class LongHop(Topology):
         return np.asarray(self.hops[np.asarray(sources) ^ np.asarray(destinations)])
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
+        """Returns the minimal next hop of each pair of routers: the lowest one on a shortest path.
 
         Args:
             sources: routers, integers of any shape.
@@ -169,12 +170,12 @@ class LongHop(Topology):
             int32 array of the broadcast shape.
         """
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
-        apart = source ^ destination
-        found = np.full(source.shape, self.routers, np.int64)
+        sums_of_pairs = source ^ destination
+        lowest = np.full(source.shape, self.routers, np.int64)
         for mask in self.masks:
-            nearer = self.hops[apart ^ mask] < self.hops[apart]
-            found = np.where(nearer, np.minimum(found, source ^ mask), found)
-        return np.where(apart == 0, source, found).astype(np.int32)
+            nearer = self.hops[sums_of_pairs ^ mask] < self.hops[sums_of_pairs]
+            lowest = np.where(nearer, np.minimum(lowest, source ^ mask), lowest)
+        return np.where(sums_of_pairs == 0, source, lowest).astype(np.int32)
 
     def pairs_by_distance(self) -> dict[int, int]:
         """Returns the number of ordered pairs of different routers at each distance.
@@ -186,14 +187,13 @@ class LongHop(Topology):
         return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router by which shortest paths lead to each destination.
+        """Returns the links of a router on which shortest paths to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
-            place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
         """
         everyone = np.arange(self.routers)
         return np.asarray(
@@ -201,7 +201,7 @@ class LongHop(Topology):
         )
 
     def clusters(self) -> Clusters:
-        """Returns subcubes, of the routers that share the upper half of their bits.
+        """Returns the subcubes: sets of routers that share the upper half of their bits.
 
         Returns:
             2^floor(n / 2) clusters of 2^ceil(n / 2) routers.
@@ -219,13 +219,13 @@ class LongHop(Topology):
 
 
 def _is_simple(dimension: int, distance: int) -> bool:
-    """Returns whether no two links of a code's network join the same routers."""
+    """Returns whether the network of a code has no parallel links."""
     masks = link_masks(dimension, distance)
     return len(set(masks)) == len(masks)
 
 
 def _members() -> Iterator[Member]:
-    """Yields the networks of all dimensions and distances; one host a router."""
+    """Yields the networks of all dimensions and distances; one host per router."""
     for dimension in range(_SMALLEST_DIMENSION, LARGEST_DIMENSION + 1):
         for distance in range(SMALLEST_DISTANCE, LARGEST_DISTANCE + 1):
             if _is_simple(dimension, distance):
@@ -247,7 +247,7 @@ FAMILY = Family(
         Parameter(
             name="distance",
             type=int,
-            help="least distance of the code (d)",
+            help="minimum distance of the code (d)",
             default=SMALLEST_DISTANCE,
             least=SMALLEST_DISTANCE,
             most=LARGEST_DISTANCE,

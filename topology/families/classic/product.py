@@ -24,16 +24,16 @@ from topology.clusters import Clusters, consecutive_clusters
 from topology.layout import Layout, Positions, circle
 from topology.shortest_paths import adjacency_from_links
 
-# Of more, some links pass close to others at any turn.
+# With more positions, some links pass close to others at any angle.
 _MAX_TURNED = 100
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A factor graph by its tables.
+    """A factor graph, given by its tables.
 
     Attributes:
-        distances: int64 array, k x k: the distance of each pair of its k vertices.
+        distances: int64 array, k x k: the distance between each pair of its k vertices.
         steps: int64 array, k x k: the lowest next vertex on a shortest path of each [source, destination].
     """
 
@@ -58,7 +58,7 @@ def complete_factor(order: int) -> Factor:
 
 
 def ring_factor(order: int) -> Factor:
-    """Returns a ring; of two vertices it is a single link.
+    """Returns a ring; for two vertices, a single link.
 
     Args:
         order: k, the number of vertices, at least 2.
@@ -82,7 +82,7 @@ class CartesianProduct(Topology):
     """
 
     def __init__(self, factors: Sequence[Factor]) -> None:
-        """Makes the product.
+        """Builds the product.
 
         Args:
             factors: the graph of each dimension, at least one.
@@ -92,12 +92,12 @@ class CartesianProduct(Topology):
 
     @property
     def routers(self) -> int:
-        """N, the product of the factors' orders."""
+        """N, the product of the orders of the factors."""
         return math.prod(self.shape)
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """The difference of the indices of two routers whose coordinates differ by one in each dimension."""
+        """For each dimension, the index difference of two routers whose coordinates there differ by one."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     @cached_property
@@ -117,7 +117,7 @@ class CartesianProduct(Topology):
         return adjacency_from_links(self.routers, np.concatenate(links))
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
+        """Returns the minimal next hop of each pair of routers: the lowest one on a shortest path.
 
         Args:
             sources: routers, integers of any shape.
@@ -135,7 +135,7 @@ class CartesianProduct(Topology):
         return np.where(source == destination, source, hops).astype(np.int32)
 
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distance of each pair of routers, the sum of those of their coordinates.
+        """Returns the distance of each pair of routers, the sum of the distances of their coordinates.
 
         Args:
             sources: routers, integers of any shape.
@@ -165,14 +165,13 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router by which shortest paths lead to each destination.
+        """Returns the links of a router on which shortest paths to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
-            place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
         """
         here, around = self.coordinates[router], self.coordinates[self.neighbours(router)]
         changed = (around != here).argmax(axis=1)
@@ -186,15 +185,17 @@ class CartesianProduct(Topology):
         """Returns the sets of routers that share the first coordinate.
 
         Returns:
-            As many clusters as the first dimension has vertices; none of a product of one graph.
+            As many clusters as the first dimension has vertices; none for a single factor.
         """
         if len(self.shape) == 1:
             return Clusters()
         size = self.routers // self.shape[0]
-        return consecutive_clusters(self.shape[0], size, f"sets of {size} routers with one first coordinate")
+        return consecutive_clusters(
+            self.shape[0], size, f"sets of {size} routers with the same first coordinate"
+        )
 
     def layout(self) -> Layout:
-        """Returns circles of circles: one circle for each dimension, the first one outermost.
+        """Returns nested circles: one level for each dimension, the first one outermost.
 
         Returns:
             A layout with one kind of routers.
@@ -204,13 +205,13 @@ class CartesianProduct(Topology):
 
 
 def nested_circles(shape: Sequence[int]) -> Positions:
-    """Returns the places of the routers of a product on circles of circles.
+    """Returns the positions of the routers of a product on nested circles.
 
     Args:
         shape: the size of each dimension; the first one has the largest circle.
 
     Returns:
-        float64 array, N x 2; the routers furthest from the origin are at a distance of 1.
+        float64 array, N x 2; the largest distance from the origin is 1.
     """
     positions = np.zeros((1, 2))
     for size in reversed(shape):
@@ -222,15 +223,15 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 
 
 def _turned(positions: Positions, size: int) -> Positions:
-    """Returns places turned so that links round a circle of copies of them pass one another as far as may be.
+    """Turns positions so that links in a circle of their copies pass one another at the largest distance.
 
     Args:
-        positions: the places of one copy.
-        size: the number of copies, at equal distances on a circle.
+        positions: the positions of one copy.
+        size: the number of copies, equally spaced on a circle.
     """
     if not 1 < len(positions) <= _MAX_TURNED:
         return positions
-    # Links between copies have these directions; a link passes the places of a copy at their projections.
+    # Links between copies have these directions; a link passes the positions of a copy at their projections.
     normals = np.pi * np.arange(size) / size + np.pi / 2
     turns = np.linspace(0, np.pi, 90, endpoint=False)
     gaps = []

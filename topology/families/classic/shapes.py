@@ -1,4 +1,4 @@
-"""Shapes: sizes of the dimensions of a Cartesian product, as the text `4x4x4`."""
+"""Shapes: the sizes of the dimensions of a Cartesian product, written as `4x4x4`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from topology.files.shown import quoted
 from topology.parameters import Parameter
 
 _SHAPE = re.compile(r"[1-9]\d{0,5}(x[1-9]\d{0,5})*")
-SHAPE_DOMAIN = f"sizes of 2 or more with an x between them, as 4x4, of at most {MAX_ROUTERS} routers"
+SHAPE_DOMAIN = f"sizes of 2 or more separated by x, such as 4x4, with at most {MAX_ROUTERS} routers"
 
 
 def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
-    """Returns the sizes that a text names.
+    """Returns the sizes that a text specifies.
 
     Args:
-        text: whole numbers of at least 2 with an x between them, as `4x4x4`.
+        text: whole numbers of at least 2, separated by x, such as `4x4x4`.
         name: the name of the parameter, for messages.
 
     Returns:
         The size of each dimension.
 
     Raises:
-        ParameterError: the text has another form, a size is below 2, or the shape has more than 16384
+        ParameterError: the text is malformed, a size is below 2, or the shape has more than 16384
             routers.
     """
     if not isinstance(text, str) or not _SHAPE.fullmatch(text):
@@ -45,7 +45,7 @@ def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
 
 
 def _smaller(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns a shape that can be built: the largest sizes of a larger one are cut to one size."""
+    """Returns the largest shape that can be built by limiting the sizes of a larger shape to a maximum."""
     for most in range(MAX_ROUTERS, 1, -1):
         fitting = tuple(min(size, most) for size in shape)
         if math.prod(fitting) <= MAX_ROUTERS:
@@ -54,7 +54,7 @@ def _smaller(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Returns the text that names a shape, as `4x4x4`.
+    """Returns the text of a shape, such as `4x4x4`.
 
     Args:
         shape: the size of each dimension.
@@ -63,7 +63,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 
 def nearly_cubic(dimensions: int) -> Iterator[tuple[int, ...]]:
-    """Yields the shapes whose sizes differ by one at most, ascending.
+    """Yields the shapes whose sizes differ by at most one, ascending.
 
     Args:
         dimensions: the number of dimensions, at least 1.
@@ -80,11 +80,11 @@ def nearly_cubic(dimensions: int) -> Iterator[tuple[int, ...]]:
 
 
 def shape_parameter(name: str, help: str, required: bool = True, default_text: str = "") -> Parameter:
-    """Returns the parameter of a shape.
+    """Returns the declaration of a parameter whose value is a shape.
 
     Args:
         name: the name of the parameter.
-        help: noun phrase of its meaning.
+        help: noun phrase for its meaning.
         required: whether it must be given.
         default_text: its default in words.
     """

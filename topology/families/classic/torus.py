@@ -14,7 +14,7 @@ from topology.families.family import Family, Member
 
 
 class Torus(CartesianProduct):
-    """The torus of a shape: routers are linked whose coordinates differ by one in one place, round a ring.
+    """The torus of a shape: routers are linked if they differ by one, cyclically, in exactly one coordinate.
 
     Router order: by coordinates, the first one most significant.
     """
@@ -22,10 +22,10 @@ class Torus(CartesianProduct):
     name = "torus"
 
     def __init__(self, shape: str) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
-            shape: the size of each dimension, 2 or more, with an x between them, as `4x4x4`.
+            shape: the sizes of the dimensions, 2 or more, separated by x, such as `4x4x4`.
 
         Raises:
             ParameterError: the shape is outside its domain.
@@ -36,7 +36,7 @@ class Torus(CartesianProduct):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the tori of three dimensions of nearly the same size; one host a router."""
+    """Yields the tori of three dimensions of nearly equal size, with one host per router."""
     for shape in nearly_cubic(3):
         radix = sum(min(size - 1, 2) for size in shape)
         yield Member({"shape": shape_text(shape)}, radix, math.prod(shape), 1)
@@ -45,7 +45,7 @@ def _members() -> Iterator[Member]:
 FAMILY = Family(
     Torus,
     (shape_parameter("shape", "size of each dimension"),),
-    "rings in every dimension of a shape",
+    "torus of a shape: a ring in every dimension",
     "torus --shape 4x4x4",
     "classic",
     members=_members,

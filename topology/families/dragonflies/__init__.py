@@ -1,5 +1,5 @@
-"""Dragonflies: groups of routers, completely joined by global links.
+"""Dragonflies: groups of routers that are fully connected by global links.
 
-`dragonfly` has two levels and `dragonfly3` three; `global_links` has the arrangements of their global links,
-which Megafly (`topology.families.hierarchical.megafly`) uses, too.
+`dragonfly` has two levels and `dragonfly3` three; `global_links` contains the arrangements of their global
+links, which Megafly (`topology.families.hierarchical.megafly`) also uses.
 """

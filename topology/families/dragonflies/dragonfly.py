@@ -1,8 +1,8 @@
-"""Dragonflies: groups of completely joined routers, completely joined by global links.
+"""Dragonflies: groups of fully connected routers; the groups are fully connected by global links.
 
-Each group has a routers, each router h global links, and each two groups t links between them: a h = t (b -
-1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. The routers of a group may be a
-Hamming graph instead of a complete one, as in Cray's Cascade.
+Each group has a routers, each router h global links, and every two groups have t links between them: a h =
+t (b - 1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. Instead of a complete graph,
+the routers of a group may form a Hamming graph, as in Cray's Cascade.
 
 Source: Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section
 3; trunking and arrangements: Camarero, Vallejo, Beivide (TACO 2014), sections 4 and 5; groups that are
@@ -48,13 +48,13 @@ class Dragonfly(SearchedTopology):
     """A dragonfly of b groups of a routers: diameter 3, or 2 D + 1 with groups of D dimensions.
 
     Router order: router i of group g has index g a + i; within a group that is a Hamming graph, i counts the
-    coordinates, the first one most significant. Minimal routes are all shortest paths, some of which take two
-    global links; the routing `hierarchical` takes one.
+    coordinates, the first one most significant. All shortest paths are minimal routes; some of them take two
+    global links. The routing `hierarchical` takes at most one.
 
     Attributes:
         a: the number of routers of a group.
         h: the number of global links of a router.
-        trunking: b, the number of groups, and t, that of the links between each two of them.
+        trunking: b, the number of groups, and t, the number of links between every two of them.
         group_of: int64 array, N: the group of each router.
         gateways: int64 array, b x b x t: link number c between groups g and k joins the routers
             gateways[g, k, c] and gateways[k, g, c]; -1 where g = k.
@@ -72,28 +72,28 @@ class Dragonfly(SearchedTopology):
         seed: int | None = None,
         local: str | None = None,
     ) -> None:
-        """Makes a dragonfly.
+        """Builds the graph.
 
         Args:
             h: the number of global links of a router, at least 1.
-            a: the number of routers of a group, at least 2; with `local` the product of its sizes.
+            a: the number of routers of a group, at least 2; with `local`, the product of its sizes.
             groups: b, the number of groups; by default a h / t + 1.
-            trunking: t, the number of links between each two groups, 1 to a; by default a h / (b - 1), or 1.
+            trunking: t, the number of links between every two groups, 1 to a; by default a h / (b - 1), or 1.
             arrangement: `palmtree`, `consecutive`, `circulant` or `random`.
-            seed: seed of the random arrangement, at least 0, 1 by default; others have none.
-            local: the shape of groups that are Hamming graphs, as `4x4`; by default groups are complete.
+            seed: seed of the random arrangement, at least 0, by default 1; None for other arrangements.
+            local: the shape of groups that are Hamming graphs, such as `4x4`; by default they are complete.
 
         Raises:
-            ParameterError: a parameter is outside its domain, or a h is not t (b - 1); the text names the
+            ParameterError: a parameter is outside its domain, or a h is not t (b - 1); the message names the
                 nearest members.
         """
         self.local = (_group_size(a),) if local is None else read_shape(local, "local")
         self.a = math.prod(self.local)
         if a is not None and a != self.a:
-            raise ParameterError(f"a must be {self.a}, the routers of {local}, or be left out, got {a}")
+            raise ParameterError(f"a must be {self.a} to match --local {local}, or omitted, got {a}")
         check_whole("h", h, 1)
         if seed is not None and arrangement != "random":
-            raise ParameterError(f"seed must be left out unless arrangement is random, got {arrangement}")
+            raise ParameterError(f"seed needs the arrangement random, got {arrangement}")
         seed = 1 if seed is None else seed
         check_whole("seed", seed, 0)
         self.h = h
@@ -116,12 +116,12 @@ class Dragonfly(SearchedTopology):
 
     @property
     def global_links(self) -> npt.NDArray[np.int64]:
-        """int64 array, links x 2: the ends of each global link, that of the lower group first."""
+        """int64 array, links x 2: the ends of each global link, the lower group first."""
         return global_links(self.gateways)
 
     @cached_property
     def distance_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the distance of every ordered pair; in complete groups none is beyond 3."""
+        """int16 array, N x N: the distance of every ordered pair; at most 3 if groups are complete."""
         if len(self.local) > 1:
             return super().distance_table
         from scipy.sparse import csr_matrix
@@ -135,12 +135,12 @@ class Dragonfly(SearchedTopology):
         return table
 
     def link_classes(self) -> tuple[LinkClass, ...]:
-        """Returns the local and the global links as classes (`topology.analysis.balance`).
+        """Returns the classes of local and global links (`topology.analysis.balance`).
 
         Returns:
-            The mean hops of a packet that takes one global link at most, the one with the fewest local hops.
-            Groups that are Hamming graphs have a class of local links for each dimension, without trunking;
-            with it none, for the link with the fewest hops then depends on the arrangement.
+            The classes, for packets that take at most one global link: the one with the fewest local hops.
+            Groups that are Hamming graphs have one class of local links for each dimension, or no classes
+            with trunking, because the link with the fewest hops then depends on the arrangement.
         """
         a, b, t = self.a, self.trunking.groups, self.trunking.links
         if len(self.local) > 1:
@@ -148,10 +148,10 @@ class Dragonfly(SearchedTopology):
         return complete_link_classes(a, self.h, b, t)
 
     def _link_classes_of_dimensions(self) -> tuple[LinkClass, ...]:
-        """Returns the classes of a dragonfly of Hamming groups, every two of which have one link.
+        """Returns the classes of a dragonfly of Hamming groups with one link between every two groups.
 
-        A packet to another group crosses two groups between routers of which one is any: the source in the
-        one, the destination in the other. So it takes (k - 1) / k hops by a dimension of k in each.
+        In the source's and in the destination's group, a packet to another group goes between a fixed and a
+        random router. So it takes (k - 1) / k hops in a dimension of size k in each of them.
         """
         b = self.trunking.groups
         local = (
@@ -169,7 +169,7 @@ class Dragonfly(SearchedTopology):
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 
     def layout(self) -> Layout:
-        """Returns the groups on a circle, each with its routers on a circle, or on circles of circles.
+        """Returns the groups on a circle, each with its routers on a circle or on nested circles.
 
         Returns:
             A layout with one kind of routers.
@@ -182,19 +182,19 @@ class Dragonfly(SearchedTopology):
 
 
 def complete_link_classes(a: int, h: int, b: int, t: int) -> tuple[LinkClass, ...]:
-    """Returns the classes of links of a dragonfly whose groups are complete.
+    """Returns the link classes of a dragonfly with complete groups.
 
     Args:
         a: the number of routers of a group.
         h: the number of global links of a router.
         b: the number of groups.
-        t: the trunking, that of the links between each two groups; a h = t (b - 1).
+        t: the trunking, the number of links between every two groups; a h = t (b - 1).
 
     Returns:
-        The local and the global links, for paths of one global link at most.
+        The classes of local and global links, for paths with at most one global link.
     """
     inside = (a - 1) / a
-    # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 one at most.
+    # Of the a^2 pairs of routers of two groups, t need no local hop, and 2 t a - t^2 need at most one.
     across = 2 - (2 * t * a - t * t + t) / a**2
     local = (inside + (b - 1) * across) / b
     return LinkClass("local", a - 1, local), LinkClass("global", h, (b - 1) / b)
@@ -203,17 +203,17 @@ def complete_link_classes(a: int, h: int, b: int, t: int) -> tuple[LinkClass, ..
 def chosen_trunking(
     ports: int, most: int, groups: int | None, trunking: int | None, name: str = "trunking"
 ) -> Trunking:
-    """Returns the numbers that are asked for.
+    """Returns the numbers of groups and links for the given parameters.
 
     Args:
         ports: P, the number of global ports of a group.
         most: the largest trunking.
         groups: b, the number of groups; None for P / t + 1.
-        trunking: t, the number of links between each two groups; None for P / (b - 1), or 1 without b.
+        trunking: t, the number of links between every two groups; None for P / (b - 1), or 1 without b.
         name: the name of the parameter t, for messages.
 
     Raises:
-        ParameterError: P is not t (b - 1), or t is larger than `most`; the text names the nearest that fit.
+        ParameterError: P is not t (b - 1), or t exceeds `most`; the message names the nearest values.
     """
     fitting = trunkings(ports, most)
     if groups is None:
@@ -224,7 +224,7 @@ def chosen_trunking(
                 return one
         known = ", ".join(str(one.links) for one in fitting)
         raise ParameterError(
-            f"{name} must be a divisor of {ports}, the links of a group to others, and at most {most} "
+            f"{name} must be a divisor of {ports}, a group's links to other groups, up to {most} "
             f"({known}), got {trunking}"
         )
     check_whole("groups", groups, 2)
@@ -240,20 +240,20 @@ def chosen_trunking(
 
 def _group_size(a: int | None) -> int:
     if a is None:
-        raise ParameterError("dragonfly must be given --a or --local, as in: dragonfly --a 4 --h 2")
+        raise ParameterError("dragonfly needs --a or --local; example: dragonfly --a 4 --h 2")
     check_whole("a", a, 2)
     return a
 
 
 def _local_links(shape: tuple[int, ...], members: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns the links inside all groups, each a Hamming graph of a shape."""
+    """Returns the links inside all groups, which are Hamming graphs of a shape."""
     group = CartesianProduct([complete_factor(size) for size in shape])
     inside = np.array([(link.a, link.b) for link in group.link_list])
     return members[:, inside].reshape(-1, 2)
 
 
 def _members() -> Iterator[Member]:
-    """Yields dragonflies of a = 2 h routers a group, or one more or less, of all trunkings; h hosts a router.
+    """Yields dragonflies with a = 2 h routers per group, plus or minus one, of all trunkings; p = h.
 
     Source:
         Kim et al. (ISCA 2008), section 3.1: a = 2 p = 2 h balances the load of links.
@@ -290,7 +290,7 @@ FAMILY = Family(
         Parameter(
             name="trunking",
             type=int,
-            help="links between each two groups",
+            help="links between every two groups",
             least=1,
             most=MAX_ROUTERS,
             default_text="a h / (groups - 1), or 1",
@@ -305,12 +305,12 @@ FAMILY = Family(
         Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default_text="1"),
         shape_parameter(
             "local",
-            "shape of groups that are Hamming graphs, in the place of a",
+            "shape of groups that are Hamming graphs, instead of a",
             required=False,
             default_text="complete groups",
         ),
     ),
-    "completely joined groups: a (a h / t + 1) routers, diameter 3",
+    "fully connected groups: a (a h / t + 1) routers, diameter 3",
     "dragonfly --a 4 --h 2",
     "dragonflies",
     members=_members,

@@ -1,7 +1,7 @@
-"""Dragonflies of three levels: supergroups that are dragonflies, completely joined.
+"""Dragonflies of three levels: fully connected supergroups, each of which is a dragonfly.
 
-A group has a completely joined routers; b2 groups, each two with t2 links between them, make a supergroup: a
-h2 = t2 (b2 - 1). Supergroups are joined like groups, by h3 links of each router: a b2 h3 = t3 (b3 - 1) for
+A group has a fully connected routers. b2 groups with t2 links between every two of them form a supergroup: a
+h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router: a b2 h3 = t3 (b3 - 1) for
 b3 supergroups. Both levels are extended palmtrees.
 
 Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
@@ -27,14 +27,14 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 
 class Dragonfly3(SearchedTopology):
-    """A dragonfly of three levels: b3 supergroups of b2 groups of a routers, diameter 7 at most.
+    """A dragonfly of three levels: b3 supergroups of b2 groups of a routers, diameter at most 7.
 
-    Router order: router i of group g of supergroup s has index (s b2 + g) a + i. Minimal routes are all
-    shortest paths.
+    Router order: router i of group g of supergroup s has index (s b2 + g) a + i. All shortest paths are
+    minimal routes.
 
     Attributes:
-        supergroup: a supergroup by itself, a dragonfly of two levels.
-        trunking: b3, the number of supergroups, and t3, that of the links between each two of them.
+        supergroup: the graph of one supergroup, a dragonfly of two levels.
+        trunking: b3, the number of supergroups, and t3, the number of links between every two of them.
         group_of: int64 array, N: the group of each router, counted over all supergroups.
         supergroup_of: int64 array, N: the supergroup of each router.
         gateways: int64 array, b3 x b3 x t3: link number c between supergroups s and k joins the routers
@@ -44,17 +44,17 @@ class Dragonfly3(SearchedTopology):
     name = "dragonfly3"
 
     def __init__(self, a: int, h2: int, h3: int, t2: int = 1, t3: int = 1) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             a: the number of routers of a group, at least 2.
             h2: the number of links of a router to other groups of its supergroup, at least 1.
             h3: the number of links of a router to other supergroups, at least 1.
-            t2: the number of links between each two groups of a supergroup, a divisor of a h2 up to a.
-            t3: the number of links between each two supergroups, a divisor of a b2 h3 up to a b2.
+            t2: the number of links between every two groups of a supergroup, a divisor of a h2 up to a.
+            t3: the number of links between every two supergroups, a divisor of a b2 h3 up to a b2.
 
         Raises:
-            ParameterError: a parameter is outside its domain; the text names the values that fit.
+            ParameterError: a parameter is outside its domain; the message names the valid values.
         """
         check_whole("h3", h3, 1)
         check_whole("a", a, 2)
@@ -109,7 +109,7 @@ def _number(name: str, help: str, default: int | None = None, least: int = 1) ->
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs without trunking whose higher levels have no more links; h3 hosts a router."""
+    """Yields graphs without trunking in which no level has more links than the level below; p = h3."""
     for a in range(2, isqrt(isqrt(MAX_ROUTERS)) + 1):  # there are more than a^4 routers
         for h2 in range(1, a + 1):
             for h3 in range(1, h2 + 1):
@@ -124,10 +124,10 @@ FAMILY = Family(
         _number("a", "routers of a group", least=2),
         _number("h2", "links of a router to other groups of its supergroup"),
         _number("h3", "links of a router to other supergroups"),
-        _number("t2", "links between each two groups of a supergroup", 1),
-        _number("t3", "links between each two supergroups", 1),
+        _number("t2", "links between every two groups of a supergroup", 1),
+        _number("t3", "links between every two supergroups", 1),
     ),
-    "completely joined supergroups, each a dragonfly: three levels, diameter 7 at most",
+    "fully connected supergroups, each a dragonfly: three levels, diameter at most 7",
     "dragonfly3 --a 2 --h2 1 --h3 1",
     "dragonflies",
     members=_members,

@@ -1,19 +1,18 @@
 """Global links of dragonflies: trunking, and the four arrangements.
 
 Each of b groups has P global ports, numbered 0 .. P - 1, and t links to every other group: P = t (b - 1). An
-arrangement says which two ports each link joins. Port l, with r = l mod (b - 1), of group g leads
+arrangement determines which two ports each link joins. Port l, with r = l mod (b - 1), of group g leads
 
 - palmtree: to group g - r - 1, port P - 1 - l;
 - consecutive: to the r-th of the other groups in ascending order;
-- circulant: forward and backward ports alternate; the i-th forward port leads to group
-  g + (i mod (b - 1) / 2) + 1, where the i-th backward port is its other end, so that both ends have the same
-  place in their groups;
+- circulant: forward and backward ports alternate; the i-th forward port leads to the i-th backward port of
+  group g + (i mod (b - 1) / 2) + 1, so that both ends have the same place in their groups;
 - random: t times to each group, in an order drawn for each group.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014): sections 4.1.1 (consecutive), 4.1.2 and 5.2.2 (palmtree), 4.1.3 and
-5.2.3 (circulant). There the palmtree's routers are of at most floor(a / 2) classes, which is ceil(a / 2) for
-odd a.
+5.2.3 (circulant). There the routers of the palmtree have at most floor(a / 2) classes, which must be ceil(a /
+2) for odd a.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Ends = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trunking:
-    """Numbers of a completely joined set of groups.
+    """The size of a fully connected set of groups.
 
     Attributes:
         groups: b, the number of groups.
@@ -45,12 +44,12 @@ class Trunking:
 
     @property
     def links(self) -> int:
-        """t, the number of links between each two groups."""
+        """t, the number of links between every two groups."""
         return self.ports // (self.groups - 1)
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns the sets of groups that a number of global ports can join completely.
+    """Returns the sets of groups that a number of global ports can connect completely.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.
@@ -69,7 +68,7 @@ def palmtree(trunking: Trunking) -> Ends:
         trunking: the numbers of groups and ports.
 
     Returns:
-        int64 array, links x 4: group, port, other group, other port; the first group is the lower one.
+        int64 array, links x 4: group, port, other group, other port; the lower group comes first.
 
     Source:
         TACO 2014, sections 4.1.2 and 5.2.2.
@@ -86,7 +85,7 @@ def consecutive(trunking: Trunking) -> Ends:
         trunking: the numbers of groups and ports.
 
     Returns:
-        int64 array, links x 4, as that of `palmtree`.
+        int64 array, links x 4, as in `palmtree`.
 
     Source:
         TACO 2014, section 4.1.1; with several links between two groups, the order repeats.
@@ -104,7 +103,7 @@ def circulant(trunking: Trunking) -> Ends:
         trunking: the numbers of groups, which is odd, and of ports, which is even.
 
     Returns:
-        int64 array, links x 4, as that of `palmtree`.
+        int64 array, links x 4, as in `palmtree`.
 
     Source:
         TACO 2014, sections 4.1.3 and 5.2.3.
@@ -122,10 +121,10 @@ def drawn(trunking: Trunking, seed: int) -> Ends:
 
     Args:
         trunking: the numbers of groups and ports.
-        seed: seed of the random generator. A seed means the same links with every version of the libraries.
+        seed: seed of the random generator. A seed gives the same links with every version of the libraries.
 
     Returns:
-        int64 array, links x 4, as that of `palmtree`; several links may join the same two routers.
+        int64 array, links x 4, as in `palmtree`; several links may join the same two routers.
     """
     generator = SplitMix64(seed)
     shuffled = np.stack([generator.permutation(trunking.ports) for _ in range(trunking.groups)])
@@ -144,13 +143,13 @@ ARRANGEMENTS: Mapping[str, Callable[[Trunking, int], Ends]] = {
 
 
 def check_arrangement(name: str, trunking: Trunking, ports_each: int, fitting: list[Trunking]) -> None:
-    """Checks that an arrangement exists.
+    """Checks that an arrangement exists for the given numbers.
 
     Args:
-        name: the name of an arrangement, as in `ARRANGEMENTS`.
+        name: the name of an arrangement, a key of `ARRANGEMENTS`.
         trunking: the numbers of groups and ports.
         ports_each: h, the number of global ports of each router.
-        fitting: the numbers that the same ports could have, for the message.
+        fitting: the alternatives for the same number of ports, for the message.
 
     Raises:
         ParameterError: the name is unknown; or it is `circulant`, and h is odd or the number of groups even.
@@ -161,23 +160,23 @@ def check_arrangement(name: str, trunking: Trunking, ports_each: int, fitting: l
         return
     if ports_each % 2:
         raise ParameterError(
-            f"h must be even with the arrangement circulant, got {ports_each}; "
+            f"h must be even for the arrangement circulant, got {ports_each}; "
             f"nearest: {ports_each - 1 or 2} and {ports_each + 1}"
         )
     if trunking.groups % 2 == 0:
         odd = [one for one in fitting if one.groups % 2]
         raise ParameterError(
-            f"groups must be odd with the arrangement circulant, got {trunking.groups} "
+            f"groups must be odd for the arrangement circulant, got {trunking.groups} "
             f"(trunking {trunking.links}); {nearest_text(odd, trunking.groups)}"
         )
 
 
 def nearest_text(fitting: list[Trunking], groups: int) -> str:
-    """Returns the end of a message with the numbers of groups that fit, nearest to one that does not.
+    """Returns the end of a message that names the nearest valid numbers of groups.
 
     Args:
-        fitting: the numbers that fit, at least one.
-        groups: the number of groups that was asked for.
+        fitting: the valid numbers, at least one.
+        groups: the requested number of groups.
     """
     below = max((one for one in fitting if one.groups <= groups), key=lambda one: one.groups, default=None)
     above = min((one for one in fitting if one.groups > groups), key=lambda one: one.groups, default=None)
@@ -186,10 +185,10 @@ def nearest_text(fitting: list[Trunking], groups: int) -> str:
 
 
 def gateways(ends: Ends, trunking: Trunking, routers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns the routers that hold the global links of each group to each other one.
+    """Returns the routers at the global links of each group to each other group.
 
     Args:
-        ends: the links, as of an arrangement.
+        ends: the links, as returned by an arrangement.
         trunking: the numbers of groups and ports.
         routers: int64 array, groups x ports: the router that has each global port.
 
@@ -197,7 +196,7 @@ def gateways(ends: Ends, trunking: Trunking, routers: npt.NDArray[np.int64]) -> 
         int64 array, groups x groups x t. Link number c between groups g and k joins the routers [g, k, c] and
         [k, g, c]; a group has no link to itself, where the entries are -1.
     """
-    # Sorted by the two groups, the links of a pair of groups follow each other.
+    # Sorted by both groups, the links between two groups are consecutive.
     ordered = ends[np.lexsort((ends[:, 1], ends[:, 2], ends[:, 0]))]
     group, port, other, other_port = ordered.T
     number = np.arange(len(ordered)) % trunking.links
@@ -208,7 +207,7 @@ def gateways(ends: Ends, trunking: Trunking, routers: npt.NDArray[np.int64]) -> 
 
 
 def global_links(holders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns the two routers of every global link.
+    """Returns the two routers at the ends of every global link.
 
     Args:
         holders: int64 array, groups x groups x t, as `gateways` returns it.
@@ -232,5 +231,5 @@ def _once(
     other: npt.NDArray[np.int64],
     other_port: npt.NDArray[np.int64],
 ) -> Ends:
-    """Returns each link once, of ports that name their other ends in both directions."""
+    """Returns each link once; the ports name their other ends in both directions."""
     return np.stack([group, port, other, other_port], axis=1)[group < other]

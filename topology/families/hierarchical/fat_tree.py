@@ -1,12 +1,11 @@
 """Fat trees: k-ary n-trees, with distances by a formula.
 
-A k-ary n-tree has n levels of k^(n - 1) routers, each a word of n - 1 digits below k. A link joins routers
-of the levels l and l + 1 whose words differ at most in digit l. Level 0 is the edge, whose routers have the
-hosts.
+A k-ary n-tree has n levels of k^(n - 1) routers, each a word of n - 1 digits below k. A link joins routers of
+levels l and l + 1 whose words differ at most in digit l. Level 0 is the edge, whose routers have the hosts.
 
-A path changes digit l where it goes between the levels l and l + 1. So the shortest path between two routers
-goes from one level to the other by way of the lowest and of the highest level that the digits that differ,
-and the two levels themselves, make necessary.
+A path can change digit l only between levels l and l + 1. The shortest path between two routers therefore
+visits the lowest and the highest level that are required by the differing digits and by the levels of both
+routers.
 
 Source: Petrini, Vanneschi, "k-ary n-trees: High Performance Networks for Massively Parallel Architectures"
 (IPPS 1997) (levels counted from the edge here); the distances follow from it.
@@ -32,13 +31,13 @@ from topology.shortest_paths import adjacency_from_links
 
 
 class FatTree(Topology):
-    """The k-ary n-tree: n k^(n - 1) routers, k^n hosts if each edge router has k.
+    """The k-ary n-tree: n k^(n - 1) routers, and k^n hosts if each edge router has k.
 
     Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
-    Between edge routers, all links upward are minimal, and one link downward.
+    Between edge routers, all upward links are minimal, but only one downward link.
 
     Attributes:
-        arity: k, the number of links of a router to the next level, and to the level below.
+        arity: k, the number of links of a router to the next level, and to the previous level.
         levels: n, the number of levels.
         level_of: int64 array, N: the level of each router, 0 at the edge.
     """
@@ -46,7 +45,7 @@ class FatTree(Topology):
     name = "fat-tree"
 
     def __init__(self, arity: int, levels: int) -> None:
-        """Makes the tree.
+        """Builds the tree.
 
         Args:
             arity: k, at least 2.
@@ -64,12 +63,12 @@ class FatTree(Topology):
 
     @property
     def width(self) -> int:
-        """The number of routers of a level, k^(n - 1)."""
+        """The number of routers per level, k^(n - 1)."""
         return int(self.arity ** (self.levels - 1))
 
     @property
     def routers(self) -> int:
-        """N, the number of routers of all levels."""
+        """N, the number of routers on all levels."""
         return self.levels * self.width
 
     @cached_property
@@ -78,16 +77,16 @@ class FatTree(Topology):
         word = np.arange(self.routers) % self.width
         return word[:, None] // self.arity ** np.arange(self.levels - 1) % self.arity
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router.
 
         Args:
-            concentration: p, the number of hosts at each edge router; at least 1, k in a whole tree.
+            hosts_per_router: p, the number of hosts at each edge router; at least 1; k in a full tree.
 
         Returns:
             int64 array, N: p at the edge, else 0.
         """
-        return np.where(self.level_of == 0, concentration, 0)
+        return np.where(self.level_of == 0, hosts_per_router, 0)
 
     @cached_property
     def adjacency(self) -> Adjacency:
@@ -114,7 +113,7 @@ class FatTree(Topology):
         return np.minimum(up_first, down_first).astype(np.int16)
 
     def next_hops(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> Routers:
-        """Returns the minimal next hop of each pair of routers: of those on a shortest path, the lowest one.
+        """Returns the minimal next hop of each pair of routers: the lowest one on a shortest path.
 
         Args:
             sources: routers, integers of any shape.
@@ -126,8 +125,8 @@ class FatTree(Topology):
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         nearer = self.distances(source, destination) - 1
         hops = source.astype(np.int64)
-        # By falling indices, so that the last one that is nearer is the lowest. All digits but the
-        # destination's are alike.
+        # In descending order of index, so that the last nearer one is the lowest. All digits other than the
+        # destination's are equivalent.
         for upward, own_digit in ((True, True), (True, False), (False, True), (False, False)):
             onward = self._neighbour(source, destination, upward, own_digit)
             hops = np.where(self.distances(onward, destination) == nearer, onward, hops)
@@ -140,9 +139,9 @@ class FatTree(Topology):
         upward: bool,
         own_digit: bool,
     ) -> npt.NDArray[np.int64]:
-        """Returns neighbours on the next level or the one below, with the digit of the destination or 0.
+        """Returns neighbours one level above or below, with the digit of the destination or 0.
 
-        A router at the end of the levels is its own neighbour here.
+        A router at the end of the levels is treated as its own neighbour.
         """
         level = self.level_of[source]
         exists = level < self.levels - 1 if upward else level > 0
@@ -167,7 +166,7 @@ class FatTree(Topology):
     def _lengths(
         self, sources: npt.ArrayLike, destinations: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Returns the lengths of the paths by the highest level first, and by the lowest level first."""
+        """Returns the lengths of the paths that visit the highest level first, and the lowest level first."""
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         first, last = self.level_of[source], self.level_of[destination]
         low, high = self._range(source, destination)
@@ -181,21 +180,20 @@ class FatTree(Topology):
             Distance in hops -> number of pairs, for every distance that occurs.
         """
         counts = np.zeros(4 * self.levels, np.int64)
-        # Changing all digits by the same amounts is an automorphism: one router stands for a level.
+        # Shifting all digits is an automorphism, so one router represents its level.
         for level in range(self.levels):
             reached = self.distances(level * self.width, np.arange(self.routers))
             counts += self.width * np.bincount(reached, minlength=len(counts))
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router by which shortest paths lead to each destination.
+        """Returns the links of a router on which shortest paths to each destination leave.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] tells whether a shortest path to d leaves by the link at
-            place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
         """
         everyone = np.arange(self.routers)
         around = self.neighbours(router)[:, None]
@@ -225,7 +223,7 @@ class FatTree(Topology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the whole trees of two and three levels: k hosts at each edge router."""
+    """Yields the full trees of two and three levels, with k hosts at each edge router."""
     for levels in (2, 3):
         for arity in range(2, MAX_HOSTS + 1):
             width = arity ** (levels - 1)
@@ -239,14 +237,14 @@ FAMILY = Family(
         Parameter(
             name="arity",
             type=int,
-            help="links of a router to the level above (k)",
+            help="links of a router to the next level (k)",
             required=True,
             least=2,
             most=8192,
         ),
         Parameter(name="levels", type=int, help="levels of routers (n)", required=True, least=2, most=14),
     ),
-    "k-ary n-tree: n k^(n-1) routers, hosts at the edge, 2 (n - 1) hops at most between these",
+    "k-ary n-tree: n k^(n-1) routers, hosts at the edge, at most 2 (n - 1) hops between them",
     "fat-tree --arity 4 --levels 3",
     "hierarchical",
     members=_members,

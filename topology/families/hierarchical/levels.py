@@ -8,11 +8,11 @@ import numpy.typing as npt
 from topology.layout import Layout, in_rows
 from topology.shortest_paths import SearchedTopology
 
-_GOLDEN = 1.9  # width of a drawing over its height
+_GOLDEN = 1.9  # ratio of a drawing's width to its height
 
 
 class LevelledTopology(SearchedTopology):
-    """A topology whose routers are of levels, and whose level 0 alone has hosts.
+    """A topology whose routers form levels; only level 0 has hosts.
 
     Attributes:
         level_of: int64 array, N: the level of each router, from 0.
@@ -22,19 +22,19 @@ class LevelledTopology(SearchedTopology):
     level_of: npt.NDArray[np.int64]
     level_names: tuple[str, ...]
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns the number of hosts that are attached to each router.
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns the number of hosts attached to each router.
 
         Args:
-            concentration: p, the number of hosts at each router of level 0; at least 1.
+            hosts_per_router: p, the number of hosts at each router of level 0; at least 1.
 
         Returns:
             int64 array, N: p at level 0, else 0.
         """
-        return np.where(self.level_of == 0, concentration, 0)
+        return np.where(self.level_of == 0, hosts_per_router, 0)
 
     def layout(self) -> Layout:
-        """Returns the levels as rows, level 0 at the bottom.
+        """Returns a layout of the levels as rows, level 0 at the bottom.
 
         Returns:
             A layout whose kinds are the levels.
@@ -43,7 +43,7 @@ class LevelledTopology(SearchedTopology):
 
 
 def rows_by_level(level_of: npt.NDArray[np.int64], names: tuple[str, ...]) -> Layout:
-    """Returns levels as rows, level 0 at the bottom, each spread over the whole width.
+    """Returns a layout of levels as rows, level 0 at the bottom, each spread over the whole width.
 
     Args:
         level_of: int64 array, N: the level of each router, from 0.

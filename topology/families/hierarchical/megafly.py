@@ -1,7 +1,7 @@
 """Megafly, or Dragonfly+: groups of leaf and spine routers, joined by global links between spines.
 
-A group has a / 2 leaves and a / 2 spines, and every leaf a link to every spine of its group. Each spine has
-rho global links; with one link between each two groups there are rho a / 2 + 1 groups. Leaves have the
+A group has a / 2 leaves and a / 2 spines; every leaf has a link to every spine of its group. Each spine has
+rho global links; with one link between every two groups there are rho a / 2 + 1 groups. Only leaves have
 hosts.
 
 Source: Flajslik, Borch, Parker, "Megafly: A Topology for Exascale Systems" (ISC 2018); Shpiner et
@@ -30,14 +30,14 @@ from topology.shortest_paths import adjacency_from_links
 
 
 class Megafly(LevelledTopology):
-    """A Megafly of a rho / 2 + 1 groups of a routers: diameter 3 between leaves, 5 at most between all.
+    """A Megafly of a rho / 2 + 1 groups of a routers: diameter 3 between leaves, at most 5 overall.
 
     Router order: router i of group g has index g a + i; the leaves of a group come first.
 
     Attributes:
         a: the number of routers of a group, half of them leaves.
         rho: the number of global links of a spine.
-        trunking: the number of groups, and that of the links between each two of them, 1.
+        trunking: the number of groups, and the number of links between every two of them, 1.
         group_of: int64 array, N: the group of each router.
         level_of: int64 array, N: 0 for leaves, 1 for spines.
         gateways: int64 array, groups x groups x 1: the spines gateways[g, k, 0] and gateways[k, g, 0] are
@@ -48,7 +48,7 @@ class Megafly(LevelledTopology):
     level_names = ("leaves", "spines")
 
     def __init__(self, rho: int, a: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             rho: the number of global links of a spine, at least 1.
@@ -82,7 +82,7 @@ class Megafly(LevelledTopology):
 
     @property
     def global_links(self) -> npt.NDArray[np.int64]:
-        """int64 array, links x 2: the ends of each global link, that of the lower group first."""
+        """int64 array, links x 2: the ends of each global link, the lower group first."""
         return global_links(self.gateways)
 
     def clusters(self) -> Clusters:
@@ -94,13 +94,13 @@ class Megafly(LevelledTopology):
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 
     def layout(self) -> Layout:
-        """Returns the groups on a circle; the spines of each look inward, its leaves outward.
+        """Returns the groups on a circle; spines point inward, leaves outward.
 
         Returns:
             A layout whose kinds are leaves and spines.
         """
         groups, half = self.trunking.groups, self.a // 2
-        # Of a group at the top: neighbours on the circle are 2 sin(pi / groups) apart.
+        # Positions in a group at the top; neighbours on the circle are 2 sin(pi / groups) apart.
         size = 0.5 * min(np.sin(np.pi / groups), 0.5)
         across = np.linspace(-1, 1, half) if half > 1 else np.zeros(1)
         group = np.concatenate([np.stack([across, np.full(half, height)], axis=1) for height in (0.7, -0.7)])
@@ -112,7 +112,7 @@ class Megafly(LevelledTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs of rho = a / 2, whose routers all have a ports; a / 2 hosts at each leaf."""
+    """Yields the graphs with rho = a / 2, whose routers all have a ports; a / 2 hosts at each leaf."""
     for half in range(1, isqrt(MAX_ROUTERS)):
         groups = half * half + 1
         yield Member({"rho": half, "a": 2 * half}, 2 * half, 2 * half * groups, half, half * groups)
@@ -131,7 +131,7 @@ FAMILY = Family(
             most=16384,
         ),
     ),
-    "groups of leaves and spines (Dragonfly+): a (a rho / 2 + 1) routers, 3 hops at most between leaves",
+    "groups of leaves and spines (Dragonfly+): a (a rho / 2 + 1) routers, at most 3 hops between leaves",
     "megafly --rho 2 --a 8",
     "hierarchical",
     members=_members,

@@ -1,10 +1,10 @@
-"""Multi-layer full meshes: layers of completely joined leaves, whose links go through shared spines.
+"""Multi-layer full meshes: layers of fully connected leaves whose links go through shared spines.
 
-Each of l layers has h + 1 leaves. For each two places i and j of a layer there is one spine, which has a
-link to the leaves i and j of every layer. So leaves of different places have one path of two hops, by the
-spine of both places, and leaves of one place in different layers have h.
+Each of l layers has h + 1 leaves. For every two places i and j of a layer there is one spine, which has a
+link to the leaves i and j of every layer. Leaves at different places are connected by one path of two hops,
+through the spine of both places; leaves at the same place in different layers have h such paths.
 
-Source: Fujitsu Laboratories' multi-layer full mesh (2014), as in Kathareios, Minkenberg, Prisacari,
+Source: Fujitsu Laboratories' multi-layer full mesh (2014), as described in Kathareios, Minkenberg, Prisacari,
 Rodriguez, Hoefler, "Cost-Effective Diameter-Two Topologies: Analysis and Evaluation" (SC15):
 with l = h, R = 3 h (h + 1) / 2 routers of radix 2 h.
 """
@@ -23,7 +23,7 @@ from topology.layout import Layout, circle
 from topology.parameters import Parameter, Value
 from topology.shortest_paths import adjacency_from_links
 
-LARGEST_H = 180  # of one layer
+LARGEST_H = 180  # for one layer
 
 
 class MultiLayerFullMesh(LevelledTopology):
@@ -42,7 +42,7 @@ class MultiLayerFullMesh(LevelledTopology):
     level_names = ("leaves", "spines")
 
     def __init__(self, h: int, layers: int | None = None) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             h: the number of links of a leaf, at least 2.
@@ -87,7 +87,7 @@ class MultiLayerFullMesh(LevelledTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the meshes of h layers, whose spines have 2 h links; h hosts at each leaf."""
+    """Yields the meshes of h layers, whose spines have 2 h links, with h hosts at each leaf."""
     for h in range(2, LARGEST_H + 1):
         yield Member({"h": h}, 2 * h, 3 * h * (h + 1) // 2, h, h * (h + 1))
 

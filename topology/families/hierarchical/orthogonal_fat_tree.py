@@ -1,7 +1,7 @@
 """Two-level orthogonal fat trees: two sets of leaves over the lines of a projective plane.
 
-The plane of order q has q^2 + q + 1 points and as many lines. Each point stands for a leaf of the left and
-one of the right half, each line for a spine; a leaf is linked to the q + 1 lines through its point. Any two
+The plane of order q has q^2 + q + 1 points and as many lines. Each point represents one leaf in the left and
+one in the right half, each line a spine; a leaf is linked to the q + 1 lines through its point. Any two
 points have exactly one line in common, so there is one path of two hops between leaves of different points,
 and there are q + 1 between the two leaves of a point.
 
@@ -45,13 +45,13 @@ class OrthogonalFatTree(LevelledTopology):
     level_names = ("leaves", "spines")
 
     def __init__(self, q: int) -> None:
-        """Makes the tree.
+        """Builds the tree.
 
         Args:
             q: a prime power from 2 to 73.
 
         Raises:
-            ParameterError: q is outside its domain; the text names the nearest valid values.
+            ParameterError: q is outside its domain; the message names the nearest valid values.
         """
         check_order(q, SMALLEST_Q, LARGEST_Q)
         self.q = q
@@ -77,7 +77,7 @@ class OrthogonalFatTree(LevelledTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the whole trees of all orders: q + 1 hosts at each leaf."""
+    """Yields the full trees of all orders, with q + 1 hosts at each leaf."""
     for q in filter(prime_power, range(SMALLEST_Q, LARGEST_Q + 1)):
         plane = q * q + q + 1
         yield Member({"q": q}, 2 * (q + 1), 3 * plane, q + 1, 2 * plane)

@@ -1,6 +1,6 @@
-"""Families of low-diameter networks from finite fields: PolarFly, PolarStar, Slim Fly and their rivals.
+"""Low-diameter families built from finite fields: PolarFly, PolarStar, Slim Fly and their competitors.
 
-`polarfly`, `polarfly_detours` and `expanded_polarfly`, which has the entry, belong to PolarFly;
-`polarstar_designs`, `supernodes` and `bdf_supernodes` to PolarStar; `star_product` to PolarStar and to
-Bundlefly.
+`polarfly`, `polarfly_detours` and `expanded_polarfly` (with the registry entry) belong to PolarFly;
+`polarstar_designs`, `supernodes` and `bdf_supernodes` to PolarStar; PolarStar and Bundlefly share
+`star_product`.
 """

@@ -1,12 +1,12 @@
-"""Supernodes of Bermond, Delorme and Farhi: order 2 d', property R*, for every degree d' from 2 on.
+"""Supernodes of Bermond, Delorme and Farhi: order 2 d', property R*, for every degree d' >= 2.
 
-The vertices are i+ and i-, 0 <= i < d', and f swaps the signs. Of the four edges between the signs of i and
-of j, property R* needs one of {i+ j+, i- j-} and one of {i+ j-, i- j+}. A tournament on the d' indices
-assigns them: the winner i of a pair {i, j} joins one of i+, i- to both j+ and j-, its signs alternating from
-pair to pair. Then all vertices lack at most two edges to degree d', which are filled in.
+The vertices are i+ and i-, 0 <= i < d', and f swaps the signs. Of the four possible edges between i+, i- and
+j+, j-, property R* needs one of {i+ j+, i- j-} and one of {i+ j-, i- j+}. A tournament on the d' indices
+assigns them: the winner i of a pair {i, j} joins one of i+, i- to both j+ and j-, with alternating signs from
+pair to pair. After that, every vertex lacks at most two edges to degree d', which are then added.
 
-The choice of the tournament and of the last edges is this project's: other choices give graphs of the same
-order, degree and property, but products of other path lengths.
+The choices of the tournament and of the last edges are this project's: other choices give graphs of the same
+order, degree and property, but products with other path lengths.
 
 Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
 Combinatorial Theory B 36, 1984); PolarStar, section 6, for their use as supernodes.
@@ -41,16 +41,16 @@ def bermond_delorme_farhi(degree: int) -> tuple[npt.NDArray[np.bool_], npt.NDArr
 
 
 def _beaten_by(i: int, degree: int) -> list[int]:
-    """Returns the indices that index i wins against: the half that follows it on a circle."""
+    """Returns the indices that index i wins against: the next half in cyclic order."""
     ahead = [(i + step) % degree for step in range(1, (degree + 1) // 2)]
-    # Opposite indices of an even number: the lower one wins.
+    # For even degree: of two opposite indices, the lower one wins.
     return [*ahead, i + degree // 2] if degree % 2 == 0 and i < degree // 2 else ahead
 
 
 def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
-    """Adds edges in place until every vertex has the degree, first where there is least choice.
+    """Adds edges in place until every vertex has the degree, starting where the choice is smallest.
 
-    An edge from a vertex to its image is not used: quadrics have it by their self-loop.
+    Edges from a vertex to its image are not used: quadrics already have them through their self-loop.
     """
     everyone = np.arange(len(matrix))
     free = ~matrix

@@ -1,8 +1,8 @@
 """Bundlefly: the star product of a McKay-Miller-Siran graph with a Paley graph, diameter 3.
 
-The routers of a supernode are joined to those of an adjacent one by as many links, which one cable with many
-fibres can hold. The diameter is 3 because that of the structure graph is 2 and Paley graphs have property R1
-(`topology.families.low_diameter.supernodes`).
+The routers of a supernode are linked one to one to those of an adjacent supernode; one multi-fibre cable can
+carry these links. The diameter is 3 because the structure graph has diameter 2 and Paley graphs have property
+R1 (`topology.families.low_diameter.supernodes`).
 
 Source: Lei, Dong, Liao and Duato, "Bundlefly: A Low-Diameter Topology for Multicore Fiber" (ICS 2020);
 PolarStar, section 4 and Table 3.
@@ -35,7 +35,7 @@ class Bundlefly(SearchedTopology):
 
     It has 2 q^2 (2 d' + 1) routers of radix (3 q - delta) / 2 + d', where q = 4 w + delta.
 
-    Router order: (u, x), vertex x of supernode u, has index u (2 d' + 1) + x; supernodes are in the order of
+    Router order: (u, x), vertex x of supernode u, has index u (2 d' + 1) + x; supernodes have the order of
     Slim Fly's routers.
 
     Attributes:
@@ -45,7 +45,7 @@ class Bundlefly(SearchedTopology):
     name = "bundlefly"
 
     def __init__(self, q: int, degree: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             q: the order of the structure graph's field, a prime power from 3 to 37.
@@ -53,7 +53,7 @@ class Bundlefly(SearchedTopology):
 
         Raises:
             ParameterError: a parameter is outside its domain, or the graph would have more than 16384
-                routers; the text names the nearest values.
+                routers; the message names the nearest values.
         """
         check_order(q, SMALLEST_Q, LARGEST_Q)
         check_degree("paley", degree)
@@ -88,7 +88,7 @@ class Bundlefly(SearchedTopology):
         return consecutive_clusters(self.structure.routers, self.order, f"supernodes of {self.order} routers")
 
     def layout(self) -> Layout:
-        """Returns the structure graph as Slim Fly is drawn, with a circle of routers for each vertex.
+        """Returns the layout of Slim Fly for the structure graph, with a circle of routers for each vertex.
 
         Returns:
             A layout whose kinds are the two halves of the structure graph.

@@ -2,17 +2,17 @@
 
 Routers are the points of the projective space over GF(q), q = 2^(2 e + 1). The lines of W(q) are those on
 which the form x0 y1 + x1 y0 + x2 y3 + x3 y2 vanishes. A line with Pluecker coordinates p_ij corresponds to
-the point (p02, p13, p03, p12). The automorphism sigma, x to x^(2^(e + 1)), applied twice is squaring, and
-therefore the map of a point x to the line with (p02, p13, p03, p12) = sigma(x) is a polarity (Tits): x is on
-the line of y if y is on the line of x, and then they are adjacent. The q^2 + 1 points on their own line are
-absolute: their loops are dropped. The lines of the absolute points hold every point once.
+the point (p02, p13, p03, p12). The automorphism sigma, x to x^(2^(e + 1)), applied twice is squaring;
+therefore the map from a point x to the line with (p02, p13, p03, p12) = sigma(x) is a polarity (Tits): x is
+on the line of y if and only if y is on the line of x, and then they are adjacent. The q^2 + 1 points on their
+own line are absolute: their loops are dropped. The lines of the absolute points contain every point once.
 
-Two routers of which neither is on the line of the other are joined by one walk of three steps, so that the
+Two routers such that neither is on the line of the other are joined by one walk of three steps, so the
 diameter is 3.
 
 Source: Delorme, "Grands graphes de degre et diametre donnes" (European Journal of Combinatorics 6, 1985);
-Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); compared with in Slim Fly (SC14),
-figure 5b.
+Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); Slim Fly (SC14), figure 5b, compares with
+them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def check_odd_power_of_two(q: int) -> None:
         q: the value that was given for q.
 
     Raises:
-        ParameterError: q is not 2 or 8; the text says so.
+        ParameterError: q is not 2 or 8.
     """
     if q not in ORDERS:
         raise ParameterError(f"q must be an odd power of 2, 2 or 8 (32 has too many routers), got {q}")
@@ -49,18 +49,18 @@ def check_odd_power_of_two(q: int) -> None:
 class Delorme(SearchedTopology):
     """The polarity quotient of W(q): (q + 1) (q^2 + 1) routers of radix q + 1, diameter 3.
 
-    Router order: by coordinates, as numbers of four digits to base q; each point is written with its first
-    coordinate that is not 0 as 1.
+    Router order: by coordinates, as numbers of four base-q digits; each point is scaled so that its first
+    non-zero coordinate is 1.
 
     Attributes:
         q: the order of the field.
-        absolute: int64 array, q^2 + 1: the routers on their own line, of degree q, ascending.
+        absolute: int64 array, q^2 + 1: the routers on their own line, which have degree q, ascending.
     """
 
     name = "delorme"
 
     def __init__(self, q: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             q: 2 or 8.
@@ -81,13 +81,13 @@ class Delorme(SearchedTopology):
         """Returns the absolute points, each with its neighbours: the points of its line.
 
         Returns:
-            q^2 + 1 clusters of q + 1 routers that hold every router once, the absolute point first.
+            q^2 + 1 clusters of q + 1 routers that contain every router once, the absolute point first.
         """
         members = tuple((point, *self.neighbours(point).tolist()) for point in self.absolute.tolist())
         return Clusters(members, f"lines of {self.q + 1} routers")
 
     def layout(self) -> Layout:
-        """Returns the clusters on a circle, each with its absolute point in the middle of the others.
+        """Returns the clusters on a circle, each with its absolute point in the centre.
 
         Returns:
             A layout whose kinds are the absolute points and the others.
@@ -104,7 +104,7 @@ class Delorme(SearchedTopology):
 
 
 def _points(q: int) -> Elements:
-    """Returns the points of the projective space: uint8 array, N x 4, in the order of routers."""
+    """Returns the points of the projective space: uint8 array, N x 4, in router order."""
     digits = np.stack(np.unravel_index(np.arange(q**4), (q,) * 4), axis=1)
     leading = digits[np.arange(q**4), (digits != 0).argmax(axis=1)]
     return np.asarray(digits[leading == 1], np.uint8)
@@ -113,12 +113,12 @@ def _points(q: int) -> Elements:
 def _lies_on(field: FiniteField, points: Elements) -> npt.NDArray[np.bool_]:
     """Returns whether point y is on the line of point x: bool array, N x N, indexed [x, y].
 
-    The line with Pluecker coordinates p holds the points y with p01 y2 + p02 y1 + p12 y0 = 0 and likewise for
-    each other three indices (signs do not matter over GF(2^m)).
+    The line with Pluecker coordinates p contains the points y with p01 y2 + p02 y1 + p12 y0 = 0, and the same
+    for every other choice of three indices (signs do not matter over GF(2^m)).
     """
     plus, times = field.sum, field.product
     p02, p13, p03, p12 = (_sigma(field)[points[:, i]][:, None] for i in range(4))
-    # On lines of W(q), p01 = p23, and p01 p23 = p02 p13 + p03 p12: a square, as all are in GF(2^m).
+    # On lines of W(q), p01 = p23, and p01 p23 = p02 p13 + p03 p12: a square, like every element of GF(2^m).
     square = plus[times[p02, p13], times[p03, p12]]
     root = np.empty(field.order, np.uint8)
     root[field.product.diagonal()] = np.arange(field.order)

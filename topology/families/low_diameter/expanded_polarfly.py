@@ -1,8 +1,8 @@
-"""PolarFly grown by copies of clusters, without a change of existing links.
+"""PolarFly expanded by copies of clusters, without changing existing links.
 
-Quadrics: a copy of the cluster W of all quadrics. Each copied quadric is joined to the neighbours of its
-original, to the original, whose self-loop stands for itself, and to earlier copies of it. The diameter stays
-2; a copy adds q + 1 routers, and 2 links at each router of V1.
+Quadrics: a copy of the cluster W of all quadrics. Each copied quadric is linked to the neighbours of its
+original, to the original (which replaces its self-loop), and to earlier copies of it. The diameter stays 2; a
+copy adds q + 1 routers, and 2 links at each router of V1.
 
 Other clusters: a copy of a fan around the starter quadric (`PolarFly.quadric_fans`), at most one of each. The
 copy of a router is joined
@@ -12,12 +12,13 @@ copy of a router is joined
 - if it is another neighbour of quadrics, to the centres, and their copies, of the two fans in which it has no
   neighbour.
 
-The diameter is 3, and the mean distance below 2. A copy adds q routers, and one link at most of the others.
+The diameter is 3, and the mean distance below 2. A copy adds q routers, and at most one link at each of the
+others.
 
-Routes are searched for: a pair of routers may have several shortest paths, and there are pairs without the
-common neighbour on which PolarFly's own routes, reroute and detours rest.
+Routes are found by search: a pair of routers may have several shortest paths, and some pairs lack the common
+neighbour on which PolarFly's own routes, reroute and detours rely.
 
-Source: PolarFly (SC22), section VI and Table IV; where the text leaves links open, as in the graphs of the
+Source: PolarFly (SC22), section VI and Table IV; links that the text does not specify are those of the
 authors' published generator.
 """
 
@@ -40,20 +41,20 @@ from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 QUADRIC, NONQUADRIC = "quadric", "nonquadric"
-_DOMAIN = f"{QUADRIC}:N or {NONQUADRIC}:N, N copied clusters from 1 on"
+_DOMAIN = f"{QUADRIC}:N or {NONQUADRIC}:N, with N >= 1 copied clusters"
 
 
 def read_expansion(text: str) -> tuple[str, int]:
-    """Returns the kind and the number of copied clusters that a text names.
+    """Returns the kind and the number of copied clusters that a text specifies.
 
     Args:
-        text: as `quadric:2` or `nonquadric:3`.
+        text: for example `quadric:2` or `nonquadric:3`.
 
     Returns:
         (`quadric` or `nonquadric`, number of copies, at least 1).
 
     Raises:
-        ParameterError: the text has another form.
+        ParameterError: the text is malformed.
     """
     kind, _, number = text.partition(":")
     if kind not in (QUADRIC, NONQUADRIC) or not (number.isascii() and number.isdecimal() and int(number)):
@@ -64,25 +65,25 @@ def read_expansion(text: str) -> tuple[str, int]:
 class ExpandedPolarFly(SearchedTopology):
     """ER_q for odd q with copies of its clusters.
 
-    Router order: those of ER_q first, then copy after copy: of the quadrics ascending, or of the first fans,
-    each with its centre first.
+    Router order: ER_q first, then one copy after another. A copy of the quadrics is ascending; a copy of a
+    fan starts with its centre.
 
     Attributes:
-        original: the PolarFly that was grown.
+        original: the PolarFly before the expansion.
     """
 
     name = "polarfly"
 
     def __init__(self, q: int, expand: str) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             q: an odd prime power from 3 to 127.
-            expand: the copied clusters, as `quadric:2`, or `nonquadric:3` with at most q copies.
+            expand: the copied clusters, such as `quadric:2`, or `nonquadric:3` with at most q copies.
 
         Raises:
             ParameterError: a parameter is outside its domain, or the graph would have more than 16384
-                routers; the text names the nearest values.
+                routers; the message names the nearest values.
         """
         self.original = PolarFly(q)
         self._kind, copies = read_expansion(expand)
@@ -93,7 +94,7 @@ class ExpandedPolarFly(SearchedTopology):
         if self._kind == NONQUADRIC:
             clusters = self.original.quadric_fans(quadrics[0])[:copies]
         size = len(clusters[0])
-        # The copies of each copied cluster, in the order of the cluster.
+        # The routers of each copy, in the order of the copied cluster.
         self._copies = [
             list(range(first, first + size))
             for first in range(self.original.routers, self.original.routers + copies * size, size)
@@ -107,9 +108,9 @@ class ExpandedPolarFly(SearchedTopology):
         """Returns the links of all copies of the quadrics."""
         links = set()
         for place, quadric in enumerate(quadrics):
-            alike = [quadric, *(copy[place] for copy in self._copies)]
-            links |= {(a, b) for number, a in enumerate(alike) for b in alike[number + 1 :]}
-            links |= {(n, b) for n in self.original.neighbours(quadric).tolist() for b in alike[1:]}
+            twins = [quadric, *(copy[place] for copy in self._copies)]
+            links |= {(a, b) for number, a in enumerate(twins) for b in twins[number + 1 :]}
+            links |= {(n, b) for n in self.original.neighbours(quadric).tolist() for b in twins[1:]}
         return links
 
     def _fan_links(self, fans: list[list[int]]) -> set[tuple[int, int]]:
@@ -121,7 +122,7 @@ class ExpandedPolarFly(SearchedTopology):
         copy_of = {
             r: c for fan, copy in zip(fans, self._copies, strict=True) for r, c in zip(fan, copy, strict=True)
         }
-        beside = set(original.vertex_classes.adjacent.tolist())
+        next_to_quadrics = set(original.vertex_classes.adjacent.tolist())
         links = set()
         for fan in fans:
             centre = fan[0]
@@ -130,7 +131,7 @@ class ExpandedPolarFly(SearchedTopology):
                 around = original.neighbours(router).tolist()
                 inside = [n for n in around if fan_of.get(n) == fan_of[router]]
                 outside = [n for n in around if fan_of.get(n) != fan_of[router]]
-                if router in beside and router != centre:
+                if router in next_to_quadrics and router != centre:
                     reached = {fan_of[n] for n in around if n in fan_of}
                     outside += [other[0] for number, other in enumerate(all_fans) if number not in reached]
                 ends = [copy_of[n] for n in inside] + outside + [copy_of[n] for n in outside if n in copy_of]
@@ -139,7 +140,7 @@ class ExpandedPolarFly(SearchedTopology):
 
     @property
     def geometry(self) -> str:
-        """A name of its own: the closed forms of ER_q do not hold."""
+        """A distinct name, because the closed forms of ER_q do not apply."""
         return f"polarfly grown by {self.params['expand']}"
 
     def clusters(self) -> Clusters:
@@ -156,7 +157,7 @@ class ExpandedPolarFly(SearchedTopology):
         return Clusters(clusters.members + copied, f"clusters of {starter}'s neighbours, and copies")
 
     def layout(self) -> Layout:
-        """Returns the layers of ER_q, and a row of copies below them.
+        """Returns the layers of ER_q with a row of copies below them.
 
         Returns:
             A layout whose kinds are W, V1, V2 and the copies.
@@ -166,7 +167,7 @@ class ExpandedPolarFly(SearchedTopology):
 
 
 def _check(q: int, kind: str, copies: int) -> None:
-    """Raises ParameterError unless ER_q can be grown by that many copies."""
+    """Raises ParameterError unless ER_q can be expanded by this number of copies."""
     if q % 2 == 0:
         odd = [n for n in range(3, LARGEST_ORDER) if n % 2 and prime_power(n)]
         nearest = [n for n in odd if n < q][-1:] + [n for n in odd if n > q][:1]
@@ -179,16 +180,16 @@ def _check(q: int, kind: str, copies: int) -> None:
     if copies > most:
         raise ParameterError(
             f"copies of {kind} clusters of a polarfly with q = {q} must be "
-            f"{f'1 to {most}' if most else f'0 ({MAX_ROUTERS} routers at most)'}, got {copies}"
+            f"{f'1 to {most}' if most else f'0 (at most {MAX_ROUTERS} routers)'}, got {copies}"
         )
 
 
 def make_polarfly(q: int, expand: str | None = None) -> Topology:
-    """Returns a PolarFly, as it is or grown.
+    """Returns a PolarFly, expanded if requested.
 
     Args:
         q: the order of the field, a prime power from 2 to 128; odd with `expand`.
-        expand: the copied clusters, as `quadric:2` or `nonquadric:3`; None for none.
+        expand: the copied clusters, such as `quadric:2` or `nonquadric:3`; None for none.
 
     Returns:
         A `PolarFly` or an `ExpandedPolarFly`.
@@ -200,7 +201,7 @@ def make_polarfly(q: int, expand: str | None = None) -> Topology:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the PolarFlies of all orders, none of them grown."""
+    """Yields the PolarFlies of all orders, without expansion."""
     for q in filter(prime_power, range(SMALLEST_ORDER, LARGEST_ORDER + 1)):
         yield Member({"q": q}, q + 1, q * q + q + 1, carried_hosts(q + 1, 2))
 
@@ -212,7 +213,7 @@ FAMILY = Family(
         Parameter(
             name="expand",
             type=str,
-            help="clusters that are copied to grow the graph, for odd q",
+            help="clusters to copy to expand the graph, for odd q",
             parse=read_expansion,
             domain_text=_DOMAIN,
             default_text="none",

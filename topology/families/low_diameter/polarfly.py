@@ -1,9 +1,9 @@
 """PolarFly: the Erdos-Renyi polarity graph ER_q, and its routes from cross products over GF(q).
 
-Vertices are the points of the projective plane over GF(q), written as left-normalised vectors (the
-first non-zero component is 1). Two points are adjacent if their dot product is 0; a point with v . v = 0 is
-a quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly one common
-neighbour, their cross product, so that minimal routes need no search.
+Vertices are the points of the projective plane over GF(q), written as left-normalised vectors (the first
+non-zero component is 1). Two points are adjacent if their dot product is 0; a point with v . v = 0 is a
+quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly one common neighbour,
+their cross product, so minimal routes need no search.
 
 Source: "PolarFly: A Cost-Effective and Flexible Low-Diameter Topology" (SC22), sections IV and V-A.
 Equation (2) there misprints the first two components; this module uses the ordinary cross product.
@@ -23,10 +23,10 @@ from topology.clusters import Clusters
 from topology.finite_fields.field import finite_field
 from topology.layout import Layout, in_rows
 
-# Entries of the next-hop matrix that are computed at once: their 32-bit keys stay in a core's cache.
+# Entries of the next-hop matrix computed at a time, so that their 32-bit keys fit into a core's cache.
 _BLOCK_ENTRIES = 1 << 17
 # The names of W, V1 and V2 in drawings.
-LAYERS = ("quadrics W", "V1, beside quadrics", "V2, the others")
+LAYERS = ("quadrics W", "V1, next to quadrics", "V2, the others")
 
 
 class VertexClasses(NamedTuple):
@@ -35,7 +35,7 @@ class VertexClasses(NamedTuple):
     Attributes:
         quadrics: W, the q + 1 vertices with v . v = 0.
         adjacent: V1, the other vertices with a quadric neighbour: q (q + 1) / 2 for odd q, q^2 for even q.
-        remote: V2, the vertices in neither: q (q - 1) / 2 for odd q, none for even q.
+        remote: V2, the other vertices: q (q - 1) / 2 for odd q, none for even q.
     """
 
     quadrics: Routers
@@ -56,13 +56,13 @@ class PolarFly(Topology):
     name = "polarfly"
 
     def __init__(self, q: int) -> None:
-        """Makes ER_q.
+        """Builds ER_q.
 
         Args:
             q: a prime power from 2 to 128.
 
         Raises:
-            ParameterError: q is outside its domain; the text names the nearest valid values.
+            ParameterError: q is outside its domain; the message names the nearest valid values.
         """
         self.field = finite_field(q)
         self.q = q
@@ -95,13 +95,13 @@ class PolarFly(Topology):
         return vector
 
     def indices(self, vectors: npt.ArrayLike) -> Routers:
-        """Returns the routers of vectors, which need not be normalised.
+        """Returns the routers of vectors; these need not be normalised.
 
         Args:
             vectors: field elements, an integer array of any shape + (3,).
 
         Returns:
-            int32 array of that shape; -1 for the zero vector, which does not stand for a point.
+            int32 array of that shape; -1 for the zero vector, which is not a point.
         """
         vector = np.asarray(vectors)
         x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
@@ -121,7 +121,8 @@ class PolarFly(Topology):
             destinations: routers, integers of a shape that broadcasts with that of the sources.
 
         Returns:
-            uint8 array of the broadcast shape: field elements; 0 if adjacent, or if both are one quadric.
+            uint8 array of the broadcast shape: field elements; 0 for adjacent routers, and for a quadric with
+                itself.
         """
         s, d = self.vectors(sources), self.vectors(destinations)
         times, plus = self.field.product, self.field.sum
@@ -153,14 +154,14 @@ class PolarFly(Topology):
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The neighbour lists of all routers: the q + 1 points u of the line v . u = 0, less v itself."""
+        """The neighbour lists of all routers: the q + 1 points u on the line v . u = 0, except v itself."""
         points = self._polar_lines()
         others = points != np.arange(self.routers, dtype=np.int32)[:, None]
         starts = np.concatenate([[0], np.cumsum(others.sum(axis=1))]).astype(np.int64)
         return Adjacency(starts, points[others])
 
     def _polar_lines(self) -> Routers:
-        """Returns the points u with v . u = 0 for every v: int32 array, N x (q + 1), ascending."""
+        """Returns, for every v, the points u with v . u = 0: int32 array, N x (q + 1), ascending."""
         q, field = self.q, self.field
         vector = self.vectors(np.arange(self.routers))
         x, y, z = vector[:, 0], vector[:, 1], vector[:, 2]
@@ -188,10 +189,12 @@ class PolarFly(Topology):
         """The quadrics W, their neighbours V1 and the remaining vertices V2, each ascending."""
         quadric = self.degrees == self.q
         sources = np.repeat(np.arange(self.routers), self.degrees)
-        beside = np.zeros(self.routers, bool)
-        beside[sources[quadric[self.adjacency.neighbours]]] = True
+        next_to_quadric = np.zeros(self.routers, bool)
+        next_to_quadric[sources[quadric[self.adjacency.neighbours]]] = True
         everyone = np.arange(self.routers, dtype=np.int32)
-        return VertexClasses(everyone[quadric], everyone[beside & ~quadric], everyone[~beside & ~quadric])
+        return VertexClasses(
+            everyone[quadric], everyone[next_to_quadric & ~quadric], everyone[~next_to_quadric & ~quadric]
+        )
 
     def clusters(self) -> Clusters:
         """Returns the fans around the starter quadric, which is the first quadric in router order.
@@ -209,8 +212,8 @@ class PolarFly(Topology):
     def quadric_fans(self, starter: int) -> list[list[int]]:
         """Returns the fans around a quadric: one for each of its neighbours.
 
-        A fan is the neighbour and those of its own neighbours that are not quadrics. Together the fans hold
-        every vertex that is not a quadric once.
+        A fan is the neighbour and those of its own neighbours that are not quadrics. Together the fans
+        contain every vertex that is not a quadric once.
 
         Args:
             starter: a quadric.
@@ -231,7 +234,7 @@ class PolarFly(Topology):
         """Returns the layers W, V1 and V2 (W and V1 for even q), in the order of the clusters.
 
         Returns:
-            A layout in rows, with the starter quadric as its highlight.
+            A layout in rows that highlights the starter quadric.
         """
         return self.layered(self.layers(), LAYERS)
 
@@ -250,10 +253,10 @@ class PolarFly(Topology):
 
         Args:
             rows: the routers of each kind; together all routers 0 .. n - 1.
-            names: the names of the kinds, in the same order; those without a row come last.
+            names: the names of the kinds, in the same order; kinds without a row come last.
 
         Returns:
-            A layout with the starter quadric as its highlight.
+            A layout that highlights the starter quadric.
         """
         routers = sum(map(len, rows))
         kind = np.zeros(routers, np.int64)
@@ -283,14 +286,14 @@ class PolarFly(Topology):
     # ---- minimal routes ----
 
     def distances(self, sources: npt.ArrayLike, destinations: npt.ArrayLike) -> npt.NDArray[np.int16]:
-        """Returns the distance of each pair of routers: 1 where the dot product is 0, else 2.
+        """Returns the distance of each pair of routers: 1 if the dot product is 0, else 2.
 
         Args:
             sources: routers, integers of any shape.
             destinations: routers, integers of a shape that broadcasts with that of the sources.
 
         Returns:
-            int16 array of the broadcast shape, in hops; 0 for a router and itself.
+            int16 array of the broadcast shape, in hops; 0 from a router to itself.
         """
         away = np.asarray(sources) != np.asarray(destinations)
         far = self.dot(sources, destinations) != 0
@@ -318,7 +321,7 @@ class PolarFly(Topology):
 
         For a fixed s = (s1, s2, s3) and every d = (1, a, b) the cross products are
         (s2 b - s3 a, s3 - s1 b, s1 a - s2): the second component depends on b alone and the third on a alone,
-        so that an entry costs one table look-up for the first component and one to normalise.
+        so an entry costs one table lookup for the first component and one to normalise.
 
         Returns:
             int16 array, N x N, indexed [source, destination]; the next hop of a router to itself is itself.

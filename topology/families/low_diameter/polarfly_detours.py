@@ -1,14 +1,14 @@
-"""Compact Valiant detours on ER_q, from the point of view of one router.
+"""Compact Valiant detours on ER_q, as seen by one router.
 
-A packet from s whose destination is not adjacent takes the minimal next hop n. Every neighbour of s other
-than n is a valid compact Valiant intermediate for it, for every destination behind n, and no tag is needed:
-the neighbour's own minimal path does not come back, for s is not adjacent to the destination. So the detours
-depend on n alone.
+A packet from s to a destination that is not adjacent takes the minimal next hop n. Every neighbour of s other
+than n is a valid compact Valiant intermediate, for every destination behind n, and needs no tag: the
+neighbour's own minimal path does not return to s, because s is not adjacent to the destination. The detours
+therefore depend on n alone.
 
-To an adjacent destination n the third vertex of the triangle over s and n is a detour of two hops (where
-neither end is a quadric). Any other neighbour m is not adjacent to n, and its minimal path would come back
-through s; so the packet is tagged for a neighbour r of m that is not adjacent to s. From r the minimal
-path leads on to n: four hops.
+For an adjacent destination n, the third vertex of the triangle over s and n is a detour of two hops (if
+neither end is a quadric). Any other neighbour m is not adjacent to n, and its minimal path would return
+through s; so the packet is tagged for a neighbour r of m that is not adjacent to s. From r the minimal path
+leads to n: four hops.
 
 Source: PolarFly (SC22), section V-B; the four-hop detours complete it for adjacent pairs.
 """
@@ -28,7 +28,7 @@ class NearDetour:
 
     Attributes:
         first_hop: the neighbour to which the packet goes first.
-        intermediate: the router whose tag the packet carries; None for a detour that needs no tag.
+        intermediate: the router of the packet's tag; None for a detour without a tag.
     """
 
     first_hop: int
@@ -36,10 +36,10 @@ class NearDetour:
 
 
 class RouterDetours:
-    """The detours of one router of a PolarFly, around the link to each of its neighbours."""
+    """The detours of one router of a PolarFly, avoiding the link to each of its neighbours."""
 
     def __init__(self, graph: Topology, router: int) -> None:
-        """Takes a router.
+        """Prepares the detours of a router.
 
         Args:
             graph: a PolarFly.
@@ -72,9 +72,9 @@ class RouterDetours:
             neighbour: the destination of the packets.
 
         Yields:
-            A tuple for each first hop: first the detour of two hops through the third vertex of the triangle,
-            if there is one; then those of four hops, ascending by first hop and intermediate. Those by one
-            first hop are one object, whatever the neighbour.
+            A tuple for each first hop: first the two-hop detour through the third vertex of the triangle, if
+            there is one; then four-hop detours, ascending by first hop and intermediate. All neighbours share
+            one tuple for the same first hop.
         """
         third, apart = self.split(neighbour)
         for m in third:
@@ -82,7 +82,7 @@ class RouterDetours:
         yield from filter(None, map(self.through, apart))
 
     def through(self, first_hop: int) -> tuple[NearDetour, ...]:
-        """Returns the four-hop detours that begin with a hop.
+        """Returns the four-hop detours that start with a hop.
 
         Args:
             first_hop: a neighbour of the router.
@@ -96,14 +96,14 @@ class RouterDetours:
         return self._through[first_hop]
 
     def split(self, neighbour: int) -> tuple[list[int], list[int]]:
-        """Returns the router's other neighbours in two lists, by their adjacency to one of its neighbours.
+        """Splits the router's other neighbours by whether they are adjacent to one of its neighbours.
 
         Args:
             neighbour: one of the router's neighbours.
 
         Returns:
-            (adjacent to the neighbour, not adjacent to it), each ascending. The first list holds the third
-            vertex of the triangle over both; it is empty where one of them is a quadric.
+            (adjacent to the neighbour, not adjacent to it), each ascending. The first list contains the third
+            vertex of the triangle over both; it is empty if one of them is a quadric.
         """
         if neighbour not in self._splits:
             third = self._thirds.get(neighbour)
@@ -117,7 +117,7 @@ class RouterDetours:
 
     @cached_property
     def _thirds(self) -> dict[int, int]:
-        """The third vertex of the triangle over the router and each neighbour that has one."""
+        """Neighbour -> third vertex of the triangle over the router and this neighbour, if there is one."""
         neighbours = self._graph.neighbours(self._router)
         adjacent = self._graph.distances(neighbours[:, None], neighbours[None, :]) == 1
         ends = (neighbours[places].tolist() for places in adjacent.nonzero())

@@ -1,18 +1,19 @@
 """PolarStar: the star product of ER_q with a supernode, diameter 3, and its routes without search.
 
-Router (u, x) is vertex x of supernode u. Supernodes u < v that are adjacent in ER_q are joined vertex by
-vertex, (u, x) to (v, f(x)); the self-loop of a quadric u becomes the links (u, x) to (u, f(x)); links that
-coincide are one.
+Router (u, x) is vertex x of supernode u. If supernodes u < v are adjacent in ER_q, every (u, x) is linked to
+(v, f(x)). The self-loop of a quadric u becomes links from (u, x) to (u, f(x)); links that coincide are
+merged.
 
-Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). Below, g is f from
-the lower to the higher supernode and its inverse from the higher to the lower, and S_u are the links inside
-u, those of a quadric's self-loop included:
+Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). Below, g is f from the
+lower to the higher supernode and its inverse from the higher to the lower, and S_u is the set of links inside
+u, including those of a quadric's self-loop:
 
-- u and v two apart in ER_q: to g(x) in the supernode between them, for every y; two hops at most remain.
+- u and v at distance two in ER_q: to g(x) in the supernode between them, for every y; at most two hops
+  remain.
 - u and v adjacent: to g(x) in v if y is g(x) or S_v joins g(x) and y; else inside u, if S_u joins x and the
-  vertex whose link leads to y; else y = x with an involution f, and the path leads by the third vertex of the
-  triangle over u and v.
-- inside one supernode: by its own links in one or two hops, else by a neighbour outside in three.
+  vertex whose link leads to y; else y = x with an involution f, and the path goes through the third vertex of
+  the triangle over u and v.
+- inside one supernode: over its own links in one or two hops, else through a neighbour outside in three.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 4 to 6 and 9.2.
 """
@@ -63,23 +64,24 @@ class PolarStar(TabledTopology):
         degree: int | None = None,
         radix: int | None = None,
     ) -> None:
-        """Makes a PolarStar by its q, supernode and degree, or the largest of a radix.
+        """Builds a PolarStar from its q, supernode and degree, or the largest one of a radix.
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley`, `complete` or `bdf`; with `radix` the default is any of
+            supernode: `iq` (the default), `paley`, `complete` or `bdf`; with `radix`, the default is any of
                 these.
             degree: d', the degree of the supernode.
-            radix: the network radix k' = q + 1 + d', in place of q and degree.
+            radix: the network radix k' = q + 1 + d', instead of q and degree.
 
         Raises:
-            ParameterError: a parameter is missing or outside its domain; the text names the nearest values.
+            ParameterError: a parameter is missing or outside its domain; the message names the nearest
+                values.
         """
         if radix is not None:
             design = largest_design(radix, q, supernode, degree)
             q, supernode, degree = design.q, design.supernode, design.degree
         if q is None or degree is None:
-            raise ParameterError("polarstar must be given --q and --degree, or --radix")
+            raise ParameterError("polarstar needs --q and --degree, or --radix")
         self.structure = PolarFly(q)
         self.supernode: Supernode = make_supernode(supernode or "iq", degree)
         if self.routers > MAX_ROUTERS:
@@ -97,32 +99,33 @@ class PolarStar(TabledTopology):
         return self.structure.routers * self.order
 
     def address_number(self, router: int) -> int:
-        """Returns u x 2^ceil(log2 m) + x for router (u, x), so that one mask stands for a supernode.
+        """Returns u x 2^ceil(log2 m) + x for router (u, x), so that one mask matches a supernode.
 
         Args:
             router: the index of the router.
 
         Returns:
-            The number that stands for the router in its hosts' addresses.
+            The number that represents the router in its hosts' addresses.
         """
         u, x = divmod(router, self.order)
         return u << self.vertex_bits | x
 
     @property
     def vertex_bits(self) -> int:
-        """The number of low bits of an address number that hold the vertex: ceil(log2 m)."""
+        """The number of low bits of an address number that encode the vertex: ceil(log2 m)."""
         return (self.order - 1).bit_length()
 
     def destination_blocks(self, router: int) -> Iterator[DestinationBlock]:
-        """Yields the supernodes two apart as one block each, and every other router as a block of its own.
+        """Yields supernodes at distance two as one block each, and every other router as its own block.
 
-        So the rules of a router grow with the structure graph, not with N (PolarStar, section 9.2).
+        The number of rules of a router therefore grows with the structure graph, not with N (PolarStar,
+        section 9.2).
 
         Args:
             router: the router that forwards packets to the blocks.
 
         Yields:
-            Blocks that hold every other router once, ascending.
+            Blocks that contain every other router once, ascending.
         """
         m = self.order
         u = router // m
@@ -135,9 +138,9 @@ class PolarStar(TabledTopology):
 
     @property
     def next_hop_rules(self) -> int:
-        """The largest number of next-hop rules of a router.
+        """The largest number of next-hop rules of any router.
 
-        One for each supernode two apart, and one for each other router of its own and of adjacent supernodes.
+        One for each supernode at distance two, and one for each other router of its own and of adjacent ones.
         """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
@@ -152,7 +155,7 @@ class PolarStar(TabledTopology):
         return consecutive_clusters(self.structure.routers, m, f"supernodes of {m} routers")
 
     def layout(self) -> Layout:
-        """Returns the supernodes on a circle, quadrics first, each with its vertices on a circle of its own.
+        """Returns the supernodes on a circle, quadrics first, each with its vertices on its own circle.
 
         Returns:
             A layout whose kinds are the vertex classes of ER_q.
@@ -166,7 +169,7 @@ class PolarStar(TabledTopology):
         kind = np.zeros(n, np.int64)
         for index, members in enumerate(classes):
             kind[members] = index
-        kinds = ("in W (quadrics)", "in V1 (beside quadrics)", "in V2")
+        kinds = ("in W (quadrics)", "in V1 (next to quadrics)", "in V2")
         return Layout(
             (centres[:, None, :] + around_centre).reshape(n * m, 2),
             np.repeat(kind, m),
@@ -194,7 +197,7 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
-        """The links inside a quadric's supernode, those of the self-loop included: bool array, m x m."""
+        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m."""
         matrix = self.supernode.adjacency_matrix.copy()
         everyone, image = np.arange(self.order), self.supernode.image
         matrix[everyone, image] = matrix[image, everyone] = True
@@ -205,22 +208,22 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def next_hop_table(self) -> npt.NDArray[np.int16]:
-        """int16 array, N x N: the minimal next hop of every [source, destination]; itself to itself."""
+        """int16 array, N x N: the minimal next hop of every [source, destination]; itself on the diagonal."""
         m, n = self.order, self.structure.routers
         hops = np.empty((n, m, n, m), np.int16)
         onward = self.structure.all_next_hops().astype(np.int64)
-        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: the vertex that x is linked to
+        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: the vertex to which x is linked
         hops[:] = (onward[:, :, None] * m + position).transpose(0, 2, 1)[..., None]
         self._to_adjacent_supernodes(hops)
         self._inside_supernodes(hops)
         return hops.reshape(n * m, n * m)
 
     def _across(self, u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns g from supernodes u to supernodes v, both of one shape: array of that shape + (m,)."""
+        """Returns g from supernodes u to supernodes v, both of the same shape: array of that shape + (m,)."""
         return np.where((u < v)[..., None], self.supernode.image, self.supernode.preimage)
 
     def _to_adjacent_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
-        """Corrects the hops between adjacent supernodes, where crossing first is not always the shortest."""
+        """Corrects the hops between adjacent supernodes, where crossing first is not always shortest."""
         m, structure = self.order, self.structure
         u = np.repeat(np.arange(structure.routers), structure.degrees)
         v = structure.adjacency.neighbours.astype(np.int64)
@@ -228,7 +231,7 @@ class PolarStar(TabledTopology):
         x = np.arange(m)
         inside = self._inside
         edge = np.arange(len(u))
-        # Links of u and v x vertices x of u x vertices y of v: is y g(x), or does S_v join g(x) and y?
+        # Indexed by link (u, v), vertex x of u, vertex y of v: is y = g(x), or does S_v join g(x) and y?
         across_first = (across[:, :, None] == x) | inside[v][edge[:, None, None], across[:, :, None], x]
         # Does S_u join x and the vertex whose link leads to y?
         inside_first = inside[u][edge[:, None, None], x[:, None], back[:, None, :]]
@@ -244,10 +247,10 @@ class PolarStar(TabledTopology):
         hops[u, :, v, :] = chosen
 
     def _inside_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
-        """Corrects the hops inside supernodes: one or two links inside, else by a neighbour's supernode."""
+        """Corrects the hops inside supernodes: one or two links inside, else through a neighbouring one."""
         m, n = self.order, self.structure.routers
         u = np.arange(n)
-        # Supernodes are of two kinds, with and without a quadric's self-loop: one table for each.
+        # There are two kinds of supernodes, with and without a quadric's self-loop: one table for each.
         matrices = (self.supernode.adjacency_matrix, self._quadric_matrix)
         table = np.stack([_inside_table(matrix) for matrix in matrices])[self._is_quadric.astype(np.int64)]
         inside = np.where(table >= 0, u[:, None, None] * m + table, self._outside_supernodes(hops, table < 0))
@@ -256,14 +259,14 @@ class PolarStar(TabledTopology):
     def _outside_supernodes(
         self, hops: npt.NDArray[np.int16], missing: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.int64]:
-        """Returns next hops outside the supernode for pairs of its vertices that are three hops apart.
+        """Returns next hops outside the supernode for pairs of its vertices at distance three.
 
         Args:
             hops: int16, n x m x n x m, the next hops between supernodes.
-            missing: bool, n x m x m, the pairs [supernode, source, destination] to find next hops for.
+            missing: bool, n x m x m, the pairs [supernode, source, destination] that need a next hop.
 
         Returns:
-            int64, n x m x m: the first neighbour that is two hops from the destination; 0 for other pairs.
+            int64, n x m x m: the first neighbour at distance two from the destination; 0 for other pairs.
         """
         m, structure = self.order, self.structure
         next_hops = np.zeros(missing.shape, np.int64)
@@ -286,11 +289,11 @@ class PolarStar(TabledTopology):
 
 
 def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Returns the next vertex between any two of a supernode by at most two of its own links; -1 if none."""
+    """Returns the next vertex on paths of at most two of a supernode's own links; -1 if there is none."""
     m = len(matrix)
     everyone = np.arange(m)
     table = np.full((m, m), -1, np.int64)
-    # Two hops: by the first vertex that both are adjacent to.
+    # Two hops: through the first common neighbour.
     between = matrix[:, :, None] & matrix[None, :, :]
     two = between.any(axis=1)
     table[two] = between.argmax(axis=1)[two]
@@ -300,7 +303,7 @@ def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the PolarStars of all orders and supernodes but those of one router, which are PolarFlies."""
+    """Yields the PolarStars of all orders and supernodes, except supernodes of one router (PolarFly)."""
     for radix in range(3, LARGEST_ORDER + LARGEST_DEGREE + 2):
         for design in all_designs(radix):
             if design.supernode != "complete" or design.degree:
@@ -321,7 +324,7 @@ FAMILY = Family(
             type=str,
             help="kind of the supernodes",
             choices=lambda: SUPERNODE_KINDS,
-            default_text="iq; with --radix that of the most routers",
+            default_text="iq; with --radix, the one with the most routers",
         ),
         Parameter(
             name="degree",
@@ -333,7 +336,7 @@ FAMILY = Family(
         Parameter(
             name="radix",
             type=int,
-            help="network radix q + 1 + d' of the largest polarstar, in the place of q and degree",
+            help="network radix q + 1 + d': builds its largest polarstar, instead of q and degree",
             least=3,
         ),
     ),

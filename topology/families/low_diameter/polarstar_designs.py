@@ -1,4 +1,4 @@
-"""Designs of PolarStars: the orders, supernodes and degrees that a network radix allows, by size."""
+"""Designs of PolarStars: the orders, supernodes and degrees of a network radix, by size."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def _designs(radix: int, kinds: tuple[str, ...]) -> list[Design]:
 
 
 def all_designs(radix: int) -> list[Design]:
-    """Returns the PolarStars of a network radix with any supernode, which may be too large to be built.
+    """Returns the PolarStars of a network radix with any supernode, including those too large to be built.
 
     Args:
         radix: the network radix k' = q + 1 + d'.
 
     Returns:
-        The largest first; empty if there is none.
+        The designs, the largest first; empty if there is none.
     """
     return _designs(radix, SUPERNODE_KINDS)
 
@@ -69,7 +69,8 @@ def designs_of_radix(radix: int, supernode: str | None = None) -> list[Design]:
         At least one design, the largest first.
 
     Raises:
-        ParameterError: the kind is unknown, or no PolarStar has that radix; the text names the nearest.
+        ParameterError: the kind is unknown, or no PolarStar has that radix; the message names the nearest
+            radices.
     """
     if supernode is not None:
         check_kind(supernode)
@@ -79,27 +80,27 @@ def designs_of_radix(radix: int, supernode: str | None = None) -> list[Design]:
         near = [r for r in range(3, 2 * LARGEST_ORDER) if _designs(r, kinds)]
         nearest = [r for r in near if r < radix][-1:] + [r for r in near if r > radix][:1]
         raise ParameterError(
-            f"radix must be that of a polarstar, got {radix}; nearest: {' and '.join(map(str, nearest))}"
+            f"radix must be the radix of a polarstar, got {radix}; nearest: {' and '.join(map(str, nearest))}"
         )
     return designs
 
 
 def largest_design(radix: int, q: int | None, supernode: str | None, degree: int | None) -> Design:
-    """Returns the PolarStar of a network radix that has the most routers.
+    """Returns the PolarStar with the most routers for a network radix.
 
     Args:
         radix: the network radix k' = q + 1 + d'.
-        q: None.
+        q: must be None.
         supernode: the kind of supernode; None for all kinds.
-        degree: None.
+        degree: must be None.
 
     Returns:
         The first of `designs_of_radix`.
 
     Raises:
-        ParameterError: q or the degree is given beside the radix, the kind is unknown, or no PolarStar has
-            that radix.
+        ParameterError: q or the degree is given in addition to the radix, the kind is unknown, or no
+            PolarStar has that radix.
     """
     if q is not None or degree is not None:
-        raise ParameterError("--radix must be given without --q and --degree")
+        raise ParameterError("--radix cannot be combined with --q or --degree")
     return designs_of_radix(radix, supernode)[0]

@@ -22,7 +22,7 @@ from topology.finite_fields.prime_powers import check_order, prime_power
 from topology.layout import Layout, circle
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
-# 2 q^2 routers must not exceed MAX_ROUTERS; 2 has not the form 4w + delta.
+# 2 q^2 routers must not exceed MAX_ROUTERS; 2 is not of the form 4w + delta.
 SMALLEST_Q, LARGEST_Q = 3, 89
 
 
@@ -35,13 +35,13 @@ class SlimFly(SearchedTopology):
     name = "slimfly"
 
     def __init__(self, q: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             q: a prime power from 3 to 89.
 
         Raises:
-            ParameterError: q is outside its domain; the text names the nearest valid values.
+            ParameterError: q is outside its domain; the message names the nearest valid values.
         """
         check_order(q, SMALLEST_Q, LARGEST_Q)
         self.q = q
@@ -49,7 +49,7 @@ class SlimFly(SearchedTopology):
         super().__init__(adjacency_from_links(2 * q * q, _links(finite_field(q))))
 
     def clusters(self) -> Clusters:
-        """Returns the groups of routers that have the same x, or the same m.
+        """Returns the groups: sets of routers with the same x or the same m.
 
         Returns:
             2 q clusters of q routers.
@@ -60,7 +60,7 @@ class SlimFly(SearchedTopology):
         """Returns the two halves of the graph, each as a row of its q groups.
 
         Returns:
-            A layout in which every group is a circle of q routers.
+            A layout with a circle of q routers for each group.
         """
         q = self.q
         around_centre = circle(q, 0.36)
@@ -74,7 +74,7 @@ class SlimFly(SearchedTopology):
 
 
 def generators(field: FiniteField) -> tuple[list[int], list[int]]:
-    """Returns the generator sets X and X': the differences y - y' and c - c' of joined routers.
+    """Returns the generator sets X and X': the differences y - y' and c - c' of linked routers.
 
     Args:
         field: GF(q), q >= 3.
@@ -122,7 +122,7 @@ def _links(field: FiniteField) -> npt.NDArray[np.int64]:
 
 
 def mms_radix(q: int) -> int:
-    """Returns the network radix of the McKay-Miller-Siran graph of an order.
+    """Returns the network radix of the McKay-Miller-Siran graph of a given order.
 
     Args:
         q: 4 w + delta, the order of the field, with delta 1, 0 or -1.

@@ -1,13 +1,13 @@
 """SpectralFly: the Ramanujan graphs X(p, q) of Lubotzky, Phillips and Sarnak.
 
-Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to
-factors, or where p is a square modulo q those of PSL(2, q), whose determinants are squares. The p + 1
-solutions of a^2 + b^2 + c^2 + d^2 = p that count each solution and its conjugates once give matrices
+Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
+factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Among the solutions of
+a^2 + b^2 + c^2 + d^2 = p, p + 1 represent each solution and its conjugates once; they give the matrices
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
 
-and every vertex is joined to its products with them.
+and every vertex is linked to its products with them.
 
 Source: Lubotzky, Phillips and Sarnak, "Ramanujan graphs" (Combinatorica 8, 1988); Davidoff, Sarnak and
 Valette, "Elementary Number Theory, Group Theory, and Ramanujan Graphs", section 4.2, for p or q = 3 modulo 4;
@@ -40,14 +40,14 @@ LARGEST_P, LARGEST_Q = 233, 31
 
 
 def spectralfly_routers(p: int, q: int) -> int | None:
-    """Returns the number of routers of a SpectralFly.
+    """Returns the number of routers of a SpectralFly, if it exists.
 
     Args:
         p: any integer.
         q: any integer.
 
     Returns:
-        The order of PSL(2, q) or PGL(2, q); None where p and q are not different odd primes with
+        The order of PSL(2, q) or PGL(2, q); None unless p and q are different odd primes with
         q > 2 sqrt(p).
     """
     if p == q or not _is_odd_prime(p) or not _is_odd_prime(q) or q * q <= 4 * p:
@@ -56,28 +56,29 @@ def spectralfly_routers(p: int, q: int) -> int | None:
 
 
 class SpectralFly(SearchedTopology):
-    """X(p, q): q (q^2 - 1) / 2 routers of radix p + 1, or twice as many where p is not a square modulo q.
+    """X(p, q): q (q^2 - 1) / 2 routers of radix p + 1, or twice as many if p is not a square modulo q.
 
-    Router order: that of the matrices' entries, row by row, where each matrix is written with its first entry
-    that is not 0 as 1.
+    Router order: by the entries of the matrices, row by row; each matrix is scaled so that its first non-zero
+    entry is 1.
 
     Attributes:
-        p: radix less 1.
+        p: the radix minus 1.
         q: the order of the field.
-        is_bipartite: whether every link joins a matrix of square determinant to one of another determinant.
+        is_bipartite: whether every link joins a matrix with a square determinant to one with a non-square
+            one.
     """
 
     name = "spectralfly"
 
     def __init__(self, p: int, q: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
-            p: an odd prime, the radix less 1.
+            p: an odd prime, the radix minus 1.
             q: another odd prime, above 2 sqrt(p); the graph has at most 16384 routers.
 
         Raises:
-            ParameterError: a parameter is outside its domain; the text names the nearest values.
+            ParameterError: a parameter is outside its domain; the message names the nearest values.
         """
         _check(p, q)
         self.p, self.q = p, q
@@ -94,27 +95,27 @@ class SpectralFly(SearchedTopology):
         super().__init__(adjacency_from_links(len(codes), links[links[:, 0] < links[:, 1]]))
 
     def _blocks(self) -> Elements:
-        """Returns each router's point of the projective line: the ratio of its matrix's lower entries.
+        """Returns each router's point on the projective line: the ratio of its matrix's lower entries.
 
-        Two routers of a block are joined to the same blocks, by the same generators.
+        Two routers of a block are linked to the same blocks, by the same generators.
         """
         lower, last = self._matrices[:, 2], self._matrices[:, 3]
         return np.where(lower == 0, self.q, last * _inverses(self.q)[lower] % self.q)
 
     def clusters(self) -> Clusters:
-        """Returns the routers by their points of the projective line, the ratios of matrices' lower entries.
+        """Returns sets of routers by point on the projective line, the ratio of the matrices' lower entries.
 
-        Multiplication by a generator moves every cluster as a whole onto another one or itself.
+        Multiplication by a generator maps every cluster onto another one or onto itself.
 
         Returns:
-            q + 1 clusters of q (q - 1) / 2 routers, or of twice as many.
+            q + 1 clusters of q (q - 1) / 2 routers, or twice as many.
         """
         blocks = self._blocks()
         members = tuple(tuple(np.flatnonzero(blocks == point).tolist()) for point in range(self.q + 1))
         return Clusters(members, f"cosets of {len(members[0])} routers")
 
     def layout(self) -> Layout:
-        """Returns the clusters on a circle, each with its routers on a circle of its own.
+        """Returns the clusters on a circle, each with its routers on its own circle.
 
         Returns:
             A layout whose kinds are the sides of a bipartite graph.
@@ -139,7 +140,7 @@ def _is_square(p: int, q: int) -> bool:
 
 @cache
 def _members() -> dict[int, list[int]]:
-    """Returns the orders q of the members with at most 16384 routers, by their p."""
+    """Returns p -> the valid q of members with at most 16384 routers."""
     orders: dict[int, list[int]] = {}
     for p, q in product(range(3, LARGEST_P + 1), range(3, LARGEST_Q + 1)):
         if (spectralfly_routers(p, q) or MAX_ROUTERS + 1) <= MAX_ROUTERS:
@@ -148,7 +149,7 @@ def _members() -> dict[int, list[int]]:
 
 
 def _check(p: int, q: int) -> None:
-    """Raises ParameterError unless there is a member of p and q that is not too large."""
+    """Raises ParameterError unless p and q define a member that is not too large."""
     members = _members()
     if p not in members:
         raise ParameterError(
@@ -168,12 +169,12 @@ def _nearest(value: int, valid: list[int]) -> str:
 
 
 def _check_odd_prime(value: int) -> None:
-    """Raises ParameterError unless the parameter p is one of a member."""
+    """Raises ParameterError unless some member has this p."""
     _check(value, _members().get(value, [0])[0])
 
 
 def _group(q: int, whole: bool) -> Elements:
-    """Returns the matrices (a, b, c, d) of PGL(2, q), or those of PSL(2, q), in the order of routers."""
+    """Returns the matrices (a, b, c, d) of PGL(2, q) or PSL(2, q), in router order."""
     element = np.arange(q)
     b, c, d = (grid.ravel() for grid in np.meshgrid(element, element, element, indexing="ij"))
     a = np.ones_like(b)
@@ -190,25 +191,25 @@ def _inverses(q: int) -> Elements:
 
 
 def _normalised(matrices: Elements, q: int) -> Elements:
-    """Returns matrices divided by their first entry that is not 0."""
+    """Returns matrices divided by their first non-zero entry."""
     first = np.where(matrices[:, 0] != 0, matrices[:, 0], matrices[:, 1])
     return matrices * _inverses(q)[first][:, None] % q
 
 
 def _codes(matrices: Elements, q: int) -> Elements:
-    """Returns a number for each matrix that ascends with its entries, row by row."""
+    """Returns a number for each matrix; numbers ascend with the entries, row by row."""
     return np.asarray(matrices @ np.array([q**3, q**2, q, 1]), np.int64)
 
 
 def _times(matrices: Elements, factor: tuple[int, ...], q: int) -> Elements:
-    """Returns the products of matrices with a matrix on their right."""
+    """Returns the products of matrices with one matrix on their right."""
     a, b, c, d = matrices.T
     e, f, g, h = factor
     return np.stack([a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h], axis=1) % q
 
 
 def _generators(p: int, q: int) -> list[tuple[int, ...]]:
-    """Returns the p + 1 matrices of the solutions of a^2 + b^2 + c^2 + d^2 = p."""
+    """Returns the p + 1 matrices for the solutions of a^2 + b^2 + c^2 + d^2 = p."""
     x, y = next((x, y) for x, y in product(range(q), repeat=2) if (x * x + y * y + 1) % q == 0)
     return [
         tuple(
@@ -220,21 +221,21 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns the solutions of a^2 + b^2 + c^2 + d^2 = p of which one stands for each and its negative.
+    """Returns solutions of a^2 + b^2 + c^2 + d^2 = p, one for each solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
     positive; the others are odd.
     """
     most = isqrt(p)
     parity = p // 2 % 2  # of b, c and d
-    found = []
+    solutions = []
     for b, c, d in product(range(-most, most + 1), repeat=3):
         rest = p - b * b - c * c - d * d
         if rest < 0 or isqrt(rest) ** 2 != rest or {b % 2, c % 2, d % 2} != {parity}:
             continue
         if rest or b > 0:
-            found.append((isqrt(rest), b, c, d))
-    return found
+            solutions.append((isqrt(rest), b, c, d))
+    return solutions
 
 
 def _all_members() -> Iterator[Member]:
@@ -250,7 +251,7 @@ FAMILY = Family(
         Parameter(
             name="p",
             type=int,
-            help="odd prime, the radix less 1",
+            help="odd prime, the radix minus 1",
             required=True,
             least=3,
             most=LARGEST_P,
@@ -262,7 +263,7 @@ FAMILY = Family(
             type=int,
             help="odd prime, the order of the matrices' field",
             required=True,
-            domain_text=f"a prime above 2 sqrt(p) and other than p, at most {LARGEST_Q}",
+            domain_text=f"a prime above 2 sqrt(p), not p, at most {LARGEST_Q}",
         ),
     ),
     "Ramanujan graph X(p, q) of Lubotzky, Phillips and Sarnak: radix p + 1",

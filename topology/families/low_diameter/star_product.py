@@ -1,7 +1,7 @@
 """Star products: a structure graph whose vertices are replaced by copies of a supernode.
 
-Router (u, x) is vertex x of supernode u, and has index u m + x. Supernodes u < v that are adjacent in the
-structure graph are joined vertex by vertex, (u, x) to (v, f(x)).
+Router (u, x) is vertex x of supernode u and has index u m + x. If supernodes u < v are adjacent in the
+structure graph, every (u, x) is linked to (v, f(x)).
 
 Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
 Combinatorial Theory B 36, 1984); PolarStar, section 4.
@@ -18,10 +18,10 @@ Links = npt.NDArray[np.int64]
 
 
 def links_across(structure: Topology, image: npt.NDArray[np.int64]) -> Links:
-    """Returns the links between supernodes.
+    """Returns the links between different supernodes.
 
     Args:
-        structure: the structure graph, of n vertices.
+        structure: the structure graph with n vertices.
         image: int64 array, m: the permutation f of the supernode's vertices.
 
     Returns:

@@ -1,9 +1,9 @@
 """Supernodes of star products: small graphs with a permutation f that completes their edges.
 
 Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
-(x, f(x)) together make the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
-and the edges and their images together make the complete graph. A star product of ER_q with a supernode of
-either property has diameter 3. Supernodes of Bermond, Delorme and Farhi (`bdf_supernodes`) have R*, too.
+(x, f(x)) together form the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
+and the edges and their images together form the complete graph. A star product of ER_q with a supernode that
+has either property has diameter 3. Supernodes of Bermond, Delorme and Farhi (`bdf_supernodes`) also have R*.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
 """
@@ -33,13 +33,13 @@ _DEGREES = {
 
 # Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
 _IQ_3 = ((0, 7), (4, 7), (0, 1), (4, 1), (0, 2), (4, 2), (1, 6), (5, 6), (5, 3), (5, 7), (2, 3), (6, 3))
-# When IQ_d grows by an IQ_3: the new vertices that are joined to the old A, and those joined to f(A).
+# When IQ_d is extended by an IQ_3: the new vertices that are joined to A, and those joined to f(A).
 _TO_A, _TO_IMAGES = (0, 1, 4, 5), (2, 3, 6, 7)
 
 
 @dataclass(frozen=True, eq=False)
 class Supernode:
-    """A graph of m vertices that the star product puts in place of every vertex of ER_q.
+    """A graph of m vertices by which the star product replaces every vertex of ER_q.
 
     Attributes:
         kind: `iq`, `paley`, `complete` or `bdf`.
@@ -72,10 +72,11 @@ def make_supernode(kind: str, degree: int) -> Supernode:
         degree: d', the number of links of each vertex inside the supernode.
 
     Returns:
-        The supernode; its property R* or R1 has been checked.
+        The supernode, after a check of its property R* or R1.
 
     Raises:
-        ParameterError: the kind or the degree is outside its domain; the text names the nearest valid values.
+        ParameterError: the kind or the degree is outside its domain; the message names the nearest valid
+            values.
     """
     check_kind(kind)
     check_degree(kind, degree)
@@ -87,16 +88,16 @@ def make_supernode(kind: str, degree: int) -> Supernode:
 
 
 def supernode_exists(kind: str, degree: int) -> bool:
-    """Returns whether a kind has a supernode of a degree.
+    """Returns whether there is a supernode of the given kind and degree.
 
     Args:
         kind: `iq`, `paley`, `complete` or `bdf`.
         degree: d', any integer.
 
     Returns:
-        True for `iq` with d' = 0 or 3 modulo 4 (PolarStar, section 6.2), for `paley` where 2 d' + 1 is a
-        prime power and 1 modulo 4, for `bdf` from 2 on, for `complete` always; false for degrees outside
-        0 .. 64.
+        For `iq`, true if d' = 0 or 3 modulo 4 (PolarStar, section 6.2); for `paley`, if 2 d' + 1 is a prime
+        power and 1 modulo 4; for `bdf`, if d' >= 2; for `complete`, always. False for degrees outside 0 ..
+        64.
     """
     if not 0 <= degree <= LARGEST_DEGREE:
         return False
@@ -131,7 +132,7 @@ def check_degree(kind: str, degree: int) -> None:
         degree: the value that was given for d'.
 
     Raises:
-        ParameterError: the kind does not have a supernode of that degree; the text names the nearest.
+        ParameterError: there is no supernode of this kind and degree; the message names the nearest degrees.
     """
     if supernode_exists(kind, degree):
         return
@@ -179,13 +180,13 @@ def _inductive_quad(degree: int) -> _GraphAndImage:
 
 
 def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns A, the vertices x with x < f(x): one of every pair (x, f(x))."""
+    """Returns A, the vertices x with x < f(x): one of each pair (x, f(x))."""
     everyone = np.arange(len(image))
     return everyone[everyone < image]
 
 
 def _paley(degree: int) -> _GraphAndImage:
-    """Returns the Paley graph, where x and y are adjacent if x - y is a square; f is times a non-residue."""
+    """Returns the Paley graph: x and y are adjacent if x - y is a square; f multiplies by a non-residue."""
     order = 2 * degree + 1
     field = finite_field(order)
     elements = np.arange(order)
@@ -218,10 +219,10 @@ def _check_property(supernode: Supernode) -> None:
     if (twice == everyone).all():
         filled[everyone, image] = True
     else:
-        again = np.zeros_like(matrix)
-        again[twice[:, None], twice] = matrix
-        if (again != matrix).any():
+        image_twice = np.zeros_like(matrix)
+        image_twice[twice[:, None], twice] = matrix
+        if (image_twice != matrix).any():
             raise ValueError("f squared must be an automorphism of the supernode")
     filled[everyone, everyone] = True
     if not filled.all() or (matrix.sum(axis=1) != supernode.degree).any():
-        raise ValueError("supernode must have property R* or R1 and vertices of equal degree")
+        raise ValueError("supernode must have property R* or R1, and all its vertices must have its degree")

@@ -1,10 +1,10 @@
 """DLN: a ring with random shortcuts.
 
-Every router has two links on the ring and y links to random routers; the paper calls this network DLN-2-y.
-The shortcuts are a random regular graph without links of the ring.
+Every router has two links on the ring and y links to random routers; the paper calls the network DLN-2-y. The
+shortcuts form a random regular graph that contains no links of the ring.
 
 Source: Koibuchi, Matsutani, Amano, Hsu and Casanova, "A Case for Random Shortcut Topologies for HPC
-Interconnects" (ISCA 2012); compared with in Slim Fly (SC14), section III.
+Interconnects" (ISCA 2012); Slim Fly (SC14), section III, compares with it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links
 SHORTCUTS = Parameter(
     name="shortcuts",
     type=int,
-    help="random links of each router, beside two on the ring",
+    help="random links of each router, in addition to two on the ring",
     required=True,
     least=1,
-    domain_text="1 to the number of routers less 3",
+    domain_text="1 to the number of routers minus 3",
 )
 
 
@@ -50,7 +50,7 @@ class ShortcutRing(SearchedTopology):
             seed: the seed of the random shortcuts, 0 to 2^63 - 1.
 
         Raises:
-            ParameterError: a parameter is outside its domain, or N x y is odd; the text names the nearest
+            ParameterError: a parameter is outside its domain, or N x y is odd; the message names the nearest
                 values.
         """
         for declared, value in ((ROUTERS, routers), (SHORTCUTS, shortcuts), (SEED, seed)):
@@ -67,7 +67,7 @@ class ShortcutRing(SearchedTopology):
         super().__init__(adjacency_from_links(routers, np.concatenate([ring, drawn])))
 
     def layout(self) -> Layout:
-        """Returns the ring, whose chords are the shortcuts.
+        """Returns the ring; the shortcuts are its chords.
 
         Returns:
             A layout with one kind of routers.
@@ -76,7 +76,7 @@ class ShortcutRing(SearchedTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs of as many routers as a PolarFly of the radix has, or one less to make links even."""
+    """Yields graphs with as many routers as a PolarFly of the radix, or one less if needed for even links."""
     for radix in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = radix * (radix - 1) + 1 - radix % 2
         yield Member({"routers": routers, "shortcuts": radix - 2}, radix, routers, carried_hosts(radix, 2))

@@ -1,4 +1,4 @@
-"""Random generator SplitMix64: a seed means the same numbers with every version of every library.
+"""SplitMix64 random generator: a seed gives the same numbers with every version of every library.
 
 Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators" (OOPSLA 2014), figure 15.
 """
@@ -24,21 +24,21 @@ class SplitMix64:
     """A sequence of random numbers from a seed."""
 
     def __init__(self, seed: int) -> None:
-        """Takes the seed.
+        """Initialises the generator.
 
         Args:
-            seed: any integer; those that are equal modulo 2^64 give the same sequence.
+            seed: any integer; seeds that are equal modulo 2^64 give the same sequence.
         """
         self._state = seed % _WORD
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
-        """Returns the next numbers of the sequence.
+        """Returns the next numbers in the sequence.
 
         Args:
-            count: how many, at least 0.
+            count: the number of numbers, at least 0.
 
         Returns:
-            uint64 array, count: numbers that are uniform in 0 .. 2^64 - 1.
+            uint64 array, count: numbers uniform in 0 .. 2^64 - 1.
         """
         steps = np.arange(1, count + 1, dtype=np.uint64)
         word = steps * np.uint64(_STEP) + np.uint64(self._state)
@@ -54,22 +54,22 @@ class SplitMix64:
             bound: the number of possible values, 1 to 2^64.
 
         Returns:
-            An integer that is uniform in 0 .. bound - 1.
+            An integer uniform in 0 .. bound - 1.
         """
-        # Words from the last multiple of the bound on would favour small values.
+        # Reject words beyond the last multiple of the bound: they would favour small values.
         fair = _WORD - _WORD % bound
         while (word := int(self.words(1)[0])) >= fair:
             pass
         return word % bound
 
     def permutation(self, count: int) -> npt.NDArray[np.int64]:
-        """Returns a random order.
+        """Returns a random permutation.
 
         Args:
-            count: the number of items.
+            count: the length of the permutation.
 
         Returns:
-            int64 array, count: the numbers 0 .. count - 1 in an order of which all are equally likely, but
-            for words that occur twice (chance below count^2 / 2^65).
+            int64 array, count: the numbers 0 .. count - 1 in random order. All orders are equally likely,
+            except for repeated words (probability below count^2 / 2^65).
         """
         return np.argsort(self.words(count), kind="stable").astype(np.int64)

@@ -23,14 +23,14 @@ DEGREE = Parameter(
     help="links of each router",
     required=True,
     least=3,
-    domain_text="3 to the number of routers less 1",
+    domain_text="3 to the number of routers minus 1",
 )
 
 
 class Jellyfish(ConnectedDraw):
-    """A random graph in which every router has the same number of links; drawn again until it is connected.
+    """A random graph in which every router has the same number of links, redrawn until it is connected.
 
-    Router order: as drawn; no router differs from another.
+    Router order: as drawn; all routers are equivalent.
     """
 
     name = "jellyfish"
@@ -44,7 +44,7 @@ class Jellyfish(ConnectedDraw):
             seed: the seed of the random links, 0 to 2^63 - 1.
 
         Raises:
-            ParameterError: a parameter is outside its domain, or N x degree is odd; the text names the
+            ParameterError: a parameter is outside its domain, or N x degree is odd; the message names the
                 nearest values.
         """
         for declared, value in ((ROUTERS, routers), (DEGREE, degree), (SEED, seed)):
@@ -60,7 +60,7 @@ class Jellyfish(ConnectedDraw):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs of as many routers as a PolarFly of the radix has, or one less to make links even."""
+    """Yields graphs with as many routers as a PolarFly of the radix, or one less if needed for even links."""
     for radix in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = radix * (radix - 1) + 1 - radix % 2
         yield Member({"routers": routers, "degree": radix}, radix, routers, carried_hosts(radix, 2))
@@ -69,7 +69,7 @@ def _members() -> Iterator[Member]:
 FAMILY = Family(
     Jellyfish,
     (ROUTERS, DEGREE, SEED),
-    "random regular graph, drawn again until it is connected",
+    "random regular graph, redrawn until it is connected",
     "jellyfish --routers 20 --degree 4 --seed 1",
     "random",
     members=_members,

@@ -1,9 +1,9 @@
-"""Random regular graphs: free ports are paired at random until all have a partner.
+"""Random regular graphs: free ports are paired at random until every port has a partner.
 
-In each round the free ports are shuffled and joined two by two, unless that would be a second link between
-two routers or one of the excluded links. Where no two free ports can be joined any more, a link is taken out
-and its ends are joined to free ports, as Jellyfish adds switches. Not all graphs are exactly equally likely,
-as with every quick way to draw them.
+In each round the free ports are shuffled and joined in pairs, except for pairs that would duplicate a link or
+form one of the excluded links. When no two free ports can be joined any more, a link is removed and its ends
+are joined to free ports, as Jellyfish does when it adds switches. As with every fast method, not all graphs
+are exactly equally likely.
 
 Source: Singla, Hong, Popa and Godfrey, "Jellyfish: Networking Data Centers Randomly" (NSDI 2012), section 3.
 """
@@ -26,7 +26,7 @@ Links = npt.NDArray[np.int64]  # links x 2: the two ends, the lower first
 ROUTERS = Parameter(
     name="routers", type=int, help="number of routers", required=True, least=4, most=MAX_ROUTERS
 )
-_SWAPS = 64  # tries to place the ports that are left over, before all is drawn again
+_SWAPS = 64  # attempts to place the leftover ports before the graph is redrawn
 
 
 def random_regular_links(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> Links:
@@ -34,16 +34,17 @@ def random_regular_links(routers: int, degree: int, generator: SplitMix64, exclu
 
     Args:
         routers: N, the number of routers.
-        degree: links of each router; at most its number of possible neighbours. N x degree is even.
+        degree: the number of links of each router, at most its number of possible neighbours. N x degree is
+            even.
         generator: the source of random numbers.
-        excluded: int64 array, links x 2: links that the graph is not to have, the same number at each router.
+        excluded: int64 array, links x 2: links that the graph must not have, the same number at each router.
 
     Returns:
         int64 array, (N x degree / 2) x 2, in ascending order.
     """
     possible = routers - 1 - 2 * len(excluded) // routers
     if 2 * degree > possible:
-        # Few links that are left out are drawn more quickly than many links.
+        # Drawing the few absent links is faster than drawing the many links.
         absent = random_regular_links(routers, possible - degree, generator, excluded)
         allowed = np.triu(np.ones((routers, routers), bool), 1)
         for links in (excluded, absent):
@@ -58,10 +59,10 @@ def random_regular_links(routers: int, degree: int, generator: SplitMix64, exclu
 
 
 class ConnectedDraw(SearchedTopology):
-    """A graph that is drawn again until it is connected.
+    """A graph that is redrawn until it is connected.
 
     Attributes:
-        draws: how many graphs were drawn; all but the last were not connected.
+        draws: the number of graphs drawn; only the last one is connected.
     """
 
     def __init__(self, routers: int, draw: Callable[[], Links]) -> None:
@@ -69,7 +70,7 @@ class ConnectedDraw(SearchedTopology):
 
         Args:
             routers: N, the number of routers.
-            draw: returns the links of the next graph, connected with more than a negligible chance.
+            draw: returns the links of the next graph, which must be connected with some probability.
         """
         self.draws = 0
         connected = False
@@ -80,16 +81,16 @@ class ConnectedDraw(SearchedTopology):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """A sentence that tells of graphs that were not connected, if there were any."""
+        """A note on the graphs that were not connected, if there were any."""
         if self.draws == 1:
             return ()
         return (f"drawn {self.draws} times: the graphs before this one were not connected",)
 
 
 def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> tuple[Links, list[int]]:
-    """Returns links between ports that were paired at random, and the routers of ports that are left over."""
+    """Returns links between ports paired at random, and the routers of the leftover ports."""
     taken = excluded[:, 0] * routers + excluded[:, 1]
-    mine = len(taken)
+    excluded_count = len(taken)
     ports = np.repeat(np.arange(routers), degree)
     progress = True
     while progress and len(ports):
@@ -102,16 +103,16 @@ def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -
         taken = np.concatenate([taken, codes[fits]])
         ports = shuffled[~fits].ravel()
         progress = bool(fits.any())
-    drawn = taken[mine:]
+    drawn = taken[excluded_count:]
     return np.stack([drawn // routers, drawn % routers], axis=1), ports.tolist()
 
 
 def _placed(
     links: list[tuple[int, ...]], free: list[int], barred: set[tuple[int, ...]], generator: SplitMix64
 ) -> bool:
-    """Joins the free ports in place, two by two, to the ends of links that are taken out for them.
+    """Places the free ports, two at a time, by replacing a link with two links to its ends; edits `links`.
 
-    Returns whether all found a place.
+    Returns whether all ports were placed.
     """
     present = {*barred, *links}
     for a, b in zip(free[::2], free[1::2], strict=True):
@@ -140,7 +141,7 @@ def check_even(routers: int, ports: int, name: str, domain: range) -> None:
         domain: the numbers of ports that the family allows.
 
     Raises:
-        ParameterError: N x ports is odd; the text names the nearest values that are not.
+        ParameterError: N x ports is odd; the message names the nearest values for which it is even.
     """
     if routers * ports % 2:
         others = " or ".join(str(other) for other in (ports - 1, ports + 1) if other in domain)

@@ -1,7 +1,7 @@
 """Xpander: a random lift of a complete graph.
 
-A lift of k replaces every router of the complete graph of d + 1 routers by k copies, a metanode, and every
-link by a random perfect matching of two metanodes. Every router has one link to each of the d other
+A lift of k replaces every router of the complete graph of d + 1 routers by k copies (a metanode), and every
+link by a random perfect matching between two metanodes. Every router has one link to each of the d other
 metanodes.
 
 Source: Valadarsky, Shahaf, Dinitz and Schapira, "Xpander: Towards Optimal-Performance Datacenters"
@@ -38,7 +38,7 @@ LIFT = Parameter(
 
 
 class Xpander(ConnectedDraw):
-    """A random lift of the complete graph of degree + 1 routers; drawn again until it is connected.
+    """A random lift of the complete graph of degree + 1 routers, redrawn until it is connected.
 
     Router order: router x of metanode u has index u lift + x.
     """
@@ -54,7 +54,7 @@ class Xpander(ConnectedDraw):
             seed: the seed of the random matchings, 0 to 2^63 - 1.
 
         Raises:
-            ParameterError: a parameter is outside its domain; the text names the nearest values.
+            ParameterError: a parameter is outside its domain; the message names the nearest values.
         """
         for declared, value in ((DEGREE, degree), (LIFT, lift), (SEED, seed)):
             declared.check(value)
@@ -70,7 +70,7 @@ class Xpander(ConnectedDraw):
         super().__init__(routers, lambda: self._matchings(generator))
 
     def _matchings(self, generator: SplitMix64) -> Links:
-        """Returns a random perfect matching of every two metanodes."""
+        """Returns a random perfect matching between every two metanodes."""
         first, second = np.triu_indices(self.metanodes, 1)
         words = generator.words(len(first) * self.lift).reshape(-1, self.lift)
         partners = np.argsort(words, axis=1, kind="stable")
@@ -96,7 +96,7 @@ class Xpander(ConnectedDraw):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the lifts of as many copies as routers have links, about as large as a PolarFly of the radix."""
+    """Yields lifts with as many copies as links per router, about as large as a PolarFly of the radix."""
     for degree in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = degree * (degree + 1)
         yield Member({"degree": degree, "lift": degree}, degree, routers, carried_hosts(degree, 2))
