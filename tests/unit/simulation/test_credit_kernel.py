@@ -128,7 +128,7 @@ def check_conservation(network, watch):
     links = np.flatnonzero(network.outputs[:, of.PEER] >= 0)
     if network.settings[of.LAW] != of.MINIMAL_LAW:  # nobody else asks
         assert (network.used[network.outputs[links, of.PEER]] == used[links]).all()
-    waiting = (network.queues[:, of.COUNT] > 0) & (network.queues[:, of.NEXT_BLOCKED] == of.FREE)
+    waiting = (network.queues[:, of.COUNT] > 0) & (network.queues[:, of.NEXT_BLOCKED] == of.NOT_BLOCKED)
     waiting[network.new_heads[: network.counts[of.NEW_HEADS]]] = False
     waiting = waiting.reshape(len(network.inputs), -1)
     ready = (waiting << np.arange(waiting.shape[1])).sum(axis=1)
