@@ -94,7 +94,7 @@ class Sources:
         hot_share: share of hot packets, in units of 2^-32.
         gaps: cumulative thresholds of gaps between packets.
         guide: (257, 2): first threshold to search, and quantiles of generation times within a cycle.
-        least_gap: minimum gap, in cycles.
+        min_gap: minimum gap, in cycles.
         constant_gap: the constant gap in 1/65,536 cycles, or 0.
         random: (H,): states of the random generators.
     """
@@ -107,7 +107,7 @@ class Sources:
     hot_share: int
     gaps: npt.NDArray[np.int64]
     guide: npt.NDArray[np.int32]
-    least_gap: int
+    min_gap: int
     constant_gap: int
     random: npt.NDArray[np.int64]
 
@@ -141,7 +141,7 @@ def make_sources(workload: Workload | None, hosts: int, flits: int, seed: int) -
         hot_share=round(Fraction(str(hot.share)) * _WHOLE) if hot else 0,
         gaps=gaps,
         guide=np.stack((first, fractions), axis=1).astype(np.int32),
-        least_gap=least,
+        min_gap=least,
         constant_gap=constant,
         random=seeded(seed, _STREAM, hosts),
     )
@@ -158,7 +158,7 @@ def _silent_sources(hosts: int, seed: int) -> Sources:
         hot_share=0,
         gaps=np.zeros(0, np.int64),
         guide=np.zeros((_FRACTIONS + 1, 2), np.int32),
-        least_gap=0,
+        min_gap=0,
         constant_gap=0,
         random=seeded(seed, _STREAM, hosts),
     )

@@ -172,7 +172,7 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
         const.CANDIDATES: decision.candidates,
         const.RANDOM_ARBITER: int(routers.arbitration == "random"),
         const.BUFFER: channels * buffer,
-        const.LEAST_GAP: sources.least_gap,
+        const.MIN_GAP: sources.min_gap,
         const.CONSTANT_GAP: sources.constant_gap,
         const.HOT_SHARE: sources.hot_share,
         const.WHOLE_PATH: int(decision.whole_path),

@@ -37,7 +37,7 @@ def make_ports(tables: ForwardingTables, routers: RouterSettings) -> tuple[Int32
     ports = starts[tables.host_routers] + degrees[tables.host_routers] + index
     outputs[ports, const.PEER] = -1 - np.arange(tables.hosts)
     outputs[ports, const.DELAY] = routers.host_link_cycles
-    inputs[ports, const.OF_HOST] = 1
+    inputs[ports, const.HOST_INPUT] = 1
     return starts, inputs, outputs
 
 
@@ -74,7 +74,7 @@ def ports_of_hosts(inputs: Int32, outputs: Int32) -> Int32:
         inputs: `State.inputs`.
         outputs: `State.outputs`.
     """
-    of_hosts = np.flatnonzero(inputs[:, const.OF_HOST])
+    of_hosts = np.flatnonzero(inputs[:, const.HOST_INPUT])
     ports = np.zeros(len(of_hosts), np.int32)
     ports[-1 - outputs[of_hosts, const.PEER]] = of_hosts
     return ports

@@ -51,7 +51,7 @@ _CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost o
 
 
 @inlined
-def place_of(state: State, layer: int, router: int, key: int) -> int:
+def lookup_index(state: State, layer: int, router: int, key: int) -> int:
     """Returns the index in `State.lookups` of a layer's entry for a key at a router.
 
     Args:
@@ -203,7 +203,7 @@ def _next_outcome(state: State, outcome: int, destination: int) -> int:
         key = destination
         if tag != NONE:
             layer, key = state.settings[TAGGED], tag
-        choice = state.lookups[place_of(state, layer, router, key)]
+        choice = state.lookups[lookup_index(state, layer, router, key)]
         if choice >= 0:
             following = choice
     return following

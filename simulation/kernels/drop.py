@@ -26,6 +26,7 @@ from simulation.kernels.state import (
     HOPS,
     HOST,
     HOST_FREE,
+    HOST_INPUT,
     HOST_PORT,
     LAW,
     LINK_FREE,
@@ -33,7 +34,6 @@ from simulation.kernels.state import (
     MINIMAL_LAW,
     NEXT_GENERATED,
     NONE,
-    OF_HOST,
     OFFERED,
     OVERFLOWED,
     OWNER,
@@ -184,7 +184,7 @@ def _arrive(state: State, tick: int) -> None:
 def _route_packet(state: State, packet: int, tick: int) -> bool:
     """Puts a packet into the queue of its output; returns whether it will arrive at another router."""
     port = state.packets[packet, QUEUE]
-    if state.inputs[port, OF_HOST] and state.settings[LAW] != MINIMAL_LAW:
+    if state.inputs[port, HOST_INPUT] and state.settings[LAW] != MINIMAL_LAW:
         _update_occupancies(state, port, tick)
     output = output_of(state, port, packet)
     departure = NONE

@@ -20,6 +20,7 @@ from simulation.kernels.state import (
     FIRST,
     FLAGS,
     HOPS,
+    HOST_INPUT,
     LINK_FREE,
     MARKED,
     MEASURED,
@@ -27,7 +28,6 @@ from simulation.kernels.state import (
     NEXT_BLOCKED,
     NONE,
     NOT_BLOCKED,
-    OF_HOST,
     OUTPUT,
     OUTPUT_WAITERS,
     PACKETS,
@@ -113,6 +113,6 @@ def _reroute_heads(state: State, broken: Any) -> None:
 def _restore_arrival(state: State, packet: int, port: int) -> None:
     """Restores the tag and flags that a packet had when it arrived at the port."""
     flags = state.packets[packet, FLAGS]
-    state.packets[packet, TAG] = NONE if state.inputs[port, OF_HOST] else (flags >> ARRIVED_TAG_SHIFT) - 1
-    kept = flags & (MEASURED if state.inputs[port, OF_HOST] else MEASURED | DETOURED)
+    state.packets[packet, TAG] = NONE if state.inputs[port, HOST_INPUT] else (flags >> ARRIVED_TAG_SHIFT) - 1
+    kept = flags & (MEASURED if state.inputs[port, HOST_INPUT] else MEASURED | DETOURED)
     state.packets[packet, FLAGS] = kept | MARKED if flags & ARRIVED_MARKED else kept

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
 from simulation.kernels.credits import return_room
-from simulation.kernels.decisions import DETOUR_BIT, DROP, MAX_HOPS, decide, outcome_of, place_of
+from simulation.kernels.decisions import DETOUR_BIT, DROP, MAX_HOPS, decide, lookup_index, outcome_of
 from simulation.kernels.events import BLOCK, plan_input
 from simulation.kernels.measures import count_lost
 from simulation.kernels.prefetch import prefetch
@@ -32,6 +32,7 @@ from simulation.kernels.state import (
     FROM_HOST,
     HOPS,
     HOST,
+    HOST_INPUT,
     LARGE,
     LAW,
     MARKED,
@@ -42,7 +43,6 @@ from simulation.kernels.state import (
     MINIMAL_LAW,
     NEW_HEADS,
     NONE,
-    OF_HOST,
     OUT_MARK,
     OUT_PORT,
     OUT_TAG,
@@ -150,7 +150,7 @@ def _prefetch_heads(state: State, begin: int, end: int) -> None:
         queue = state.new_heads[index]
         packet = state.queues[queue, PACKETS + state.queues[queue, FIRST]]
         port = queue >> shift
-        place = _lookup_of(state, state.inputs[port, OWNER], state.inputs[port, OF_HOST], packet)
+        place = _packet_lookup_index(state, state.inputs[port, OWNER], state.inputs[port, HOST_INPUT], packet)
         state.events[index - begin] = place
         if place != NONE:
             prefetch(state.lookups, place)
@@ -239,7 +239,7 @@ def output_of(state: State, port: int, packet: int) -> int:
 def _outcome_of(state: State, port: int, packet: int) -> int:
     """Returns the outcome of a packet (with DETOUR_BIT for a detour), DROP or DELIVER."""
     router = state.inputs[port, OWNER]
-    place = _lookup_of(state, router, state.inputs[port, OF_HOST], packet)
+    place = _packet_lookup_index(state, router, state.inputs[port, HOST_INPUT], packet)
     outcome = DELIVER
     if place != NONE:
         choice = state.lookups[place]
@@ -256,7 +256,7 @@ def _outcome_of(state: State, port: int, packet: int) -> int:
 
 
 @inlined
-def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
+def _packet_lookup_index(state: State, router: int, host_input: int, packet: int) -> int:
     """Returns the index in `State.lookups` for a packet at a router, or NONE if the router delivers it."""
     settings, destination = state.settings, state.packets[packet, ROUTER]
     tag, marked = state.packets[packet, TAG], state.packets[packet, FLAGS] & MARKED
@@ -265,7 +265,7 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
         tag = NONE
     if tag != NONE or destination != router:
         layer, key = settings[UNTAGGED], destination
-        if of_host:
+        if host_input:
             layer = settings[FROM_HOST]
         elif tag != NONE:
             layer, key = settings[MARKED_TAGGED] if marked else settings[TAGGED], tag
@@ -273,7 +273,7 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
             layer = settings[MARKED_UNTAGGED]
         elif after_tag:
             layer = settings[AFTER_TAG]
-        place = place_of(state, layer, router, key)
+        place = lookup_index(state, layer, router, key)
     return place
 
 

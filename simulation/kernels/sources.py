@@ -36,8 +36,8 @@ from simulation.kernels.state import (
     LARGE,
     LAST_CHANNEL,
     LAST_SHARE,
-    LEAST_GAP,
     MEASURED,
+    MIN_GAP,
     NEXT_GENERATED,
     NONE,
     OFFERED,
@@ -90,7 +90,7 @@ def next_gap(state: State, host: int) -> int:
     """
     gap: int = state.settings[CONSTANT_GAP]
     if gap == 0:
-        least, gaps = state.settings[LEAST_GAP], state.gaps
+        least, gaps = state.settings[MIN_GAP], state.gaps
         again = True
         while again:
             number = draw(state.host_random, host)
@@ -100,7 +100,7 @@ def next_gap(state: State, host: int) -> int:
             least += place
             again = place == len(gaps)
         gap = least << TIME_BITS
-        if state.settings[LEAST_GAP] == 0:  # Poisson: packets are generated at any time within a cycle
+        if state.settings[MIN_GAP] == 0:  # Poisson: packets are generated at any time within a cycle
             number = draw(state.host_random, host)
             low, high = state.guide[number >> 24, FRACTION], state.guide[(number >> 24) + 1, FRACTION]
             gap += low + ((high - low) * (number & _LOW_BITS) >> 24)

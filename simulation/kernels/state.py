@@ -35,7 +35,7 @@ ARRIVED_TAG_SHIFT: Final = 4
 # Columns of `State.inputs`: tick in which the input becomes free, channel that was granted last; bit mask of
 # channels whose heads are not blocked; whether the input is in the wheel; router; whether it is connected to
 # a host; row of `State.credits` with the delay of its credits.
-INPUT_FREE, INPUT_TURN, READY, PLANNED, OWNER, OF_HOST, CREDIT_CLASS, _, INPUT_COLUMNS = range(9)
+INPUT_FREE, INPUT_TURN, READY, PLANNED, OWNER, HOST_INPUT, CREDIT_CLASS, _, INPUT_COLUMNS = range(9)
 
 # Columns of `State.outputs`: tick in which the output becomes free, cycle in which its link does; port that
 # was granted last; tick of the last request, queue that wins the output in this tick, and number of requests;
@@ -178,7 +178,7 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     THRESHOLD,
     CANDIDATES,
     RANDOM_ARBITER,
-    LEAST_GAP,
+    MIN_GAP,
     CONSTANT_GAP,
     BUFFER,
     HOT_SHARE,
@@ -233,7 +233,7 @@ class State(NamedTuple):
         new_heads: queues whose head has not been routed.
         lookups: (layers * N * N,): choices; settings have the indices of the layers.
         outcomes, adaptive, bundles, detours: forwarding tables.
-        gaps: cumulative thresholds in units of 2^-32: a gap is longer than `LEAST_GAP + k` cycles if a random
+        gaps: cumulative thresholds in units of 2^-32: a gap is longer than `MIN_GAP + k` cycles if a random
             number is at least `gaps[k]`. A number above all thresholds adds as many cycles as there are
             thresholds, and another number is drawn.
         guide: (257, columns): first k to search for a number's upper 8 bits, and quantiles of the fractional

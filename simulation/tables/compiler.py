@@ -179,7 +179,7 @@ class PlanCompiler:
 def _arrivals(switches: Sequence[SwitchForwarding], under_way: Collection[Arrival]) -> Arrivals:
     """Returns the kinds of packets that occur in the fabric, and checks the treatment of their tags.
 
-    Starts with those that hosts send and adds those that switches emit, until there are no new ones.
+    Starts with the kinds that hosts send, and adds kinds that switches emit until none is missing.
     """
     arrivals = tuple(arrival for arrival in Arrival if arrival in {*_ALWAYS, *under_way})
     tags = np.zeros((2, len(switches)), bool)

@@ -13,7 +13,7 @@ from traffic.metrics.measurements import FLOW
 
 @dataclass(frozen=True)
 class HostSocket:
-    """Where to open a host's packet sockets: its interface, and a process in its network namespace."""
+    """Location of a host's packet sockets: its interface, and a process in its network namespace."""
 
     name: str
     ip: int

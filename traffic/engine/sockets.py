@@ -45,7 +45,7 @@ def sleep_precisely() -> None:
 
 
 def run_first() -> None:
-    """Gives this process real-time priority, if that is permitted.
+    """Requests real-time priority for this process; does nothing if that is not permitted.
 
     Otherwise a traffic generator would wait for the switches that it loads, and send at their speed instead
     of on schedule.

@@ -133,7 +133,7 @@ class Outgoing:
             self._silent_since_ns = None if self.idle else now_ns
 
     def expire(self, now_ns: int) -> bool:
-        """Considers everything in flight lost if the retransmission timeout has expired; returns if it has."""
+        """Checks the retransmission timeout: if it has expired, all packets in flight are considered lost."""
         if not self._in_flight:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))

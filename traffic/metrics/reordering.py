@@ -118,7 +118,7 @@ class DuplicateDetector:
         self._next = np.zeros(self._numbers * hosts, np.uint32)  # unused pages take no memory
 
     def repeated(self, source: Numbers, number: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns whether each frame is a duplicate, or too old to tell, and records the others.
+        """Returns whether each frame is a duplicate or too old to decide, and records the others.
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).

@@ -221,7 +221,7 @@ def followed_hops(network, tables, ticks):
             if packet not in now:
                 assert (router, tag) == (destination, of.NONE) or tag == router == destination
                 continue
-            of_host = bool(network.inputs[port, of.OF_HOST])
+            of_host = bool(network.inputs[port, of.HOST_INPUT])
             # A head that waits has the tag that it will have beyond.
             came_with = int(network.packets[packet, of.FLAGS] >> of.ARRIVED_TAG_SHIFT) - 1
             assert came_with in ((of.NONE,) if of_host else (tag, router))
