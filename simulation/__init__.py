@@ -1,1 +1,1 @@
-"""The same plans and workloads on a packet simulator, without switches."""
+"""Packet simulator: runs the route plans and workloads of an emulated fabric without switches."""

@@ -1,7 +1,8 @@
 """The adaptive loop of a simulation: the control law of a routing re-points buckets, as the controller does.
 
-Every period, the law of each switch sees the occupancies of the switch's ports and re-points buckets of its
-adaptive groups (`routing.algorithms.bucket_control`), at once. A bucket takes the flows whose hash it has.
+Once per period, the law of each switch reads the occupancies of the switch's ports and re-points buckets of
+its adaptive groups (`routing.algorithms.bucket_control`). Unlike in an emulated fabric, the change takes
+effect immediately. Each flow is hashed to one bucket of a group.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from simulation.tables.model import ForwardingTables
 
 
 class BucketLoop:
-    """The adaptive groups of all switches of a simulation, an intervention every period."""
+    """Intervention that runs the control laws of all switches once per period."""
 
     def __init__(
         self, plan: RoutePlan, tables: ForwardingTables, period: int, routers: RouterSettings
     ) -> None:
-        """Begins with minimal paths in all groups.
+        """Creates a loop in which all groups start with minimal paths.
 
         Args:
-            plan: plan of an adaptive routing.
-            tables: its forwarding tables, with candidates.
-            period: cycles between two steps of the law, at least 1.
+            plan: plan of an adaptive routing algorithm.
+            tables: its forwarding tables, compiled with candidate detours.
+            period: cycles between two steps of the control law, at least 1.
             routers: settings of routers and links.
 
         Raises:
-            ValueError: the plan's routing is oblivious.
+            ValueError: the plan's routing algorithm is oblivious.
         """
         chosen = routing(plan.routing)
         control = chosen.control()
@@ -50,7 +51,7 @@ class BucketLoop:
         self._links = link_ports(tables)
         self._next = 0
         self._buckets = max((len(group.buckets) for one in plan.switches for group in one.groups), default=1)
-        self.moved = 0  # groups that were changed
+        self.moved = 0  # group changes so far
 
     @property
     def next_cycle(self) -> int:
@@ -58,10 +59,10 @@ class BucketLoop:
         return self._next
 
     def act(self, network: State) -> State:
-        """Takes a step of all switches' laws.
+        """Runs one step of every switch's control law and returns the network with the new buckets.
 
         Args:
-            network: the network at the begin of the step's cycle.
+            network: the network at the start of the step's cycle.
         """
         self._next += self._period
         if not network.buckets.size:
@@ -76,13 +77,13 @@ class BucketLoop:
             self._write(network, router, changed)
         return network
 
-    def take_tables(self, network: State, plan: RoutePlan, tables: ForwardingTables) -> State:
-        """Returns a network whose buckets are those of other tables; the detours in use stay where they can.
+    def replace_tables(self, network: State, plan: RoutePlan, tables: ForwardingTables) -> State:
+        """Returns a network whose buckets fit new tables; detours in use stay where the new plan has them.
 
         Args:
-            network: the network, which has these tables.
-            plan: the plan that the switches hold.
-            tables: its forwarding tables, with candidates.
+            network: the network, which already has the new tables.
+            plan: the plan that the switches have installed.
+            tables: its forwarding tables, compiled with candidate detours.
         """
         for before, switch, adapter in zip(self._plan.switches, plan.switches, self._adapters, strict=True):
             if switch is not before:
@@ -99,7 +100,7 @@ class BucketLoop:
         return network
 
     def _write(self, network: State, router: int, groups: Iterable[AdaptiveGroup]) -> None:
-        """Writes the outcomes of the buckets of some groups."""
+        """Writes the outcomes of the groups' buckets to the network."""
         adaptive = self._tables.adaptive
         for group in groups:
             pointing = np.array(group.pointing)
@@ -107,15 +108,15 @@ class BucketLoop:
                 first = adaptive.candidate_starts[use]
                 choices = self._outcomes[adaptive.candidates[first + pointing]]
                 detour = (pointing > 0) & (choices >= 0)
-                # Groups of fewer buckets than others have them several times over.
                 row = np.where(detour, choices | DETOUR_BIT, choices)
+                # All rows have the length of the largest group: smaller groups repeat their buckets.
                 network.buckets[use] = np.resize(row, self._buckets)
 
     def _occupancies(self, network: State) -> npt.NDArray[np.float64]:
         """Returns the occupied share of each output, 0 to 1: float64 array, (links,).
 
-        It is that of a queue (drop), or of one virtual channel's buffer beyond the link (credit), as for
-        decisions for every packet.
+        The share refers to the output queue (drop), or to the downstream buffer of one virtual channel
+        (credit), as in per-packet decisions.
         """
         routers = self._routers
         if routers.flow_control == "credit":
@@ -127,7 +128,7 @@ class BucketLoop:
 
 
 def _uses(tables: ForwardingTables) -> dict[tuple[int, int], list[int]]:
-    """Returns the adaptive choices by router and number of the group that they are."""
+    """Returns the adaptive choices that use each group, by (router, group number)."""
     found: dict[tuple[int, int], list[int]] = {}
     adaptive = tables.adaptive
     for use, key in enumerate(zip(adaptive.routers.tolist(), adaptive.groups.tolist(), strict=True)):

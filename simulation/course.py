@@ -1,4 +1,4 @@
-"""Course of a simulation: warm-up, window and drain, and the measures at its end."""
+"""A simulation run: warm-up, measurement window and drain, and the measurements at its end."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 from simulation.arrays.network import event_cycles
 from simulation.arrays.ports import link_ports
 from simulation.deadlock import find_deadlock, stuck_queues
-from simulation.kernels.credit import DONE, RUNNING, run
+from simulation.kernels.credit import DONE, RUNNING
+from simulation.kernels.credit import run as run_lossless
 from simulation.kernels.drop import run_dropping
-from simulation.kernels.sources import BIRTH_BITS, draw_window
+from simulation.kernels.sources import TIME_BITS, draw_window
 from simulation.kernels.state import (
     ACCEPTED,
     ARRIVED,
@@ -31,7 +32,7 @@ from simulation.kernels.state import (
     LATENCY_MAX,
     LATENCY_SUM,
     LOST,
-    NEXT_BIRTH,
+    NEXT_GENERATED,
     OFFERED,
     OVERFLOWED,
     PACKET_HOPS,
@@ -46,35 +47,35 @@ from simulation.settings import RouterSettings, Times
 from simulation.tables.model import ForwardingTables
 from simulation.timing import unloaded_cycles
 
-# (simulated cycles, packets that have arrived)
+# Called with (simulated cycles, packets that have arrived).
 Progress = Callable[[int, int], None]
 
-DEADLOCKED = DONE + 1  # status of a course, beside those of the kernel
+DEADLOCKED = DONE + 1  # status of a run, in addition to those of the kernel
 
-PERIOD = 1000  # cycles of the warm-up, after which the state is compared with that before
-STEADY_CHANGE = 0.05  # most by which latency and accepted load differ between periods of a steady state
-_LEAST_PERIODS = 3
-# A source is behind by the time since the birth of the packet that it is to send next. In a steady state the
-# mean of all sources does not grow by more than this share of the time; if it does in so many periods one
-# after the other, while the accepted load has settled, the sources' queues grow without end.
+PERIOD = 1000  # cycles; the warm-up compares the measurements of consecutive periods
+STEADY_CHANGE = 0.05  # maximum relative change of latency and accepted load between periods in steady state
+_MIN_PERIODS = 3
+# Source lag: age of the oldest packet not yet sent by a source, 0 for an empty source queue. In steady state
+# the mean lag of all sources grows by at most this share of the elapsed time. If it grows faster in this many
+# consecutive periods while the accepted load has settled, the load is saturated: source queues grow forever.
 _STEADY_GROWTH = 0.01
 _OVERLOAD_PERIODS = 8
-_OF_BATCHES = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, ARRIVED_PATHS, LOST, OVERFLOWED]
+_BATCH_COUNTS = [ARRIVED, ARRIVED_LATENCY, ARRIVED_HOPS, ARRIVED_PATHS, LOST, OVERFLOWED]
 
 
 class Intervention(Protocol):
-    """Changes of a network in the course of its simulation."""
+    """Scheduled changes to a network during a simulation."""
 
     @property
     def next_cycle(self) -> int | None:
-        """The cycle of the next change, at least the present one; None after the last."""
+        """The cycle of the next change, not before the current one; None after the last change."""
 
     def act(self, network: State) -> State:
-        """Makes the next change, at the begin of its cycle, and returns the network after it."""
+        """Makes the next change, at the start of its cycle, and returns the changed network."""
 
 
 class _Period(NamedTuple):
-    """A period of the warm-up: arrived packets, their mean latency, and the sources' mean lag at its end."""
+    """A period of the warm-up: arrived packets, their mean latency, and the mean source lag at its end."""
 
     packets: float
     latency: float
@@ -82,20 +83,19 @@ class _Period(NamedTuple):
 
 
 @dataclass
-class Course:
-    """Course of a simulation: periods, and the counts after each.
+class SimulationRun:
+    """A simulation in progress: runs the kernel period by period and records each period of the window.
 
     Attributes:
-        network: the network; a field of it may be replaced between periods.
+        network: the network; its fields may be replaced between periods.
         routers: settings of routers and links.
-        progress: is told simulated cycles and arrived packets after every period.
-        interventions: change the network at their cycles, those of one cycle in this order.
-        interrupted: whether Ctrl-C or a signal ended it.
+        progress: called with simulated cycles and arrived packets after every period.
+        interventions: changes to the network, each at its own cycle; in this order within a cycle.
+        interrupted: whether Ctrl-C or a signal ended the run.
         status: result of the kernel, or DEADLOCKED.
-        begin: cycle in which the last iteration of an application began.
-        batches: cycles, arrived packets, the sum of their latencies, that of the links between routers which
-            they took, the cycles of these links where they differ, and lost packets, of each period of the
-            window.
+        begin: cycle in which the last iteration of an application started.
+        batches: for each period of the window: its cycles, arrived packets, the sums of their latencies, hops
+            and link delays (only if delays differ between links, else 0), and lost packets.
     """
 
     network: State
@@ -114,48 +114,52 @@ class Course:
 
     @property
     def counts(self) -> npt.NDArray[np.int64]:
-        """Counts of the kernel."""
+        """The kernel's counts, `State.counts`."""
         return self.network.counts
 
     def advance(self, cycles: int, *, drains: bool = False) -> None:
-        """Runs the kernel for some cycles, unless it has come to an end.
+        """Runs the kernel for a number of cycles; does nothing after the run has ended.
 
         Args:
             cycles: number of cycles.
-            drains: whether it ends when all packets of the window have arrived.
+            drains: whether to end the run when all packets of the window have arrived.
         """
         if self.status != RUNNING:
             return
         until = self.cycles + cycles
-        kernel = run if self.routers.flow_control == "credit" else run_dropping
+        kernel = run_lossless if self.routers.flow_control == "credit" else run_dropping
         while self.cycles < until and self.status == RUNNING:
             next_cycle = self._intervene()
             tick = min(until, next_cycle or until) * self.routers.ticks
             self.status = int(kernel(self.network, tick, drains))
-        if self.status == RUNNING and kernel is run and len(stuck_queues(self.network)):
+        if self.status == RUNNING and kernel is run_lossless and len(stuck_queues(self.network)):
             self.status = DEADLOCKED
         if self.progress:
             self.progress(self.cycles, int(self.counts[ARRIVED]))
 
     def _intervene(self) -> int | None:
-        """Changes the network as is due now; returns the cycle of the next change, or None."""
+        """Makes the changes that are due now; returns the cycle of the next change, or None."""
         for one in self.interventions:
             while one.next_cycle == self.cycles:
                 self.network = one.act(self.network)
         return min((one.next_cycle for one in self.interventions if one.next_cycle is not None), default=None)
 
     def warm_up(self, times: Times) -> bool | None:
-        """Runs the warm-up; returns whether the state was steady, or None if a length was given.
+        """Runs the warm-up.
 
         Args:
-            times: warm-up, window and drain.
+            times: lengths of warm-up, measurement window and drain.
+
+        Returns:
+            Whether a steady state was reached; None if the warm-up has a given length.
         """
-        # Arrivals are counted when they are certain: the window must be known before the first that is in it.
+        # The kernel counts an arrival when the packet's last hop starts, up to `event_cycles` before the
+        # packet arrives. The window must be set before the first arrival in it is counted.
         steady = None
         if times.warmup is not None:
             self._set_window(times.warmup, times)
         else:
-            steady = self._becomes_steady(times)
+            steady = self._run_until_steady(times)
             self._set_window(self.cycles + event_cycles(self.routers), times)
         self._advance_to(int(self.counts[WINDOW_BEGIN]))
         return steady
@@ -167,8 +171,8 @@ class Course:
         while self.cycles < end and self.status == RUNNING:
             self.advance(min(PERIOD, end - self.cycles))
 
-    def _becomes_steady(self, times: Times) -> bool:
-        """Runs until the state is steady, or will never be; returns whether it is."""
+    def _run_until_steady(self, times: Times) -> bool:
+        """Runs until the state is steady (returns True), the load is saturated or the limit is reached."""
         before = _Period(0.0, 0.0, 0.0)
         overloaded = 0
         for period in range(1, times.most_warmup // PERIOD + 1):
@@ -178,9 +182,9 @@ class Course:
                 return False
             packets = int(self.counts[ARRIVED]) - arrived
             mean = (int(self.counts[ARRIVED_LATENCY]) - latency) / max(packets, 1)
-            now = _Period(packets, mean, self._mean_lag())
+            now = _Period(packets, mean, self._mean_source_lag())
             grows = now.lag - before.lag > _STEADY_GROWTH * PERIOD
-            settled = period >= _LEAST_PERIODS and _is_near(now.packets, before.packets)
+            settled = period >= _MIN_PERIODS and _is_near(now.packets, before.packets)
             if settled and not grows and _is_near(now.latency, before.latency):
                 return True
             overloaded = overloaded + 1 if settled and grows else 0
@@ -189,55 +193,57 @@ class Course:
             before = now
         return False
 
-    def _mean_lag(self) -> float:
-        """Returns the mean time since the birth of the next packet of a source, 0 if it is yet to come."""
+    def _mean_source_lag(self) -> float:
+        """Returns the mean age of the sources' oldest unsent packets in cycles, 0 for empty source queues."""
         hosts = self.network.hosts
-        born = hosts[hosts[:, KIND] != IDLE, NEXT_BIRTH] >> BIRTH_BITS
-        return float(np.maximum(self.cycles - born, 0).mean()) if len(born) else 0.0
+        generated = hosts[hosts[:, KIND] != IDLE, NEXT_GENERATED] >> TIME_BITS
+        return float(np.maximum(self.cycles - generated, 0).mean()) if len(generated) else 0.0
 
     def measure(self, times: Times) -> None:
-        """Runs the window, in periods that are batches.
+        """Runs the measurement window, one batch per period.
 
         Args:
-            times: warm-up, window and drain.
+            times: lengths of warm-up, measurement window and drain.
         """
         end = int(self.counts[WINDOW_END])
         while self.cycles < end and self.status == RUNNING:
             self.batch(min(times.period, end - self.cycles))
 
     def batch(self, cycles: int, *, drains: bool = False) -> None:
-        """Runs the kernel for a period of the window, or for less if all packets have arrived.
+        """Runs the kernel for a period of the window and records the batch.
 
-        An interruption comes when the kernel has run, and the period that it ran for counts as well.
+        Python handles an interruption only after the compiled kernel has returned; that batch is recorded.
 
         Args:
             cycles: length of the period.
-            drains: whether it ends when all packets have arrived.
+            drains: whether to end the run when all packets have arrived.
         """
-        begin, before = self.cycles, self.counts[_OF_BATCHES].copy()
+        begin, before = self.cycles, self.counts[_BATCH_COUNTS].copy()
         try:
             self.advance(cycles, drains=drains)
         finally:
-            *arrived, lost, overflowed = (self.counts[_OF_BATCHES] - before).tolist()
+            *arrived, lost, overflowed = (self.counts[_BATCH_COUNTS] - before).tolist()
             packets, latency, hops, paths = arrived
             if self.cycles > begin:
                 self.batches.append((self.cycles - begin, packets, latency, hops, paths, lost + overflowed))
 
     def drain(self, times: Times) -> None:
-        """Runs on until the packets of the window have arrived; sources go on.
+        """Runs until the packets of the window have arrived or the limit is reached.
+
+        Sources keep sending, so that the last packets of the window meet the same load as the others.
 
         Args:
-            times: warm-up, window and drain.
+            times: lengths of warm-up, measurement window and drain.
         """
         hosts = self.network.hosts
-        behind = (hosts[:, NEXT_BIRTH] >> BIRTH_BITS) < self.counts[WINDOW_END]
+        behind = (hosts[:, NEXT_GENERATED] >> TIME_BITS) < self.counts[WINDOW_END]
         self.counts[BEHIND] = int(((hosts[:, KIND] != IDLE) & behind).sum())
         end = self.cycles + times.most_drain
         while self.cycles < end and self.status == RUNNING:
             self.advance(min(PERIOD, end - self.cycles), drains=True)
 
     def shorten_window(self) -> None:
-        """Ends the window now, unless it has ended."""
+        """Ends the window at the current cycle, unless it has ended before."""
         begin, end = self.counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
         begin = min(begin, self.cycles)
         self.counts[WINDOW_BEGIN], self.counts[WINDOW_END] = begin, min(end, max(begin, self.cycles))
@@ -248,8 +254,8 @@ def _is_near(now: float, before: float) -> bool:
 
 
 def _unloaded(network: State, routers: RouterSettings) -> int:
-    """Returns the latencies of the delivered packets without their waiting, summed, in cycles."""
-    # The kernel sums the links of paths where these differ.
+    """Returns the sum of the delivered packets' zero-load latencies, in cycles."""
+    # The kernel sums link delays (PATHS_SUM) only if they differ between links.
     per_link = 0 if routers.global_link_cycles is not None else routers.link_cycles
     return int(network.counts[PATHS_SUM]) + sum(
         int(count) * unloaded_cycles(hops, routers, path_cycles=hops * per_link)
@@ -258,25 +264,25 @@ def _unloaded(network: State, routers: RouterSettings) -> int:
 
 
 def result_of(
-    course: Course, tables: ForwardingTables, steady: bool | None, seconds: float
+    run: SimulationRun, tables: ForwardingTables, steady: bool | None, seconds: float
 ) -> SimulationResult:
-    """Returns the measures of a simulation that has ended.
+    """Returns the measurements of a simulation that has ended.
 
     Args:
-        course: its course.
+        run: the simulation.
         tables: forwarding tables.
-        steady: whether the warm-up ended because the state was steady; None if it was of a given length.
+        steady: whether the warm-up ended in a steady state; None if its length was given.
         seconds: wall time of the kernel.
     """
-    routers = course.routers
-    counts, network = course.counts, course.network
-    batches = np.array(course.batches, np.int64).reshape(-1, 6)
+    routers = run.routers
+    counts, network = run.counts, run.network
+    batches = np.array(run.batches, np.int64).reshape(-1, 6)
     latency = int(counts[LATENCY_SUM]) / routers.latency_units
     begin, end = counts[[WINDOW_BEGIN, WINDOW_END]].tolist()
     differ = routers.global_link_cycles is not None
-    waiting = int(draw_window(network)) if course.status != DONE else 0
+    waiting = int(draw_window(network)) if run.status != DONE else 0  # generated, but still at their sources
     return SimulationResult(
-        cycles=course.cycles,
+        cycles=run.cycles,
         warmup=begin,
         window=end - begin,
         steady=steady,
@@ -299,6 +305,6 @@ def result_of(
         batch_drops=batches[:, 5],
         packet_hops=int(counts[PACKET_HOPS]),
         seconds=seconds,
-        deadlock=find_deadlock(network, tables, course.cycles) if course.status == DEADLOCKED else None,
-        interrupted=course.interrupted,
+        deadlock=find_deadlock(network, tables, run.cycles) if run.status == DEADLOCKED else None,
+        interrupted=run.interrupted,
     )

@@ -1,4 +1,4 @@
-"""Deadlocks: queues that wait for room in one another in a circle, while the rest of a network may go on."""
+"""Deadlocks: queues that wait cyclically for room in one another, even while other packets still move."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from simulation.tables.model import ForwardingTables
 
 
 def stuck_queues(network: State) -> npt.NDArray[np.int64]:
-    """Returns the queues of which no packet can ever move, however long the simulation goes on.
+    """Returns the queues whose packets can never move again.
 
-    The head of such a queue waits for room in a queue that is full of packets, and of which no packet can
-    ever move either; where any channel may be taken, all channels of the port are such queues. Of all sets of
-    queues of which that holds, it is the largest: what remains when queues that can go on are taken out
-    until there are none. A queue into which packets, or to which credits, are still on their way is not full.
+    The head of a stuck queue waits for room in a full queue that is stuck itself (with the channel policy
+    `any`: all channels of the next port are stuck). The result is the largest set of queues with this
+    property. It is found by starting from all waiting queues and repeatedly removing those whose head can
+    still move. A queue is not full while packets or credits are still on their way to it.
 
     Args:
-        network: the network, between two ticks, with flow control by credits.
+        network: the network, between two ticks, with credit flow control.
 
     Returns:
         int64 array: indices of the queues, ascending; empty without a deadlock.
@@ -41,9 +41,8 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
     queues, settings = network.queues, network.settings
     full = queues[:, COUNT] >= settings[QUEUE_PLACES]
     waiting = (queues[:, COUNT] > 0) & (queues[:, TARGET] != NONE)
-    waiting[network.new_heads[: network.counts[NEW_HEADS]]] = (
-        False  # their targets are those of packets before
-    )
+    # New heads are not routed yet: their TARGET still belongs to the packet before.
+    waiting[network.new_heads[: network.counts[NEW_HEADS]]] = False
     stuck = np.flatnonzero(waiting)
     while True:
         closed = np.zeros(len(queues), bool)
@@ -58,17 +57,17 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
 def _all_channels(closed: npt.NDArray[np.bool_], network: State) -> npt.NDArray[np.bool_]:
     """Returns, for every queue, whether all channels of its port are closed."""
     ports = closed.reshape(-1, 1 << int(network.settings[CHANNEL_SHIFT]))
-    whole = ports[:, : int(network.settings[CHANNELS])].all(axis=1)
-    return np.repeat(whole, ports.shape[1])
+    port_closed = ports[:, : int(network.settings[CHANNELS])].all(axis=1)
+    return np.repeat(port_closed, ports.shape[1])
 
 
 def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadlock:
-    """Returns the deadlock of a network that has stuck queues.
+    """Returns a description of the deadlock, with one dependency cycle, in a network with stuck queues.
 
     Args:
         network: the network.
         tables: forwarding tables.
-        cycle: the present cycle.
+        cycle: the current cycle.
     """
     queues, shift = network.queues, int(network.settings[CHANNEL_SHIFT])
     walk: list[int] = []
@@ -76,11 +75,11 @@ def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadl
     queue = int(stuck[0])
     while queue not in walk:
         walk.append(queue)
-        # Of the channels of a port any of which would do, the first one stands for all.
+        # With the channel policy `any`, TARGET is the first channel of the port and stands for all of them.
         queue = int(queues[queue, TARGET])
-    circle = walk[walk.index(queue) :]
+    queue_cycle = walk[walk.index(queue) :]
     inputs = network.outputs[link_ports(tables), PEER]
     link_of = {int(port): link for link, port in enumerate(inputs.tolist())}
-    named = tuple((link_of[queue >> shift], queue & ((1 << shift) - 1)) for queue in circle)
+    named = tuple((link_of[queue >> shift], queue & ((1 << shift) - 1)) for queue in queue_cycle)
     waiting, arrived = int(queues[stuck, COUNT].sum()), int(network.counts[ARRIVED])
     return Deadlock(cycle=cycle, waiting=waiting, arrived=arrived, circle=named)

@@ -1,10 +1,10 @@
-"""Faults of a simulation: links and switches that fail, repairs by the switches, and the controller's plans.
+"""Faults of a simulation: failing links and switches, local repair by switches, and the controller's plans.
 
-A fault takes effect at the begin of its cycle; elements that fail in one cycle fail together. From then on
-switches use the groups of their plan with the ports that are up, as Open vSwitch does; a switch that hangs
-leaves its links up, so that its neighbours notice nothing. After a delay, that of a controller which
-notices, plans and installs, the switches have the plan made anew for what the controller knew at the fault,
-and the ports toward a switch that hangs are down.
+A fault takes effect at the start of its cycle; components that fail in the same cycle fail together. From
+then on, switches apply their groups to the ports that are still up, as Open vSwitch does. A hanging switch
+leaves its links up, so its neighbours do not notice. After the replanning delay (the controller's time to
+detect, plan and install), the switches have a new plan for the fabric as the controller knew it at the
+fault, and ports toward a hanging switch are down.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from routing.plan.model import RoutePlan
 from routing.replan.replan import Provers, surviving_plan
 from routing.replan.surviving_graph import cut_off_pairs
 from routing.replan.update_order import update_rounds
-from simulation.arrays.forwarding import take_tables
+from simulation.arrays.forwarding import replace_tables
 from simulation.arrays.ports import link_ports
 from simulation.bucket_loop import BucketLoop
 from simulation.kernels.failures import break_outputs
@@ -35,22 +35,22 @@ from topology.errors import NegativeResult
 from topology.failures import NO_FAILURE, Failure, failure_of
 from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
 
-# Is told every fault and every plan that takes effect.
+# Called with every fault and every new plan when it takes effect.
 Tell = Callable[[FaultOutcome | PlanOutcome], None]
 
-_PLAN, _FAULT = range(2)  # the order of steps in one cycle
+_PLAN, _FAULT = range(2)  # order of the steps within a cycle
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Elements that are down and elements that are drained, as the controller knows them."""
+class _ComponentState:
+    """Components that are down and components that are drained."""
 
     down: tuple[Element, ...] = ()
     drained: tuple[Element, ...] = ()
 
 
 class SimulatedFaults:
-    """Schedule of the faults of a simulation, and their consequences, step by step."""
+    """Intervention that applies scheduled faults to a network, and the controller's plans for them."""
 
     def __init__(
         self,
@@ -63,91 +63,93 @@ class SimulatedFaults:
         tell: Tell = lambda _happened: None,
         loop: BucketLoop | None = None,
     ) -> None:
-        """Takes a schedule of faults.
+        """Schedules faults.
 
         Args:
-            plan: the plan of the whole fabric, which the switches hold at first.
-            faults: the faults, their times in whole cycles.
-            replan_cycles: cycles from a fault until the switches have the plan for it; None for never.
+            plan: the plan of the intact fabric, installed at the start.
+            faults: the faults; their times are in whole cycles.
+            replan_cycles: cycles from a fault until the switches have the plan for it; None for no new plans.
             routers: settings of routers and links.
-            provers: prove the plans; those that have proven other plans of the fabric are faster.
-            tell: is told every fault and every plan.
-            loop: the adaptive loop that has to know of new tables; None where no law needs it.
+            provers: verify new plans; reusing provers that have verified other plans of the fabric is faster.
+            tell: called with every fault and every new plan.
+            loop: the adaptive loop to update with new tables; None for decision laws without one.
         """
-        self._whole, self._held = plan, plan
-        self._held_for: tuple[Failure, Drain] = (NO_FAILURE, NO_DRAIN)
+        self._whole, self._installed = plan, plan
+        self._installed_for: tuple[Failure, Drain] = (NO_FAILURE, NO_DRAIN)
         self._loop = loop
         self._compilers = [(plan, PlanCompiler(plan, candidates=loop is not None))]
         self._provers = provers or Provers()
         self._replan_cycles = replan_cycles
         self._routers = routers
         self._tell = tell
-        self._steps: list[tuple[int, int, int, Fault | _Known]] = [
+        self._steps: list[tuple[int, int, int, Fault | _ComponentState]] = [
             (round(fault.time_s), _FAULT, number, fault) for number, fault in enumerate(faults)
         ]
         heapq.heapify(self._steps)
-        self._now = _Known()
-        self._told = _Known()  # when the controller made the plan that the switches hold
+        self._now = _ComponentState()
+        self._controller_view = _ComponentState()  # `_now` at the time of the installed plan's fault
         self._controller_works = True
         self._kinds: set[Arrival] = set()
         self._lost = 0
         self._counts: Int64 | None = None
-        self._done: list[FaultOutcome] = []
+        self._fault_outcomes: list[FaultOutcome] = []
         self._plans: list[PlanOutcome] = []
 
     @property
     def next_cycle(self) -> int | None:
-        """The cycle of the next step; None after the last one."""
+        """The cycle of the next step; None after the last step."""
         return self._steps[0][0] if self._steps else None
 
     def act(self, network: State) -> State:
-        """Takes the next step, and returns the network after it.
+        """Applies the next fault or plan and returns the changed network.
 
-        Failures of one cycle are one step: tables are made once for all of them.
+        All failures of a cycle are one step: the tables are computed once for all of them.
 
         Args:
-            network: the network at the begin of the step's cycle.
+            network: the network at the start of the step's cycle.
 
         Raises:
             PlanError: a plan has rules that forwarding tables cannot express.
         """
         cycle, _, _, step = heapq.heappop(self._steps)
-        self._settle(network.counts)
+        self._attribute_losses(network.counts)
         if isinstance(step, Fault):
-            self._take_fault(cycle, step)
+            self._apply_fault(cycle, step)
             while not step.restores and (another := self._next_failure(cycle)):
                 heapq.heappop(self._steps)
-                self._take_fault(cycle, another)
+                self._apply_fault(cycle, another)
         else:
-            self._take_plan(cycle, step)
+            self._install_plan(cycle, step)
         tables = self._tables()
-        network = take_tables(network, tables)
+        network = replace_tables(network, tables)
         if self._loop is not None:
-            network = self._loop.take_tables(network, self._held, tables)
+            network = self._loop.replace_tables(network, self._installed, tables)
         break_outputs(network, self._broken(network, tables), self._routers.flow_control == "credit")
         return network
 
     def course(self) -> FaultCourse:
-        """Returns the course of the faults until now."""
+        """Returns the faults and plans so far."""
         if self._counts is not None:
-            self._settle(self._counts)
-        return FaultCourse(tuple(self._done), tuple(self._plans))
+            self._attribute_losses(self._counts)
+        return FaultCourse(tuple(self._fault_outcomes), tuple(self._plans))
 
-    def _settle(self, counts: Int64) -> None:
-        """Counts the packets that were lost since the last step as losses of the last fault."""
+    def _attribute_losses(self, counts: Int64) -> None:
+        """Attributes the packets lost since the last step to the last fault."""
         lost, self._lost = int(counts[LOST]) - self._lost, int(counts[LOST])
         self._counts = counts
-        if lost and self._done:
+        if lost and self._fault_outcomes:
             last = int(counts[LAST_LOSS]) // self._routers.ticks
-            before = self._done[-1]
-            self._done[-1] = replace(before, lost_packets=before.lost_packets + lost, last_loss_cycle=last)
+            before = self._fault_outcomes[-1]
+            self._fault_outcomes[-1] = replace(
+                before, lost_packets=before.lost_packets + lost, last_loss_cycle=last
+            )
 
     # ---- steps ----
 
-    def _take_fault(self, cycle: int, fault: Fault) -> None:
-        self._done.append(FaultOutcome(cycle, str(fault)))
-        self._tell(self._done[-1])
-        elements = self._single(fault.element)
+    def _apply_fault(self, cycle: int, fault: Fault) -> None:
+        self._fault_outcomes.append(FaultOutcome(cycle, str(fault)))
+        self._tell(self._fault_outcomes[-1])
+        elements = self._separate_links(fault.element)
         if fault.element == CONTROLLER:
             self._controller_works = fault.restores
             if not fault.restores:
@@ -165,32 +167,32 @@ class SimulatedFaults:
             heapq.heapify(self._steps)
 
     def _next_failure(self, cycle: int) -> Fault | None:
-        """Returns the next step if it is a failure in a cycle, else None."""
+        """Returns the next step if it is a failure in the given cycle, else None."""
         if not self._steps or self._steps[0][0] != cycle:
             return None
         step = self._steps[0][-1]
         return step if isinstance(step, Fault) and not step.restores else None
 
-    def _single(self, element: Element) -> list[Element]:
-        """Returns an element, each of several parallel links by itself."""
+    def _separate_links(self, element: Element) -> list[Element]:
+        """Returns the component as a list, with parallel links listed one by one."""
         if element.kind is not ElementKind.LINK:
             return [element]
         return [link_element(link) for link in self._whole.topology.link_list if element.covers(link)]
 
-    def _take_plan(self, cycle: int, known: _Known) -> None:
-        """Gives the switches the plan for the failures that the controller knew, if that plan is sound."""
+    def _install_plan(self, cycle: int, known: _ComponentState) -> None:
+        """Installs the plan for the failures that the controller knew, if it can be proven."""
         topology = self._whole.topology
         names = ", ".join(element.location for element in known.down) or NO_FAILURE.name
         failure = replace(failure_of(topology, known.down), name=names)
         drain = drain_of(topology, known.drained)
-        self._told = known
-        if (failure, drain) == self._held_for:
+        self._controller_view = known
+        if (failure, drain) == self._installed_for:
             return
         try:
             plan = surviving_plan(self._whole, failure, drain, provers=self._provers)
-        except NegativeResult:  # as in the controller: to stay with the plan before is better than to stop
+        except NegativeResult:  # like the controller: keeping the previous plan is better than aborting
             return
-        rounds = update_rounds(self._held, plan, failure, drain)
+        rounds = update_rounds(self._installed, plan, failure, drain)
         outcome = PlanOutcome(
             cycle=cycle,
             failed=failure.name,
@@ -198,7 +200,7 @@ class SimulatedFaults:
             rules=sum(len(changes) for changed in rounds for changes in changed.values()),
             cut_off_pairs=len(cut_off_pairs(topology, failure)),
         )
-        self._held, self._held_for = plan, (failure, drain)
+        self._installed, self._installed_for = plan, (failure, drain)
         self._plans.append(outcome)
         self._tell(outcome)
 
@@ -206,34 +208,35 @@ class SimulatedFaults:
 
     @property
     def _dead(self) -> frozenset[int]:
-        """The routers that forward nothing."""
+        """The routers that do not forward packets."""
         return frozenset(e.routers[0] for e in self._now.down if e.kind is not ElementKind.LINK)
 
     def _failure(self) -> Failure:
-        """Returns the ports that are down, and the routers that forward nothing."""
+        """Returns the failure that switches see: ports that are down and dead routers."""
         hang = ElementKind.HANG
         down = [element for element in self._now.down if element.kind is not hang]
-        down += [element for element in self._told.down if element.kind is hang]
+        down += [element for element in self._controller_view.down if element.kind is hang]
         return replace(failure_of(self._whole.topology, down), failed_routers=self._dead)
 
     def _tables(self) -> ForwardingTables:
         tables = self._compiler().tables(self._failure(), self._kinds).without_routers(self._dead)
+        # Packets under way keep their tags and marks: later tables must cover these kinds of arrival, too.
         self._kinds.update(kind for kind in Arrival if getattr(tables, kind.value).size)
         return tables
 
     def _compiler(self) -> PlanCompiler:
-        """Returns the compiler of the plan that the switches hold; those of the whole plan and of it stay."""
-        lasting = (id(self._whole), id(self._held))
-        self._compilers = [entry for entry in self._compilers if id(entry[0]) in lasting]
+        """Returns the compiler of the installed plan; keeps it and that of the intact fabric's plan."""
+        kept = (id(self._whole), id(self._installed))
+        self._compilers = [entry for entry in self._compilers if id(entry[0]) in kept]
         for plan, compiler in self._compilers:
-            if plan is self._held:
+            if plan is self._installed:
                 return compiler
-        compiler = PlanCompiler(self._held, candidates=self._loop is not None)
-        self._compilers.append((self._held, compiler))
+        compiler = PlanCompiler(self._installed, candidates=self._loop is not None)
+        self._compilers.append((self._installed, compiler))
         return self._compilers[-1][1]
 
     def _broken(self, network: State, tables: ForwardingTables) -> npt.NDArray[np.int8]:
-        """Returns the outputs that send nothing: int8 array, (ports,)."""
+        """Returns 1 for each output that cannot send, else 0: int8 array, (ports,)."""
         broken = np.zeros(len(network.inputs), np.int8)
         broken[link_ports(tables)[tables.links_up == 0]] = 1
         broken[np.isin(network.inputs[:, OWNER], sorted(self._dead))] = 1
@@ -241,6 +244,6 @@ class SimulatedFaults:
 
 
 def _changed(before: Sequence[Element], elements: Iterable[Element], *, removed: bool) -> tuple[Element, ...]:
-    """Returns elements with others added, or without them."""
+    """Returns `before` with the given components added, or removed."""
     others = dict.fromkeys(elements)
     return tuple(one for one in before if one not in others) + (() if removed else tuple(others))

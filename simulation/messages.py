@@ -1,4 +1,4 @@
-"""Messages of applications as arrays of the kernel, and the times that they ideally take."""
+"""Messages of applications as arrays of the kernel, and their ideal times without contention."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simulation.kernels import state as of
+from simulation.kernels import state as const
 from simulation.kernels.messages import finish_unloaded
 from simulation.kernels.state import NONE, Int32, Int64
 from simulation.settings import RouterSettings
@@ -15,12 +15,12 @@ from traffic.workload.messages import MessageGraph
 
 
 def message_packets(graph: MessageGraph, routers: RouterSettings, flit_bytes: int) -> Int64:
-    """Returns the packets of each message, at least one; a computation has none.
+    """Returns the number of packets of each message: at least one, or 0 for a computation.
 
     Args:
         graph: the messages.
         routers: settings of routers and links.
-        flit_bytes: bytes of a flit, at least 1.
+        flit_bytes: bytes per flit, at least 1.
 
     Returns:
         int64 array, (messages,).
@@ -30,26 +30,26 @@ def message_packets(graph: MessageGraph, routers: RouterSettings, flit_bytes: in
 
 
 def message_arrays(graph: MessageGraph, packets: Int64) -> tuple[Int64, Int32]:
-    """Returns `State.messages` before the application's begin, and `State.successors`.
+    """Returns `State.messages` before the application starts, and `State.successors`.
 
     Args:
         graph: the messages.
-        packets: packets of each, int64 array, (messages,).
+        packets: number of packets of each message, int64 array, (messages,).
     """
     starts, successors = graph.successors()
-    messages = np.zeros((len(graph), of.MESSAGE_COLUMNS), np.int64)
+    messages = np.zeros((len(graph), const.MESSAGE_COLUMNS), np.int64)
     columns = {
-        of.MESSAGE_SOURCE: graph.source,
-        of.MESSAGE_DESTINATION: graph.destination,
-        of.UNSENT: packets,
-        of.UNARRIVED: packets,
-        of.WAITS_FOR: graph.waits_for(),
-        of.COMPUTE_CYCLES: graph.compute_cycles,
-        of.READY_CYCLE: np.full(len(graph), NONE),
-        of.DUE_CYCLE: graph.begin_cycles,
-        of.FIRST_SUCCESSOR: starts[:-1],
-        of.LAST_SUCCESSOR: starts[1:],
-        of.NEXT_MESSAGE: np.full(len(graph), NONE),
+        const.MESSAGE_SOURCE: graph.source,
+        const.MESSAGE_DESTINATION: graph.destination,
+        const.UNSENT: packets,
+        const.UNARRIVED: packets,
+        const.WAITS_FOR: graph.waits_for(),
+        const.COMPUTE_CYCLES: graph.compute_cycles,
+        const.READY_CYCLE: np.full(len(graph), NONE),
+        const.DUE_CYCLE: graph.begin_cycles,
+        const.FIRST_SUCCESSOR: starts[:-1],
+        const.LAST_SUCCESSOR: starts[1:],
+        const.NEXT_MESSAGE: np.full(len(graph), NONE),
     }
     for column, values in columns.items():
         messages[:, column] = values
@@ -58,14 +58,13 @@ def message_arrays(graph: MessageGraph, packets: Int64) -> tuple[Int64, Int32]:
 
 @dataclass(frozen=True)
 class Ideal:
-    """Times of an application in a network in which no message waits for another one's packets.
+    """Ideal times of an application: those in a network without contention.
 
     Attributes:
-        message_cycles: cycles from each message's being ready to its last packet's arrival on a shortest
-            path, int64 array, (messages,); 0 of computations.
-        path_cycles: cycles until the last message has arrived if each takes so long: the longest path of
-            dependencies.
-        link_cycles: cycles that the link of the host which sends, or receives, most passes packets.
+        message_cycles: cycles from the time each message is ready to the arrival of its last packet over the
+            fastest path, int64 array, (messages,); 0 for computations.
+        path_cycles: length of the longest chain of dependencies, with these times.
+        link_cycles: busy time of the most heavily used host link, over both directions of all host links.
     """
 
     message_cycles: Int64
@@ -74,30 +73,30 @@ class Ideal:
 
     @property
     def cycles(self) -> int:
-        """Cycles in which the application cannot be done faster: the greater of the two."""
+        """Lower bound of the application's time in cycles: the larger of `path_cycles` and `link_cycles`."""
         return max(self.path_cycles, self.link_cycles)
 
 
 def ideal_times(graph: MessageGraph, packets: Int64, unloaded: Int64, routers: RouterSettings) -> Ideal:
-    """Returns the times that an application ideally takes.
+    """Returns the ideal times of an application.
 
     Args:
         graph: the messages.
-        packets: packets of each, int64 array, (messages,).
-        unloaded: cycles of a packet of each that waits for nothing, on the fastest path, (messages,).
+        packets: number of packets of each message, int64 array, (messages,).
+        unloaded: zero-load latency of one packet of each message on its fastest path, in cycles, (messages,).
         routers: settings of routers and links.
 
     Raises:
-        ParameterError: messages wait for one another in a circle.
+        ParameterError: the messages have a cyclic dependency.
     """
     flits = routers.packet_flits
-    # The first packet's time, and then a packet in every F cycles.
+    # The host link passes one packet per F cycles: the last packet leaves (packets - 1) * F after the first.
     durations = np.where(packets > 0, unloaded + (packets - 1) * flits, 0).astype(np.int64)
     messages, successors = message_arrays(graph, packets)
     stack = np.zeros(len(graph), np.int64)
     done = finish_unloaded(messages, successors.astype(np.int64), durations, stack)
     if done < len(graph):
-        raise ParameterError("messages must not wait for one another in a circle")
+        raise ParameterError("messages must not have cyclic dependencies")
     hosts = int(max(graph.source.max(initial=0), graph.destination.max(initial=0))) + 1
     loads = [np.bincount(ends, packets, hosts).max() for ends in (graph.source, graph.destination)]
-    return Ideal(durations, int(messages[:, of.DUE_CYCLE].max(initial=0)), int(max(loads)) * flits)
+    return Ideal(durations, int(messages[:, const.DUE_CYCLE].max(initial=0)), int(max(loads)) * flits)

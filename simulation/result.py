@@ -1,4 +1,4 @@
-"""The result of a simulation."""
+"""Results of a simulation: measurements, deadlocks, faults and plans."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, kw_only=True)
 class Deadlock:
-    """Packets that wait for one another in a circle.
+    """Deadlock: packets in a cyclic dependency of buffers.
 
     Attributes:
-        cycle: cycle in which the simulator found the circle; it looks every 1,000 cycles or more often.
-        waiting: packets that can never move: those in the circle's queues, and behind them.
-        arrived: packets that had arrived until then, since the first cycle.
-        circle: (directed link, virtual channel) of buffers, each of which waits for room in the next one.
+        cycle: clock cycle in which the simulator detected it; the check runs at least every 1,000 cycles.
+        waiting: packets that can never move again: those in the cyclic dependency and those behind it.
+        arrived: packets that had arrived since the first clock cycle.
+        circle: the cyclic dependency: (directed link, virtual channel) of buffers, each of which waits for
+            room in the next one, and the last in the first.
     """
 
     cycle: int
@@ -27,14 +28,14 @@ class Deadlock:
 
 @dataclass(frozen=True)
 class FaultOutcome:
-    """A fault, and the packets that were lost between it and the next one.
+    """A fault, and the packets lost between it and the next fault.
 
     Attributes:
-        cycle: its cycle.
-        fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
-        lost_packets: packets on links that broke, and packets for which switches had no way on, of the
-            warm-up and the drain, too; those that full queues dropped are not among them.
-        last_loss_cycle: the cycle of the last of these losses; None without any.
+        cycle: cycle of the fault.
+        fault: the fault in the syntax of a fault schedule, for example `fail link:s1-s7`.
+        lost_packets: packets lost on failed links and packets that a switch could not forward, also during
+            warm-up and drain. Packets dropped by full queues do not count.
+        last_loss_cycle: cycle of the last of these losses; None without losses.
     """
 
     cycle: int
@@ -48,11 +49,11 @@ class PlanOutcome:
     """A plan of the controller for a changed fabric.
 
     Attributes:
-        cycle: the cycle from which switches hold it.
-        failed: names of the failed elements, or `none`.
-        drained: names of the drained elements that it leads around, or `none`.
-        rules: number of rules and groups that changed.
-        cut_off_pairs: ordered pairs of live routers without any path.
+        cycle: cycle in which the switches installed it.
+        failed: names of the failed components, or `none`.
+        drained: names of the drained components that it avoids, or `none`.
+        rules: number of changed rules and groups.
+        cut_off_pairs: number of ordered pairs of live routers without a path.
     """
 
     cycle: int
@@ -64,7 +65,7 @@ class PlanOutcome:
 
 @dataclass(frozen=True)
 class FaultCourse:
-    """The faults of a simulation, and the controller's plans for them, in order of time."""
+    """The faults of a simulation and the controller's plans for them, each in chronological order."""
 
     done: tuple[FaultOutcome, ...] = ()
     plans: tuple[PlanOutcome, ...] = ()
@@ -72,37 +73,39 @@ class FaultCourse:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:
-    """Measures of a simulation; "born" is the birth of a packet in its source's queue.
+    """Measurements of a simulation. A packet is generated when it enters its source queue.
 
     Attributes:
         cycles: simulated cycles: warm-up, window and drain.
-        warmup: cycles of the warm-up.
-        window: cycles of the window, until the simulation's end if that came before.
-        steady: whether the warm-up ended because the state was steady; None if it was of a given length.
-        offered: packets born in the window.
+        warmup: length of the warm-up in cycles.
+        window: length of the measurement window in cycles; shorter than requested if the simulation ended
+            within it.
+        steady: whether the warm-up ended in a steady state; None if its length was given.
+        offered: packets generated in the window.
         accepted: packets that arrived in the window.
-        delivered: packets born in the window that arrived.
-        dropped: packets born in the window that a full queue, or a switch without a rule for them, dropped,
-            or that were lost on a link which broke.
-        latency_sum: cycles from birth to the arrival of the tail (credit) or of the first bit (drop), summed
-            over `delivered`.
-        latency_max: the longest of these.
-        latency_counts: packets by latency, int64 array; classes as of `simulation.kernels.latency`.
-        queueing_sum: cycles of waiting in queues, summed over `delivered`.
-        hops: packets by the number of links between routers that they took, int64 array.
+        delivered: packets generated in the window that have arrived.
+        dropped: packets generated in the window that were dropped by a full queue, dropped by a switch
+            without a matching rule, or lost on a failed link.
+        latency_sum: cycles from generation to the arrival of the tail (credit) or of the first bit (drop),
+            summed over `delivered`.
+        latency_max: the largest of these latencies.
+        latency_counts: packets by latency, int64 array; the bins are defined in `simulation.kernels.latency`.
+        queueing_sum: cycles spent in queues, summed over `delivered`.
+        hops: packets by number of hops (links between routers), int64 array.
         detoured: packets of `delivered` that took a detour.
-        link_flits: flits that each directed link passed in the window, int64 array.
-        link_drops: packets that each directed link lost in the window, in its queue or on it, int64 array.
+        link_flits: flits sent over each directed link in the window, int64 array.
+        link_drops: packets lost by each directed link in the window, in its queue or on the wire, int64
+            array.
         host_packets: packets that arrived at each host in the window, int64 array.
-        batches: cycles, arrived packets and the sum of their latencies, of each period of the window, int64
-            array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
-        batch_hops: links between routers that the arrived packets of each period took, int64 array.
-        batch_paths: cycles of these links, int64 array.
-        batch_drops: packets that were lost or dropped in each period of the window, int64 array.
-        packet_hops: packets that passed a link between routers, over all cycles.
+        batches: length in cycles, arrived packets and the sum of their latencies for each period of the
+            window, int64 array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
+        batch_hops: hops of the packets that arrived in each period, int64 array.
+        batch_paths: total link delay of these hops in cycles, int64 array.
+        batch_drops: packets lost or dropped in each period of the window, int64 array.
+        packet_hops: hops of all packets over all cycles; a measure of the simulated work.
         seconds: wall time of the kernel.
         deadlock: deadlock that ended the simulation, or None.
-        interrupted: whether it was interrupted.
+        interrupted: whether the simulation was interrupted.
     """
 
     cycles: int

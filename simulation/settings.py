@@ -1,4 +1,4 @@
-"""Settings of a simulation: its routers, its decisions between paths, and its times."""
+"""Settings of a simulation: routers and links, routing decisions, phase lengths, and the workload."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from traffic.workload.schedule import Schedule
 FlowControl = Literal["credit", "drop"]
 ChannelPolicy = Literal["hop", "class", "any", "random"]
 Arbitration = Literal["round-robin", "random"]
-# The law by which adaptive choices are taken; see `Decision`.
+# How a source router chooses between minimal and non-minimal paths; see `Decision`.
 DecisionLaw = Literal["minimal", "threshold", "product", "piggyback", "buckets"]
 
-_DROP_TICKS = 16  # of a cycle, where queues drop
+_DROP_TICKS = 16  # ticks per cycle with flow control `drop`
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouterSettings:
-    """Routers and links.
+    """Settings of routers and links. Settings marked (credit) or (drop) apply to that flow control only.
 
     Attributes:
         flow_control: `credit` for lossless input-queued routers with virtual channels and virtual
-            cut-through; `drop` for output queues that drop what does not fit, as the emulation has.
-        packet_flits: flits of a packet, 1 to 64; a link passes one flit a cycle.
-        channels: virtual channels of a port, 1 to 16 (credit).
-        buffer_flits: flits that fit into the buffer of one virtual channel (credit).
-        speedup: flits that the crossbar passes in a cycle, 1 to 4 (credit).
-        channel_policy: virtual channel of a packet's next hop: by the number of hops before (`hop`), by
-            whether it has reached its intermediate router (`class`), the one with most room (`any`), or a
-            random one (`random`) (credit).
-        arbitration: order in which inputs and channels get outputs (credit).
-        router_cycles: cycles from a head's arrival at a router to its departure when nothing is in its way.
-        link_cycles: cycles of a link between routers; with `global_link_cycles`, of those within a cluster.
-        global_link_cycles: cycles of a link between clusters of routers, or to a router that belongs to none;
-            None for `link_cycles`.
-        host_link_cycles: cycles of a link between a router and a host.
-        credit_cycles: cycles of a credit on its way back (credit).
-        queue_packets: packets that fit into an output queue (drop).
-        burst_packets: packets that a link which was idle lets go at once, at least 1 (drop).
+            cut-through; `drop` for tail-drop output queues like those of the emulation.
+        packet_flits: flits per packet, 1 to 64; a link passes one flit per cycle.
+        channels: virtual channels per port, 1 to 16 (credit).
+        buffer_flits: capacity of each virtual channel's buffer in flits (credit).
+        speedup: flits that the crossbar passes per cycle, 1 to 4 (credit).
+        channel_policy: selection of the virtual channel for the next hop: the number of hops so far (`hop`),
+            one class of channels before the intermediate router and one after it (`class`), the channel with
+            the most free room (`any`), or a random one (`random`) (credit).
+        arbitration: order in which inputs and channels are granted outputs (credit).
+        router_cycles: pipeline delay: cycles from a head's arrival at a router to its earliest departure.
+        link_cycles: delay of a link between routers; with `global_link_cycles`, of a link within a cluster.
+        global_link_cycles: delay of a link between clusters of routers, or to a router outside all clusters;
+            None to use `link_cycles`.
+        host_link_cycles: delay of a link between a router and a host.
+        credit_cycles: delay of a credit in addition to the link's (credit).
+        queue_packets: capacity of an output queue in packets (drop).
+        burst_packets: depth of a link's token bucket: packets that an idle link sends at once, at least 1
+            (drop).
     """
 
     flow_control: FlowControl = "credit"
@@ -60,40 +61,42 @@ class RouterSettings:
 
     @property
     def ticks(self) -> int:
-        """Ticks of a cycle: internal steps of the routers, or the resolution of times (drop)."""
+        """Ticks per cycle: internal steps of a router (credit), or the resolution of times (drop)."""
         return self.speedup if self.flow_control == "credit" else _DROP_TICKS
 
     @property
     def longest_link_cycles(self) -> int:
-        """Cycles of the longest link between routers."""
+        """Delay of the longest link between routers, in cycles."""
         return max(self.link_cycles, self.global_link_cycles or 0)
 
     @property
     def latency_units(self) -> int:
-        """Units of a cycle in which latencies are summed: cycles (credit), or ticks (drop)."""
+        """Units per cycle of the latency sums: 1 (cycles, credit), or `ticks` (drop)."""
         return 1 if self.flow_control == "credit" else self.ticks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """The law by which a source router takes an adaptive choice, for every packet or every flow.
+    """Decision law of the source routers: how they choose between minimal paths and detours.
+
+    The law decides for every packet; `buckets` decides for every flow.
 
     Attributes:
-        law: `minimal` takes no detours; `threshold` (UGAL_PF) is minimal unless the output of the minimal
-            path is occupied by over `threshold`, and then takes a random detour by the least occupied port;
-            `product` (UGAL) compares occupancy times hops of the minimal path with that of `candidates`
-            random detours, and takes the least; `piggyback` does so among the paths whose first global link
-            is not congested, if there are any; `buckets` divides flows among the buckets of the plan's
-            groups, which the control law of the plan's routing re-points (`simulation.bucket_loop`).
-        threshold: occupancy, as a share of one virtual channel's buffer (credit) or of a queue (drop), over 0
+        law: `minimal` never takes a detour. `threshold` (UGAL_PF) takes the minimal path unless the occupancy
+            of its output exceeds `threshold`, then a random detour through the least occupied port.
+            `product` (UGAL) takes the path with the smallest occupancy times hops among the minimal path and
+            `candidates` random detours. `piggyback` does the same among paths whose first global link is not
+            congested, if there are any. `buckets` hashes flows to the buckets of the plan's groups, which
+            the control law of the plan's routing algorithm re-points (`simulation.bucket_loop`).
+        threshold: occupancy above 0, as a share of one virtual channel's buffer (credit) or of a queue (drop)
             (threshold).
-        candidates: random detours that are compared, 1 to 16 (product, piggyback).
-        whole_path: whether `product` sums the occupancies of all queues of a path (UGAL-G), not that of the
-            first.
-        margin: a global link is congested if it is occupied by over twice the mean of its router's global
-            links and this share of one virtual channel's buffer, at least 0 (piggyback).
+        candidates: random detours to compare, 1 to 16 (product, piggyback).
+        whole_path: whether `product` sums the occupancies of all queues on a path (UGAL-G) instead of using
+            that of the first queue.
+        margin: a global link counts as congested if its occupancy exceeds twice the mean of its router's
+            global links plus this share of one virtual channel's buffer, at least 0 (piggyback).
         period: cycles between two steps of the control law, at least 1 (buckets).
-        flows: flows of a pair of hosts; a packet belongs to a random one (buckets).
+        flows: flows per pair of hosts; each packet belongs to a random one (buckets).
     """
 
     law: DecisionLaw = "minimal"
@@ -107,14 +110,14 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Times:
-    """Times of a simulation, in cycles.
+    """Lengths of warm-up, measurement window and drain, in cycles.
 
     Attributes:
-        warmup: cycles before the window; None to begin it once the state is steady.
-        window: cycles of the window; packets born in it are measured.
-        most_warmup: cycles after which the window begins although the state is not steady.
-        most_drain: cycles after the window in which its packets may still arrive.
-        period: cycles of a period of the window, of which measures are kept.
+        warmup: length of the warm-up; None to start the window when a steady state is reached.
+        window: length of the measurement window; packets generated in it are measured.
+        most_warmup: limit of the warm-up: the window starts then even without a steady state.
+        most_drain: limit of the drain, in which packets of the window may still arrive.
+        period: length of a batch: a period of the window with measurements of its own.
     """
 
     warmup: int | None = None
@@ -129,18 +132,18 @@ Arrivals = Literal["bernoulli", "poisson", "constant"]
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """Packets of a pattern: every host that sends injects at the same mean rate.
+    """Packets of a traffic pattern: all sending hosts generate packets at the same mean rate.
 
     Attributes:
         pattern: destinations of every host's packets.
-        load: mean rate of a host that sends, as a share of its link's rate, over 0 and at most 1.
-        arrivals: process of the births of a host's packets: `bernoulli` (one or none in a cycle), `poisson`,
+        load: offered load of a sending host, as a fraction of its link's rate, over 0 and at most 1.
+        arrivals: process that generates a host's packets: `bernoulli` (at most one per cycle), `poisson`,
             or `constant` gaps with a random phase.
-        schedule: packets with their times; None to draw them. Only routers whose queues drop take one.
-        frame_ns: time of a packet on a link, in nanoseconds of the schedule; 0 without one.
+        schedule: packets with given times; None for random ones. Requires flow control `drop`.
+        frame_ns: transmission time of a packet in nanoseconds of the schedule; 0 without a schedule.
 
     Raises:
-        ParameterError: the load is outside its domain, or a schedule comes without the time of a packet.
+        ParameterError: the load is out of range, or a schedule comes without `frame_ns`.
     """
 
     pattern: Pattern
@@ -153,4 +156,4 @@ class Workload:
         if not 0 < self.load <= 1:
             raise ParameterError(f"load must be over 0 and at most 1, got {self.load}")
         if self.schedule is not None and self.frame_ns < 1:
-            raise ParameterError(f"frame_ns of a schedule must be 1 or more, got {self.frame_ns}")
+            raise ParameterError(f"frame_ns must be 1 or more with a schedule, got {self.frame_ns}")

@@ -1,4 +1,4 @@
-"""The simulator: runs a workload over forwarding tables, and measures what happens to its packets."""
+"""The simulator: runs a workload over forwarding tables and measures throughput, latency and losses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from simulation.arrays.network import make_network
-from simulation.course import DEADLOCKED, Course, Intervention, Progress, result_of
+from simulation.course import DEADLOCKED, Intervention, Progress, SimulationRun, result_of
 from simulation.result import SimulationResult
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.tables.model import ForwardingTables
@@ -28,27 +28,27 @@ def simulate(  # noqa: PLR0913  # all that a result depends on
 
     Args:
         tables: forwarding tables of a plan.
-        workload: who sends to whom, and how much.
+        workload: traffic pattern, load and arrival process.
         routers: settings of routers and links.
-        decision: law of adaptive choices.
-        times: warm-up, window and drain.
+        decision: decision law of adaptive routing.
+        times: lengths of warm-up, measurement window and drain.
         seed: seed of the run, at least 0; the same seed gives the same result on every machine.
-        progress: is told simulated cycles and arrived packets after every period.
-        interventions: change the network at their cycles, those of one cycle in this order.
+        progress: called with simulated cycles and arrived packets after every period.
+        interventions: changes to the network, each at its own cycle; in this order within a cycle.
 
     Returns:
-        The measures. Where Ctrl-C or a signal interrupts it, those so far.
+        The measurements; after Ctrl-C or a signal, those up to that point.
     """
     network = make_network(tables, workload, routers, decision, seed)
-    course = Course(network, routers, progress, interventions)
+    run = SimulationRun(network, routers, progress, interventions)
     began = time.perf_counter()
     steady = None
     try:
-        steady = course.warm_up(times)
-        course.measure(times)
-        course.drain(times)
+        steady = run.warm_up(times)
+        run.measure(times)
+        run.drain(times)
     except (KeyboardInterrupt, Terminated):
-        course.interrupted = True
-    if course.interrupted or course.status == DEADLOCKED:
-        course.shorten_window()
-    return result_of(course, tables, steady, time.perf_counter() - began)
+        run.interrupted = True
+    if run.interrupted or run.status == DEADLOCKED:
+        run.shorten_window()
+    return result_of(run, tables, steady, time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""Sources of a workload as arrays, with the distribution of gaps between births in integers."""
+"""Sources of a workload as arrays, with the distribution of gaps between packets in integers."""
 
 from __future__ import annotations
 
@@ -10,44 +10,45 @@ import numpy as np
 import numpy.typing as npt
 
 from simulation.kernels.random import seeded
-from simulation.kernels.sources import BIRTH_BITS
+from simulation.kernels.sources import TIME_BITS
 from simulation.kernels.state import HOT, IDLE, NONE, PARTNER, SHARES, UNIFORM
 from simulation.settings import RouterSettings, Workload
 from traffic.workload.patterns import Pattern
 
-_WHOLE = 1 << 32  # a certain event, in the units of random numbers
-_MOST_GAPS = 4096
+_WHOLE = 1 << 32  # probability 1, in units of the 32-bit random numbers
+_MAX_GAPS = 4096  # thresholds; longer gaps are drawn in several steps
 _FRACTIONS = 256
-_STREAM = 1  # of the generators
+_STREAM = 1  # of the sources' random generators; those of the routers have another one
 
 
 def gap_thresholds(load: float, flits: int, arrivals: str) -> tuple[npt.NDArray[np.int64], int, int]:
-    """Returns the distribution of gaps between births of a host's packets.
+    """Returns the distribution of gaps between consecutive packets of a host.
 
-    All arithmetic is of integers or of exact decimals, so that it is the same on every machine.
+    Uses integers and exact decimals only, so that the result is the same on every machine.
 
     Args:
-        load: share of the link's rate, over 0 and at most 1.
-        flits: flits of a packet.
+        load: offered load as a fraction of the link's rate, over 0 and at most 1.
+        flits: flits per packet.
         arrivals: `bernoulli`, `poisson` or `constant`.
 
     Returns:
-        Thresholds of 2^32 (int64 array; see `Sources.gaps`), the least gap in cycles, and the constant gap in
-        1/65,536 cycles, or 0.
+        Cumulative thresholds in units of 2^-32 (int64 array; see `State.gaps`), the minimum gap in cycles,
+        and the constant gap in 1/65,536 cycles, or 0.
     """
-    rate = Fraction(str(load)) / flits  # packets a cycle
+    rate = Fraction(str(load)) / flits  # packets per cycle
     if arrivals == "constant":
-        return np.zeros(0, np.int64), 0, round((1 << BIRTH_BITS) / rate)
-    stays = 1 - rate
+        return np.zeros(0, np.int64), 0, round((1 << TIME_BITS) / rate)
+    no_packet = 1 - rate  # probability of a cycle without a packet
     if arrivals == "poisson":
         with localcontext() as context:
             context.prec = 40
-            stays = Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
+            no_packet = Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
+    # The probabilities of long gaps are products of many factors: 64 bits leave 32 exact ones.
     whole = 1 << 64
-    stay, left = round(stays * whole), whole
+    factor, left = round(no_packet * whole), whole
     thresholds = []
-    for _ in range(_MOST_GAPS):
-        left = left * stay >> 64
+    for _ in range(_MAX_GAPS):
+        left = left * factor >> 64
         thresholds.append(_WHOLE - (left >> 32))
         if thresholds[-1] >= _WHOLE - 2:
             break
@@ -55,19 +56,19 @@ def gap_thresholds(load: float, flits: int, arrivals: str) -> tuple[npt.NDArray[
 
 
 def cycle_fractions(load: float, flits: int, arrivals: str) -> npt.NDArray[np.int64]:
-    """Returns the distribution of births within a cycle.
+    """Returns the distribution of generation times within a cycle.
 
-    The gaps of a Poisson process are exponential; their whole cycles are geometric, and what is left is
-    independent of these: an exponential time below one cycle.
+    The gaps of a Poisson process are exponential. Their integer part is geometric; the fractional part is
+    independent of it and has an exponential distribution truncated to one cycle.
 
     Args:
-        load: share of the link's rate, over 0 and at most 1.
-        flits: flits of a packet.
+        load: offered load as a fraction of the link's rate, over 0 and at most 1.
+        flits: flits per packet.
         arrivals: `bernoulli`, `poisson` or `constant`.
 
     Returns:
-        int64 array, (257,): quantiles at 0, 1/256 ... 1 of the part of a gap that is left, in 1/65,536
-        cycles; 0 where all gaps are whole cycles.
+        int64 array, (257,): quantiles of the fractional part at 0, 1/256 ... 1, in 1/65,536 cycles; all 0
+        if gaps are whole cycles.
     """
     if arrivals != "poisson":
         return np.zeros(_FRACTIONS + 1, np.int64)
@@ -76,8 +77,8 @@ def cycle_fractions(load: float, flits: int, arrivals: str) -> npt.NDArray[np.in
         context.prec = 40
         exact = Decimal(rate.numerator) / Decimal(rate.denominator)
         ends = 1 - (-exact).exp()
-        left = [-(1 - ends * place / _FRACTIONS).ln() / exact for place in range(_FRACTIONS + 1)]
-        return np.array([round(part * (1 << BIRTH_BITS)) for part in left], np.int64)
+        quantiles = [-(1 - ends * step / _FRACTIONS).ln() / exact for step in range(_FRACTIONS + 1)]
+        return np.array([round(one * (1 << TIME_BITS)) for one in quantiles], np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,17 +86,17 @@ class Sources:
     """Sources of a workload; see `simulation.kernels.state` for the arrays.
 
     Attributes:
-        kinds: (H,): kind of each host's destinations.
+        kinds: (H,): how each host chooses destinations.
         partners: (H,): the only destination of each host, or NONE.
-        share_starts: (H + 1,): first of each host's shares.
-        shares: (shares, 2): cumulated share of 2^32, and the destination.
+        share_starts: (H + 1,): index of each host's first row in `shares`.
+        shares: (shares, 2): cumulative share in units of 2^-32, and the destination.
         hot_hosts: hosts that receive the hot packets.
-        hot_share: share of hot packets, of 2^32.
-        gaps: thresholds of gaps between births.
-        guide: (257, 2): first threshold to look at, and quantiles of births within a cycle.
-        least_gap: least gap, in cycles.
+        hot_share: share of hot packets, in units of 2^-32.
+        gaps: cumulative thresholds of gaps between packets.
+        guide: (257, 2): first threshold to search, and quantiles of generation times within a cycle.
+        min_gap: minimum gap, in cycles.
         constant_gap: the constant gap in 1/65,536 cycles, or 0.
-        random: (H,): states of the generators.
+        random: (H,): states of the random generators.
     """
 
     kinds: npt.NDArray[np.int64]
@@ -106,22 +107,22 @@ class Sources:
     hot_share: int
     gaps: npt.NDArray[np.int64]
     guide: npt.NDArray[np.int32]
-    least_gap: int
+    min_gap: int
     constant_gap: int
     random: npt.NDArray[np.int64]
 
 
 def make_sources(workload: Workload | None, hosts: int, flits: int, seed: int) -> Sources:
-    """Returns the sources of a workload before their first births.
+    """Returns the sources of a workload before their first packets.
 
     Args:
-        workload: who sends to whom, and how much; None where hosts send nothing but messages.
+        workload: the workload; None if hosts send only messages of an application.
         hosts: number of hosts.
-        flits: flits of a packet.
+        flits: flits per packet.
         seed: seed of the run, at least 0.
     """
     if workload is None:
-        return _idle_sources(hosts, seed)
+        return _silent_sources(hosts, seed)
     pattern = workload.pattern
     gaps, least, constant = gap_thresholds(workload.load, flits, workload.arrivals)
     fractions = cycle_fractions(workload.load, flits, workload.arrivals)
@@ -140,14 +141,14 @@ def make_sources(workload: Workload | None, hosts: int, flits: int, seed: int) -
         hot_share=round(Fraction(str(hot.share)) * _WHOLE) if hot else 0,
         gaps=gaps,
         guide=np.stack((first, fractions), axis=1).astype(np.int32),
-        least_gap=least,
+        min_gap=least,
         constant_gap=constant,
         random=seeded(seed, _STREAM, hosts),
     )
 
 
-def _idle_sources(hosts: int, seed: int) -> Sources:
-    """Returns sources without births of their own."""
+def _silent_sources(hosts: int, seed: int) -> Sources:
+    """Returns sources that generate no packets by themselves."""
     return Sources(
         kinds=np.full(hosts, IDLE, np.int64),
         partners=np.full(hosts, NONE, np.int64),
@@ -157,17 +158,17 @@ def _idle_sources(hosts: int, seed: int) -> Sources:
         hot_share=0,
         gaps=np.zeros(0, np.int64),
         guide=np.zeros((_FRACTIONS + 1, 2), np.int32),
-        least_gap=0,
+        min_gap=0,
         constant_gap=0,
         random=seeded(seed, _STREAM, hosts),
     )
 
 
-def scheduled_births(workload: Workload | None, routers: RouterSettings) -> npt.NDArray[np.int64]:
-    """Returns the packets of a workload that has a schedule, see `State.schedule`.
+def scheduled_packets(workload: Workload | None, routers: RouterSettings) -> npt.NDArray[np.int64]:
+    """Returns the packets of a workload's schedule as `State.schedule`; empty without a schedule.
 
     Args:
-        workload: who sends to whom, and how much; None where hosts send nothing but messages.
+        workload: the workload; None if hosts send only messages of an application.
         routers: settings of routers and links.
     """
     if workload is None or workload.schedule is None:
@@ -181,7 +182,7 @@ def scheduled_births(workload: Workload | None, routers: RouterSettings) -> npt.
 
 
 def _kinds(pattern: Pattern) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the kinds of all hosts, and their partners."""
+    """Returns `Sources.kinds` and `Sources.partners` of a pattern."""
     kinds = np.full(pattern.hosts, IDLE, np.int64)
     partners = np.full(pattern.hosts, NONE, np.int64)
     if pattern.partners is not None:
@@ -203,8 +204,8 @@ def _shares(pattern: Pattern) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int
     for host in range(pattern.hosts):
         own = rows[starts[host] : starts[host + 1]]
         total = sum((Fraction(share) for _, _, share in own), Fraction(0))
-        reached = Fraction(0)
+        cumulative = Fraction(0)
         for _, destination, share in own:
-            reached += Fraction(share)
-            shares.append((round(reached / total * _WHOLE), destination))
+            cumulative += Fraction(share)
+            shares.append((round(cumulative / total * _WHOLE), destination))
     return starts, np.array(shares, np.int64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Times that follow from the settings of routers and links alone."""
+"""Zero-load times, which depend only on the settings of routers and links."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from simulation.kernels.state import Int32, Int64
 from simulation.settings import RouterSettings
 from simulation.tables.model import ForwardingTables
 
-SOURCE_CYCLES = 1  # from a birth to the link of the host
+SOURCE_CYCLES = 1  # from the generation of a packet to its injection into the host's link
 
 
 def unloaded_cycles(hops: int, routers: RouterSettings, *, path_cycles: int | None = None) -> int:
-    """Returns the latency of a packet that waits for nothing.
+    """Returns the zero-load latency of a packet.
 
     Args:
-        hops: links between routers that it takes.
+        hops: number of links between routers on its path.
         routers: settings of routers and links.
-        path_cycles: cycles of these links together; None where each takes `link_cycles`.
+        path_cycles: total delay of these links in cycles; None if each takes `link_cycles`.
 
     Returns:
-        Cycles from its birth to the arrival of its tail (credit) or of its first bit (drop).
+        Cycles from generation to the arrival of the tail (credit) or of the first bit (drop).
     """
     path = hops * routers.link_cycles if path_cycles is None else path_cycles
     links = path + 2 * routers.host_link_cycles
@@ -29,7 +29,7 @@ def unloaded_cycles(hops: int, routers: RouterSettings, *, path_cycles: int | No
 
 
 def link_cycles(tables: ForwardingTables, routers: RouterSettings) -> Int32:
-    """Returns the cycles of each directed link between routers, int32 array, (links,).
+    """Returns the delay of each directed link between routers in cycles, int32 array, (links,).
 
     Args:
         tables: forwarding tables.
@@ -44,23 +44,23 @@ def link_cycles(tables: ForwardingTables, routers: RouterSettings) -> Int32:
 def fastest_cycles(
     tables: ForwardingTables, routers: RouterSettings, sources: Int32, destinations: Int32
 ) -> Int64:
-    """Returns the least latency of a packet that waits for nothing, over all paths of the graph.
+    """Returns the minimum zero-load latency of each pair, over all paths of the graph.
 
     Args:
         tables: forwarding tables.
-        routers: settings of routers and links; a router takes a cycle or more.
-        sources: router of the source of each pair, (pairs,).
-        destinations: router of the destination of each, (pairs,).
+        routers: settings of routers and links; a router takes at least one cycle.
+        sources: source router of each pair, (pairs,).
+        destinations: destination router of each pair, (pairs,).
 
     Returns:
         int64 array, (pairs,), in cycles.
     """
-    from scipy.sparse import csr_matrix  # importing it takes a tenth of a second: only where it is needed
+    from scipy.sparse import csr_matrix  # imported here because the import takes 0.1 s
     from scipy.sparse.csgraph import dijkstra
 
     steps = np.zeros((tables.routers, tables.routers))
-    begins = np.repeat(np.arange(tables.routers), np.diff(tables.link_starts))
-    steps[begins, tables.link_targets] = link_cycles(tables, routers) + routers.router_cycles
+    origins = np.repeat(np.arange(tables.routers), np.diff(tables.link_starts))
+    steps[origins, tables.link_targets] = link_cycles(tables, routers) + routers.router_cycles
     rows, row_of = np.unique(sources, return_inverse=True)
     paths = dijkstra(csr_matrix(steps), indices=rows)[row_of, destinations]
     return np.asarray(unloaded_cycles(0, routers) + np.rint(paths), np.int64)

@@ -1,1 +1,1 @@
-"""Traffic: workloads and metrics (pure), and the real packets that carry them."""
+"""Traffic: workloads and metrics (pure), and the engine that sends and receives real packets."""

@@ -1,1 +1,1 @@
-"""Arrays of a simulated network at its begin."""
+"""Arrays of a simulated network at the start of a simulation."""

@@ -1,11 +1,11 @@
-"""Ports of routers, and the queues at their inputs, as arrays of the kernel."""
+"""Ports of routers and their input queues, as arrays of the kernel."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from simulation.kernels import state as of
+from simulation.kernels import state as const
 from simulation.kernels.state import NONE, Int32, Int64
 from simulation.settings import RouterSettings
 from simulation.tables.model import ForwardingTables
@@ -24,20 +24,20 @@ def make_ports(tables: ForwardingTables, routers: RouterSettings) -> tuple[Int32
     sizes = degrees + hosts
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     owners = np.repeat(np.arange(tables.routers), sizes)
-    inputs = np.zeros((len(owners), of.INPUT_COLUMNS), np.int32)
-    inputs[:, of.OWNER] = owners
-    outputs = np.zeros((len(owners), of.OUTPUT_COLUMNS), np.int32)
-    outputs[:, [of.ASKED, of.ASKING, of.BUSY]] = NONE
-    outputs[:, of.OUTPUT_TURN] = starts[owners]
+    inputs = np.zeros((len(owners), const.INPUT_COLUMNS), np.int32)
+    inputs[:, const.OWNER] = owners
+    outputs = np.zeros((len(owners), const.OUTPUT_COLUMNS), np.int32)
+    outputs[:, [const.REQUEST_TICK, const.WINNER, const.OUTPUT_WAITERS]] = NONE
+    outputs[:, const.OUTPUT_TURN] = starts[owners]
     links = link_ports(tables)
-    outputs[links, of.PEER] = links[tables.reverse_links]
-    outputs[links, of.DELAY] = link_cycles(tables, routers)
+    outputs[links, const.PEER] = links[tables.reverse_links]
+    outputs[links, const.DELAY] = link_cycles(tables, routers)
     first_host = np.concatenate([[0], np.cumsum(hosts)])
     index = np.arange(tables.hosts) - first_host[tables.host_routers]
     ports = starts[tables.host_routers] + degrees[tables.host_routers] + index
-    outputs[ports, of.PEER] = -1 - np.arange(tables.hosts)
-    outputs[ports, of.DELAY] = routers.host_link_cycles
-    inputs[ports, of.OF_HOST] = 1
+    outputs[ports, const.PEER] = -1 - np.arange(tables.hosts)
+    outputs[ports, const.DELAY] = routers.host_link_cycles
+    inputs[ports, const.HOST_INPUT] = 1
     return starts, inputs, outputs
 
 
@@ -62,9 +62,9 @@ def global_ports(tables: ForwardingTables) -> Int32:
     Args:
         tables: forwarding tables.
     """
-    found = np.zeros(len(tables.link_targets) + tables.hosts, np.int32)
-    found[link_ports(tables)] = tables.global_links
-    return found
+    is_global = np.zeros(len(tables.link_targets) + tables.hosts, np.int32)
+    is_global[link_ports(tables)] = tables.global_links
+    return is_global
 
 
 def ports_of_hosts(inputs: Int32, outputs: Int32) -> Int32:
@@ -74,14 +74,14 @@ def ports_of_hosts(inputs: Int32, outputs: Int32) -> Int32:
         inputs: `State.inputs`.
         outputs: `State.outputs`.
     """
-    of_hosts = np.flatnonzero(inputs[:, of.OF_HOST])
+    of_hosts = np.flatnonzero(inputs[:, const.HOST_INPUT])
     ports = np.zeros(len(of_hosts), np.int32)
-    ports[-1 - outputs[of_hosts, of.PEER]] = of_hosts
+    ports[-1 - outputs[of_hosts, const.PEER]] = of_hosts
     return ports
 
 
 def make_queues(outputs: Int32, routers: RouterSettings, settings: Int64) -> Int32:
-    """Returns `State.queues`, all of them empty.
+    """Returns `State.queues`, all empty.
 
     Args:
         outputs: `State.outputs`.
@@ -89,16 +89,16 @@ def make_queues(outputs: Int32, routers: RouterSettings, settings: Int64) -> Int
         settings: `State.settings`.
     """
     ports = len(outputs)
-    places = int(settings[of.QUEUE_PLACES])
-    shift = int(settings[of.CHANNEL_SHIFT])
-    queues = np.zeros((ports << shift, of.PACKETS + places), np.int32)
-    queues[:, of.ROOM] = places * routers.packet_flits
-    # Numbers beyond the channels of a port stand for no queue.
-    queues[:, of.ROOM].reshape(ports, -1)[:, int(settings[of.CHANNELS]) :] = 0
-    queues[:, of.NEXT_BLOCKED] = of.FREE
-    queues[:, of.SHORT] = NONE
-    peers = outputs[:, of.PEER]
+    places = int(settings[const.QUEUE_PLACES])
+    shift = int(settings[const.CHANNEL_SHIFT])
+    queues = np.zeros((ports << shift, const.PACKETS + places), np.int32)
+    queues[:, const.ROOM] = places * routers.packet_flits
+    # Queue numbers per port are padded to a power of two: the padding has no room.
+    queues[:, const.ROOM].reshape(ports, -1)[:, int(settings[const.CHANNELS]) :] = 0
+    queues[:, const.NEXT_BLOCKED] = const.NOT_BLOCKED
+    queues[:, const.ROOM_WAITERS] = NONE
+    peers = outputs[:, const.PEER]
     senders = np.where(peers < 0, peers, 0)
     senders[peers[peers >= 0]] = np.flatnonzero(peers >= 0)
-    queues[:, of.SENDER] = np.repeat(senders, 1 << shift)
+    queues[:, const.SENDER] = np.repeat(senders, 1 << shift)
     return queues

@@ -1,7 +1,7 @@
-"""Compilation of the kernels to machine code, which is kept in the user's cache folder.
+"""Compiles the kernels to machine code, which is cached in the user's cache folder.
 
-With NUMBA_DISABLE_JIT=1 in the environment the kernels run as plain Python, so that one can step through
-them; they give the same numbers.
+With NUMBA_DISABLE_JIT=1 in the environment, the kernels run as plain Python with the same results, so that a
+debugger can step through them.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ import numba  # noqa: E402
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# The kernels make no arrays. Without the counting of references to arrays, which are atomic and at every
-# access, they are nine times as fast.
+# The kernels allocate no arrays, so they need no reference counting. Without it (an atomic operation at every
+# array access) they are nine times as fast.
 _OPTIONS: Mapping[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 
 
 def cache_folder() -> Path:
     """Returns the folder of compiled kernels: below NUMBA_CACHE_DIR, XDG_CACHE_HOME or ~/.cache.
 
-    Root, whom what it holds could harm, takes only folders that nobody else can change.
+    For root, only folders that no other user can write are used, since loading a kernel executes it.
 
-    Numba compiles a kernel again when its own module has changed. A kernel consists of functions of many
-    modules, so that each state of all of them has a folder.
+    Numba recompiles a kernel only when the kernel's own module has changed. Because kernels inline functions
+    of many modules, the folder's name contains a digest of all of them.
     """
     digest = hashlib.sha256()
     for module in sorted(Path(__file__).parent.glob("*.py")):
@@ -49,35 +49,35 @@ def _base() -> Path:
 
 
 def is_compiled(kernel: str) -> bool:
-    """Returns whether the cache folder has the machine code of a kernel, or none is needed.
+    """Returns whether a kernel is already in the cache folder, or compilation is disabled.
 
     Args:
-        kernel: name of its module, `credit` or `drop`.
+        kernel: name of the kernel's module, `credit` or `drop`.
     """
     return bool(vars(numba.config)["DISABLE_JIT"]) or any(cache_folder().rglob(f"{kernel}.run-*.nbi"))
 
 
 vars(numba.config)["CACHE_DIR"] = str(cache_folder())
-vars(numba.config)["CACHE_LOCATOR_CLASSES"] = ""  # the environment could name another place
+vars(numba.config)["CACHE_LOCATOR_CLASSES"] = ""  # ignores this variable of the environment
 
 
 def compiled(function: Function) -> Function:
-    """Returns a function that is compiled when it is first called, and then read from the cache folder.
+    """Compiles a function at its first call, or loads it from the cache folder (decorator).
 
     Args:
         function: a function of numbers and arrays.
     """
-    with contextlib.suppress(RuntimeError):  # no folder can be written: for each process anew
-        kept: Function = numba.njit(cache=True, **_OPTIONS)(function)
-        return kept
-    unkept: Function = numba.njit(**_OPTIONS)(function)
-    return unkept
+    with contextlib.suppress(RuntimeError):  # raised if no cache folder is writable
+        cached: Function = numba.njit(cache=True, **_OPTIONS)(function)
+        return cached
+    uncached: Function = numba.njit(**_OPTIONS)(function)  # every process compiles it again
+    return uncached
 
 
 def inlined(function: Function) -> Function:
-    """Returns a function that becomes a part of each kernel that calls it.
+    """Inlines a function into every kernel that calls it (decorator).
 
-    It has no code by which Python could call it, which crashes; Python may call its attribute `py_func`.
+    The function has no wrapper for Python, and calling it from Python crashes. Call its attribute `py_func`.
 
     Args:
         function: a function of numbers and arrays.

@@ -1,11 +1,12 @@
 """Kernel of lossless routers: input queues with virtual channels, credits and virtual cut-through.
 
-A tick does, in this order: credits arrive; packets arrive at routers; heads of queues are routed; sources
-inject; outputs become free; every input with work picks a channel and asks for its output; every output
-grants one of the inputs that ask. A queue whose head cannot go waits in a list of what it waits for, an
-output or room, and is looked at again when that comes: a router costs time only where something moves.
+Each tick has these steps, in this order: credits arrive; packets arrive at routers; heads of queues are
+routed; sources inject packets; outputs become free; every input with a ready queue picks a channel and
+requests an output; every requested output is granted to one input. A queue whose head is blocked joins the
+list of queues that wait for the same output or for the same buffer's room, and is visited again when that
+becomes available. Idle and blocked routers therefore cost no time.
 
-A packet of F flits holds its input and its output of the crossbar for F ticks and its link for F cycles.
+A packet of F flits occupies its input and its output of the crossbar for F ticks, and its link for F cycles.
 
 Source: W. J. Dally and B. Towles, Principles and Practices of Interconnection Networks, chapters 16 to 19
 (separable input-first allocation, section 19.3).
@@ -15,23 +16,17 @@ from __future__ import annotations
 
 from simulation.kernels.compiled import compiled, inlined
 from simulation.kernels.credits import end_tick, return_credits, return_room
-from simulation.kernels.events import BLOCK, list_events, look_at, wake
+from simulation.kernels.events import BLOCK, list_events, plan_input, wake
 from simulation.kernels.measures import count_link, measure
 from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
 from simulation.kernels.routing import route_heads
-from simulation.kernels.sources import begin_sources, inject
+from simulation.kernels.sources import inject, start_sources
 from simulation.kernels.state import (
     ANY_CHANNEL,
     ARRIVALS,
-    ASKED,
-    ASKERS,
-    ASKING,
-    BEGUN,
     BEHIND,
-    BIRTH,
     BUFFER,
-    BUSY,
     CHANNEL_SHIFT,
     CHANNELS,
     COUNT,
@@ -41,6 +36,7 @@ from simulation.kernels.state import (
     FIRST,
     FLITS,
     FLITS_SENT,
+    GENERATED,
     INPUT_FREE,
     INPUT_TURN,
     INPUTS,
@@ -55,6 +51,7 @@ from simulation.kernels.state import (
     OUTPUT,
     OUTPUT_FREE,
     OUTPUT_TURN,
+    OUTPUT_WAITERS,
     OUTPUTS,
     OWNER,
     PACKETS,
@@ -64,22 +61,26 @@ from simulation.kernels.state import (
     QUEUE_PLACES,
     RANDOM_ARBITER,
     READY,
-    RELEASED,
+    RELEASE_PLANNED,
+    REQUEST_TICK,
+    REQUESTS,
     ROOM,
+    ROOM_WAITERS,
     ROUTER_TICKS,
-    SHORT,
     SPEEDUP,
+    STARTED,
     TARGET,
     TICK,
     UNUSED,
     WINDOW_BEGIN,
     WINDOW_END,
+    WINNER,
     State,
 )
 
 # Results of `run`.
 RUNNING, DONE = range(2)
-_MOST_PORTS = 1 << 20  # of a router
+_MAX_PORTS = 1 << 20  # per router
 
 
 @compiled
@@ -95,23 +96,24 @@ def run(state: State, until: int, drains: bool) -> int:
         RUNNING at `until`, or DONE if all packets have arrived.
     """
     counts, settings = state.counts, state.settings
-    if counts[BEGUN] == 0:
-        counts[BEGUN] = 1
-        begin_sources(state)
+    if counts[STARTED] == 0:
+        counts[STARTED] = 1
+        start_sources(state)
     speedup, tick = settings[SPEEDUP], counts[TICK]
     cycle = tick // speedup
     phase = tick - cycle * speedup
     result = RUNNING
     while tick < until and result == RUNNING:
-        whole = cycle + 1 if phase else cycle  # the next cycle that begins
+        # The current cycle at its first tick, else the next: links and sources act at full cycles only.
+        whole = cycle + 1 if phase else cycle
         return_credits(state, tick, whole)
         _arrive(state, tick)
         route_heads(state, tick)
         if phase == 0:
             inject(state, cycle)
-        _release(state, tick)
-        asked = _ask(state, tick)
-        _grant(state, tick, whole, asked)
+        _release_outputs(state, tick)
+        requested = _request_outputs(state, tick)
+        _grant(state, tick, whole, requested)
         end_tick(state, tick)
         tick += 1
         phase += 1
@@ -150,7 +152,7 @@ def _arrive(state: State, tick: int) -> None:
 
 @inlined
 def _prefetch_arrivals(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next packets, and those of the queues that they come to."""
+    """Prefetches the rows of the next packets and of the queues that they enter."""
     for index in range(begin, end):
         prefetch(state.packets, state.events[index])
     for index in range(begin, end):
@@ -158,8 +160,8 @@ def _prefetch_arrivals(state: State, begin: int, end: int) -> None:
 
 
 @inlined
-def _release(state: State, tick: int) -> None:
-    """Has queues go on that wait for outputs which are free now."""
+def _release_outputs(state: State, tick: int) -> None:
+    """Wakes the queues that wait for outputs which become free in this tick."""
     shift = state.settings[CHANNEL_SHIFT]
     slot = tick & (len(state.wheel) - 1)
     outputs = list_events(state, state.wheel[slot, OUTPUTS], state.next_output)
@@ -168,30 +170,30 @@ def _release(state: State, tick: int) -> None:
         if state.settings[LARGE] and index & (BLOCK - 1) == 0:
             _prefetch_waiting(state, index, min(index + BLOCK, outputs))
         output = state.events[index]
-        state.outputs[output, RELEASED] = 0
-        queue = state.outputs[output, BUSY]
-        state.outputs[output, BUSY] = NONE
+        state.outputs[output, RELEASE_PLANNED] = 0
+        queue = state.outputs[output, OUTPUT_WAITERS]
+        state.outputs[output, OUTPUT_WAITERS] = NONE
         wake(state, queue, tick, shift)
 
 
 @inlined
 def _prefetch_waiting(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next outputs, and those of the first queues that wait for them."""
+    """Prefetches the rows of the next outputs and of the first queue that waits for each."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
         prefetch(state.outputs, state.events[index])
     for index in range(begin, end):
-        queue = state.outputs[state.events[index], BUSY]
+        queue = state.outputs[state.events[index], OUTPUT_WAITERS]
         prefetch(state.queues, queue)
         prefetch(state.inputs, queue >> shift)
 
 
 @inlined
 def _wait_for_output(state: State, queue: int, output: int) -> None:
-    state.queues[queue, NEXT_BLOCKED] = state.outputs[output, BUSY]
-    state.outputs[output, BUSY] = queue
-    if state.outputs[output, RELEASED] == 0:
-        state.outputs[output, RELEASED] = 1
+    state.queues[queue, NEXT_BLOCKED] = state.outputs[output, OUTPUT_WAITERS]
+    state.outputs[output, OUTPUT_WAITERS] = queue
+    if state.outputs[output, RELEASE_PLANNED] == 0:
+        state.outputs[output, RELEASE_PLANNED] = 1
         slot = state.outputs[output, OUTPUT_FREE] & (len(state.wheel) - 1)
         state.next_output[output] = state.wheel[slot, OUTPUTS]
         state.wheel[slot, OUTPUTS] = output
@@ -199,23 +201,23 @@ def _wait_for_output(state: State, queue: int, output: int) -> None:
 
 @inlined
 def _has_room(state: State, target: int) -> bool:
-    """Returns whether a queue has room for a packet, or any channel of its port where any may be taken."""
+    """Returns whether the target queue has room for a packet; with ANY_CHANNEL, any channel of its port."""
     flits = state.settings[FLITS]
-    found = target == NONE or state.queues[target, ROOM] >= flits
-    if not found and state.settings[POLICY] == ANY_CHANNEL:
+    has_room = target == NONE or state.queues[target, ROOM] >= flits
+    if not has_room and state.settings[POLICY] == ANY_CHANNEL:
         for channel in range(1, state.settings[CHANNELS]):
-            found = found or state.queues[target + channel, ROOM] >= flits
-    return found
+            has_room = has_room or state.queues[target + channel, ROOM] >= flits
+    return has_room
 
 
 @inlined
-def _ask(state: State, tick: int) -> int:
-    """Has every input with work pick a channel, and returns the number of outputs that are asked for."""
+def _request_outputs(state: State, tick: int) -> int:
+    """Picks a channel of every ready input, requests its output, and returns the number of these outputs."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     slot = tick & (len(state.wheel) - 1)
     inputs = list_events(state, state.wheel[slot, INPUTS], state.next_input)
     state.wheel[slot, INPUTS] = NONE
-    asked = 0
+    requested = 0
     for index in range(inputs):
         if state.settings[LARGE] and index & (BLOCK - 1) == 0:
             _prefetch_inputs(state, index, min(index + BLOCK, inputs))
@@ -238,24 +240,24 @@ def _ask(state: State, tick: int) -> int:
                 _wait_for_output(state, queue, output)
             elif not _has_room(state, target):
                 state.inputs[port, READY] &= ~(1 << channel)
-                state.queues[queue, NEXT_BLOCKED] = state.queues[target, SHORT]
-                state.queues[target, SHORT] = queue
+                state.queues[queue, NEXT_BLOCKED] = state.queues[target, ROOM_WAITERS]
+                state.queues[target, ROOM_WAITERS] = queue
             else:
-                if state.outputs[output, ASKED] != tick:
-                    state.outputs[output, ASKED] = tick
-                    state.outputs[output, ASKERS] = 1
-                    state.outputs[output, ASKING] = queue
-                    state.asked[asked] = output
-                    asked += 1
+                if state.outputs[output, REQUEST_TICK] != tick:
+                    state.outputs[output, REQUEST_TICK] = tick
+                    state.outputs[output, REQUESTS] = 1
+                    state.outputs[output, WINNER] = queue
+                    state.requested[requested] = output
+                    requested += 1
                 else:
-                    _compete(state, queue, output, tick, shift)
+                    _arbitrate(state, queue, output, tick, shift)
                 break
-    return asked
+    return requested
 
 
 @inlined
 def _prefetch_inputs(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next inputs, and those of their queues, outputs and targets."""
+    """Prefetches the rows of the next inputs and of their queues, outputs and target queues."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     for index in range(begin, end):
         prefetch(state.inputs, state.events[index])
@@ -276,39 +278,39 @@ def _prefetch_inputs(state: State, begin: int, end: int) -> None:
 
 
 @inlined
-def _compete(state: State, queue: int, output: int, tick: int, shift: int) -> None:
-    """Has one of two queues that ask for an output in the same tick lose; it looks elsewhere in the next."""
-    other = state.outputs[output, ASKING]
-    state.outputs[output, ASKERS] += 1
+def _arbitrate(state: State, queue: int, output: int, tick: int, shift: int) -> None:
+    """Arbitrates between two queues that request the same output; the loser retries in the next tick."""
+    other = state.outputs[output, WINNER]
+    state.outputs[output, REQUESTS] += 1
     if state.settings[RANDOM_ARBITER]:
-        wins = below(state.random, state.inputs[output, OWNER], state.outputs[output, ASKERS]) == 0
+        wins = below(state.random, state.inputs[output, OWNER], state.outputs[output, REQUESTS]) == 0
     else:
         turn = state.outputs[output, OUTPUT_TURN]
         mine, theirs = (queue >> shift) - turn, (other >> shift) - turn
         if mine <= 0:
-            mine += _MOST_PORTS
+            mine += _MAX_PORTS
         if theirs <= 0:
-            theirs += _MOST_PORTS
+            theirs += _MAX_PORTS
         wins = mine < theirs
     loser = queue
     if wins:
-        state.outputs[output, ASKING] = queue
+        state.outputs[output, WINNER] = queue
         loser = other
-    # Its output will be busy then; other heads of the input may go.
-    look_at(state, loser >> shift, tick + 1)
+    # The output will be busy in the next tick, but another channel of the loser's input may be able to send.
+    plan_input(state, loser >> shift, tick + 1)
 
 
 @inlined
-def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
+def _grant(state: State, tick: int, cycle: int, requested: int) -> None:
     flits, shift = state.settings[FLITS], state.settings[CHANNEL_SHIFT]
     places, counts = state.settings[QUEUE_PLACES], state.counts
     new = counts[NEW_HEADS]
     in_window = counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]
-    for index in range(asked):
+    for index in range(requested):
         if state.settings[LARGE] and index & (BLOCK - 1) == 0:
-            _prefetch_grants(state, index, min(index + BLOCK, asked))
-        output = state.asked[index]
-        queue = state.outputs[output, ASKING]
+            _prefetch_grants(state, index, min(index + BLOCK, requested))
+        output = state.requested[index]
+        queue = state.outputs[output, WINNER]
         port = queue >> shift
         first = state.queues[queue, FIRST]
         packet = state.queues[queue, PACKETS + first]
@@ -328,34 +330,34 @@ def _grant(state: State, tick: int, cycle: int, asked: int) -> None:
             state.outputs[output, FLITS_SENT] += flits
         return_room(state, queue, port)
         if state.queues[queue, TARGET] == NONE:
-            _leave(state, packet, output, depart)
+            _deliver(state, packet, output, depart)
         else:
-            _go_on(state, packet, queue, output, depart)
+            _forward(state, packet, queue, output, depart)
         if state.inputs[port, READY]:
-            look_at(state, port, tick + flits)
+            plan_input(state, port, tick + flits)
     counts[NEW_HEADS] = new
 
 
 @inlined
 def _prefetch_grants(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next outputs, queues and packets, which may have left the cache since."""
+    """Prefetches the rows of the next outputs, queues and packets, which may have been evicted meanwhile."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
-        prefetch(state.outputs, state.asked[index])
+        prefetch(state.outputs, state.requested[index])
     for index in range(begin, end):
-        queue = state.outputs[state.asked[index], ASKING]
+        queue = state.outputs[state.requested[index], WINNER]
         prefetch(state.queues, queue)
         prefetch(state.inputs, queue >> shift)
     for index in range(begin, end):
-        queue = state.outputs[state.asked[index], ASKING]
+        queue = state.outputs[state.requested[index], WINNER]
         prefetch(state.packets, state.queues[queue, PACKETS + state.queues[queue, FIRST]])
         if state.queues[queue, TARGET] != NONE:
             prefetch(state.queues, state.queues[queue, TARGET])
 
 
 @inlined
-def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> None:
-    """Sends a packet to the next router; its head departs in a cycle."""
+def _forward(state: State, packet: int, queue: int, output: int, depart: int) -> None:
+    """Sends a packet to the next router; its head enters the link in cycle `depart`."""
     flits, target = state.settings[FLITS], state.queues[queue, TARGET]
     if state.settings[POLICY] == ANY_CHANNEL:
         for channel in range(1, state.settings[CHANNELS]):
@@ -374,14 +376,14 @@ def _go_on(state: State, packet: int, queue: int, output: int, depart: int) -> N
 
 
 @inlined
-def _leave(state: State, packet: int, output: int, depart: int) -> None:
-    """Sends a packet to its host, and measures it; its head departs in a cycle."""
+def _deliver(state: State, packet: int, output: int, depart: int) -> None:
+    """Sends a packet to its host and measures it; its head enters the link in cycle `depart`."""
     flits, counts = state.settings[FLITS], state.counts
-    # The host takes what comes; as much may wait for the link as all channels hold.
+    # A host has no input buffer that could fill up: limit what waits for its link to one port's buffers.
     free = (depart + flits - state.settings[BUFFER]) * state.settings[SPEEDUP]
     state.outputs[output, OUTPUT_FREE] = max(state.outputs[output, OUTPUT_FREE], free)
     tail = depart + state.outputs[output, DELAY] + flits - 1
-    latency = tail - state.packets[packet, BIRTH]
+    latency = tail - state.packets[packet, GENERATED]
     measure(state, packet, tail, latency, latency)
     state.unused[counts[UNUSED]] = packet
     counts[UNUSED] += 1

@@ -1,4 +1,4 @@
-"""Credits: room that becomes free in a queue, and is told to its sender after a delay."""
+"""Credits: report to the sender, after a delay, that a packet's room in a queue has become free."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from simulation.kernels.state import (
     RING_END,
     RING_ENDS,
     ROOM,
+    ROOM_WAITERS,
     SENDER,
-    SHORT,
     WAITING,
     State,
 )
@@ -30,18 +30,18 @@ from simulation.kernels.state import (
 
 @inlined
 def return_credits(state: State, tick: int, cycle: int) -> None:
-    """Takes the credits that arrive, and has sources and queues go on that wait for the room.
+    """Applies the credits that arrive, and wakes the sources and queues that wait for the room.
 
     Args:
         state: the simulation.
-        tick: the present tick.
-        cycle: the next cycle that begins.
+        tick: the current tick.
+        cycle: the current cycle at its first tick, else the next one.
     """
     flits, shift = state.settings[FLITS], state.settings[CHANNEL_SHIFT]
     by_port = state.settings[POLICY] == ANY_CHANNEL
     size = state.credits.shape[1]
     for one in range(len(state.credit_rings)):
-        # The end of the ring `delay` ticks ago stands where that of this tick will be written.
+        # The end of the ring `delay` ticks ago is stored where `end_tick` will store that of this tick.
         end = state.credit_rings[one, RING_ENDS + tick % state.credit_rings[one, RING_DELAY]]
         place = state.credit_rings[one, RING_BEGIN]
         ahead = place
@@ -63,16 +63,16 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
                 if state.settings[LAW] != MINIMAL_LAW:
                     state.used[sender] -= flits
                 key = (queue >> shift) << shift if by_port else queue
-                first = state.queues[key, SHORT]
+                first = state.queues[key, ROOM_WAITERS]
                 if first != NONE:
-                    state.queues[key, SHORT] = NONE
+                    state.queues[key, ROOM_WAITERS] = NONE
                     wake(state, first, tick, shift)
         state.credit_rings[one, RING_BEGIN] = place
 
 
 @inlined
 def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
-    """Prefetches the rows of the next credits' queues and senders; returns the place behind them."""
+    """Prefetches the rows of the next credits' queues and senders; returns the place after these credits."""
     size = state.credits.shape[1]
     last = min(place + BLOCK, size if end < place else end)
     for index in range(place, last):
@@ -86,12 +86,12 @@ def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
 
 @inlined
 def return_room(state: State, queue: int, port: int) -> None:
-    """Sends a credit for a place of a queue on its way.
+    """Sends a credit for one packet's room in a queue.
 
     Args:
         state: the simulation.
         queue: the queue.
-        port: its input.
+        port: the input that the queue belongs to.
     """
     one = state.inputs[port, CREDIT_CLASS]
     place = state.credit_rings[one, RING_END]
@@ -104,11 +104,11 @@ def return_room(state: State, queue: int, port: int) -> None:
 
 @inlined
 def end_tick(state: State, tick: int) -> None:
-    """Keeps the ends of all rings of a tick.
+    """Stores the ends of all credit rings, which mark the credits sent up to this tick.
 
     Args:
         state: the simulation.
-        tick: the present tick.
+        tick: the current tick.
     """
     for one in range(len(state.credit_rings)):
         place = RING_ENDS + tick % state.credit_rings[one, RING_DELAY]

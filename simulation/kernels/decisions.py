@@ -1,6 +1,7 @@
 """Decisions of source routers between the minimal path of a packet and detours.
 
-Laws go by the flits that outputs have sent and that still take room beyond (`State.used`).
+Decision laws use the downstream occupancy of an output: the flits that it has sent and whose room has not
+been credited back (`State.used`).
 """
 
 from __future__ import annotations
@@ -41,23 +42,23 @@ from simulation.kernels.state import (
 )
 from topology.addressing import INITIAL_TTL
 
-# Links that a packet takes at most: every router takes one from its TTL, and drops it at 0.
-MOST_HOPS = INITIAL_TTL - 1
-DROP = -1  # in place of an outcome
-DETOUR_BIT = 1 << 30  # of an outcome that is a detour's
-_LOST = 1 << 60  # cost of a path that is dead
-_CONGESTED = 1 << 40  # cost of a congested global link: more than that of any queues
+# Every router decrements the TTL of a packet and drops the packet at 0.
+MAX_HOPS = INITIAL_TTL - 1
+DROP = -1  # instead of an outcome
+DETOUR_BIT = 1 << 30  # marks the outcome of a detour
+_DEAD_PATH_COST = 1 << 60
+_CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost of any queues
 
 
 @inlined
-def place_of(state: State, layer: int, router: int, key: int) -> int:
-    """Returns the place in `State.lookups` of what a layer says for a key at a router.
+def lookup_index(state: State, layer: int, router: int, key: int) -> int:
+    """Returns the index in `State.lookups` of a layer's entry for a key at a router.
 
     Args:
         state: the simulation.
-        layer: number of the look-up array.
+        layer: index of the lookup layer.
         router: the router.
-        key: the destination router, or that which the tag names.
+        key: the destination router, or the router named by the tag.
     """
     routers: int = state.settings[ROUTERS]
     return (layer * routers + router) * routers + key
@@ -65,12 +66,12 @@ def place_of(state: State, layer: int, router: int, key: int) -> int:
 
 @inlined
 def outcome_of(state: State, choice: int, router: int) -> int:
-    """Returns an outcome of a choice, by weight.
+    """Returns a random outcome of a choice, with probabilities proportional to the weights.
 
     Args:
         state: the simulation.
-        choice: the choice, known by its first outcome; or DROP.
-        router: the router, whose generator is used.
+        choice: the choice, identified by its first outcome; or DROP.
+        router: the router whose random generator is used.
     """
     found = choice
     if choice != DROP and state.outcomes[choice, OUT_COUNT] > 1:
@@ -83,12 +84,12 @@ def outcome_of(state: State, choice: int, router: int) -> int:
 
 @inlined
 def decide(state: State, adaptive: int, router: int, destination: int) -> int:
-    """Returns the outcome of an adaptive choice, with DETOUR_BIT if it is a detour's.
+    """Returns the outcome that the decision law selects, with DETOUR_BIT for a detour.
 
     Args:
         state: the simulation.
         adaptive: the adaptive choice.
-        router: the router, that of the packet's source.
+        router: the packet's source router.
         destination: the packet's destination router.
     """
     found = outcome_of(state, state.adaptive[adaptive, MINIMAL], router)
@@ -117,21 +118,23 @@ def decide(state: State, adaptive: int, router: int, destination: int) -> int:
 
 @inlined
 def _cost(state: State, outcome: int, hops: int, destination: int) -> int:
-    """Returns the cost of a path that begins with an outcome, which UGAL and piggybacking compare."""
-    cost = _LOST
+    """Returns the cost of the path that starts with an outcome, as compared by UGAL and piggybacking."""
+    cost = _DEAD_PATH_COST
     if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
         if state.settings[WHOLE_PATH] != 0:
             cost = _path_load(state, outcome, destination)
         else:
             cost = state.used[state.outcomes[outcome, OUT_PORT]] * hops
-            if state.settings[LAW] == PIGGYBACK_LAW and _leaves_congested(state, outcome, destination):
-                cost += _CONGESTED
+            if state.settings[LAW] == PIGGYBACK_LAW and _is_first_global_link_congested(
+                state, outcome, destination
+            ):
+                cost += _CONGESTION_COST
     return cost
 
 
 @inlined
 def _detour(state: State, first: int, end: int, number: int) -> int:
-    """Returns the place in `State.detours` of a detour by its number among those of all bundles."""
+    """Returns the index in `State.detours` of a detour, given its number among those of all bundles."""
     while end - first > 1:
         middle = (first + end) >> 1
         if state.bundles[middle, DETOURS_BEFORE] <= number:
@@ -144,23 +147,29 @@ def _detour(state: State, first: int, end: int, number: int) -> int:
 
 @inlined
 def _path_load(state: State, outcome: int, destination: int) -> int:
-    """Returns the flits that are on a path, from an outcome on; of several outcomes the first one counts."""
+    """Returns the occupancy of all outputs on the path that starts with an outcome.
+
+    Where a router has several outcomes, the path is assumed to follow the first one.
+    """
     load, hops = 0, 0
-    while outcome != DROP and hops < MOST_HOPS:
+    while outcome != DROP and hops < MAX_HOPS:
         hops += 1
         port = state.outcomes[outcome, OUT_PORT]
         if port == NONE:
             break
         load += state.used[port]
-        outcome = _onward(state, outcome, destination)
+        outcome = _next_outcome(state, outcome, destination)
     return load
 
 
 @inlined
-def _leaves_congested(state: State, outcome: int, destination: int) -> bool:
-    """Returns whether the first global link of a path is congested; of several outcomes the first counts."""
+def _is_first_global_link_congested(state: State, outcome: int, destination: int) -> bool:
+    """Returns whether the first global link is congested on the path that starts with an outcome.
+
+    Where a router has several outcomes, the path is assumed to follow the first one.
+    """
     congested, hops = False, 0
-    while outcome != DROP and hops < MOST_HOPS:
+    while outcome != DROP and hops < MAX_HOPS:
         hops += 1
         port = state.outcomes[outcome, OUT_PORT]
         if port == NONE:
@@ -168,13 +177,13 @@ def _leaves_congested(state: State, outcome: int, destination: int) -> bool:
         if state.global_ports[port]:
             congested = _is_congested(state, port)
             break
-        outcome = _onward(state, outcome, destination)
+        outcome = _next_outcome(state, outcome, destination)
     return congested
 
 
 @inlined
 def _is_congested(state: State, port: int) -> bool:
-    """Returns whether a global link is occupied by over twice the mean of its router's, and a margin."""
+    """Returns whether a global link's occupancy exceeds twice the mean of its router's, plus MARGIN."""
     router, links, used = state.inputs[port, OWNER], 0, 0
     for other in range(state.first_ports[router], state.first_ports[router + 1]):
         if state.global_ports[other]:
@@ -184,8 +193,8 @@ def _is_congested(state: State, port: int) -> bool:
 
 
 @inlined
-def _onward(state: State, outcome: int, destination: int) -> int:
-    """Returns the outcome at the router to which another one leads, of several the first; DROP at the end."""
+def _next_outcome(state: State, outcome: int, destination: int) -> int:
+    """Returns the first outcome at the router that another outcome leads to, or DROP at the path's end."""
     router = state.inputs[state.outputs[state.outcomes[outcome, OUT_PORT], PEER], OWNER]
     tag, layer, following = state.outcomes[outcome, OUT_TAG], state.settings[UNTAGGED], DROP
     if tag == router:
@@ -194,7 +203,7 @@ def _onward(state: State, outcome: int, destination: int) -> int:
         key = destination
         if tag != NONE:
             layer, key = state.settings[TAGGED], tag
-        choice = state.lookups[place_of(state, layer, router, key)]
+        choice = state.lookups[lookup_index(state, layer, router, key)]
         if choice >= 0:
             following = choice
     return following
@@ -202,7 +211,7 @@ def _onward(state: State, outcome: int, destination: int) -> int:
 
 @inlined
 def _least_occupied(state: State, first: int, end: int, router: int) -> int:
-    """Returns a random detour by the least occupied port."""
+    """Returns a random detour through the least occupied port, with DETOUR_BIT."""
     bundle = first + below(state.random, router, end - first)
     best, least = bundle, 1 << 60
     for _ in range(end - first):

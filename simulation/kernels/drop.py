@@ -1,10 +1,10 @@
-"""Kernel of the emulation's switches: output queues behind token buckets, which drop what does not fit.
+"""Kernel of the emulation's switches: tail-drop output queues, served at the rate of a token bucket.
 
-A queue needs no memory of its own: packets leave a port at known times, so that the time from which the next
-one may leave tells how many wait. A packet moves on with its first bit, as in the emulation, whose links take
-no time of their own: its latency ends when the last queue lets it go.
+A queue needs no memory: packets leave a port at known times, so the earliest departure time of the next
+packet implies the queue's length. A packet moves on with its first bit, as in the emulation, whose links have
+no propagation delay: its latency ends when it leaves the last queue.
 
-A packet takes as many cycles on a link as it has flits, and a cycle has SPEEDUP ticks.
+A link transmits one flit per cycle, and a cycle has SPEEDUP ticks.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from __future__ import annotations
 from simulation.kernels.compiled import compiled, inlined
 from simulation.kernels.measures import count_link, count_lost, measure
 from simulation.kernels.routing import output_of
-from simulation.kernels.sources import BIRTH_BITS, begin_sources, destination_of, next_gap, plan_source
+from simulation.kernels.sources import TIME_BITS, destination_of, next_gap, plan_source, start_sources
 from simulation.kernels.state import (
     ARRIVALS,
-    BEGUN,
-    BIRTH,
     BURST,
     DELAY,
     DELIVERED,
@@ -24,17 +22,18 @@ from simulation.kernels.state import (
     FLAGS,
     FLITS,
     FLITS_SENT,
+    GENERATED,
     HOPS,
     HOST,
     HOST_FREE,
+    HOST_INPUT,
     HOST_PORT,
     LAW,
     LINK_FREE,
     MEASURED,
     MINIMAL_LAW,
-    NEXT_BIRTH,
+    NEXT_GENERATED,
     NONE,
-    OF_HOST,
     OFFERED,
     OVERFLOWED,
     OWNER,
@@ -46,6 +45,7 @@ from simulation.kernels.state import (
     ROUTER_TICKS,
     SCHEDULED,
     SPEEDUP,
+    STARTED,
     TAG,
     TICK,
     UNUSED,
@@ -65,7 +65,7 @@ def run_dropping(state: State, until: int, drains: bool) -> int:
     Args:
         state: the simulation; latencies are summed in ticks.
         until: the tick, the first of a cycle.
-        drains: whether to end when all packets of the window have arrived or were dropped.
+        drains: whether to end when all packets of the window have arrived or have been dropped.
 
     Returns:
         RUNNING at `until`, or DONE if all packets have arrived.
@@ -73,15 +73,15 @@ def run_dropping(state: State, until: int, drains: bool) -> int:
     counts, speedup = state.counts, state.settings[SPEEDUP]
     tick = counts[TICK]
     result = RUNNING
-    if counts[BEGUN] == 0:
-        counts[BEGUN] = 1
-        begin_sources(state)
+    if counts[STARTED] == 0:
+        counts[STARTED] = 1
+        start_sources(state)
     while tick < until and result == RUNNING:
-        _begin_cycle(state, tick // speedup)
+        _start_cycle(state, tick // speedup)
         for _ in range(speedup):
             _arrive(state, tick)
             tick += 1
-        # Births wait for nothing: those of the window are over when it is.
+        # Packets enter their queues in the cycle in which they are generated: none is left after the window.
         if drains and counts[DELIVERED] + counts[DROPPED] == counts[OFFERED]:
             result = DONE
     counts[TICK] = tick
@@ -89,78 +89,78 @@ def run_dropping(state: State, until: int, drains: bool) -> int:
 
 
 @inlined
-def _begin_cycle(state: State, cycle: int) -> None:
-    """Puts the packets that are born in a cycle into the queues of their hosts."""
+def _start_cycle(state: State, cycle: int) -> None:
+    """Generates the packets of a cycle and puts them into the queues of their hosts."""
     slot = cycle & (len(state.source_wheel) - 1)
     host = state.source_wheel[slot]
     state.source_wheel[slot] = NONE
     while host != NONE:
         following = state.next_host[host]
-        while state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS <= cycle:
-            birth = (state.hosts[host, NEXT_BIRTH] * state.settings[SPEEDUP]) >> BIRTH_BITS
-            _give_birth(state, host, destination_of(state, host), birth)
-            state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
-        plan_source(state, host, state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, cycle)
+        while state.hosts[host, NEXT_GENERATED] >> TIME_BITS <= cycle:
+            tick = (state.hosts[host, NEXT_GENERATED] * state.settings[SPEEDUP]) >> TIME_BITS
+            _generate(state, host, destination_of(state, host), tick)
+            state.hosts[host, NEXT_GENERATED] += next_gap(state, host)
+        plan_source(state, host, state.hosts[host, NEXT_GENERATED] >> TIME_BITS, cycle)
         host = following
     event, end = state.counts[SCHEDULED], (cycle + 1) * state.settings[SPEEDUP]
     while event < len(state.schedule) and state.schedule[event, 0] < end:
-        _give_birth(state, state.schedule[event, 1], state.schedule[event, 2], state.schedule[event, 0])
+        _generate(state, state.schedule[event, 1], state.schedule[event, 2], state.schedule[event, 0])
         event += 1
     state.counts[SCHEDULED] = event
 
 
 @inlined
-def _give_birth(state: State, host: int, destination: int, birth: int) -> None:
-    """Puts a packet that is born in a tick into the queue of its host, or drops it."""
+def _generate(state: State, host: int, destination: int, tick: int) -> None:
+    """Generates a packet in a tick and puts it into the queue of its host, or drops it if that is full."""
     counts, speedup = state.counts, state.settings[SPEEDUP]
-    measured = counts[WINDOW_BEGIN] <= birth // speedup < counts[WINDOW_END]
+    measured = counts[WINDOW_BEGIN] <= tick // speedup < counts[WINDOW_END]
     if measured:
         counts[OFFERED] += 1
-    leaves = _leaving_time(state, state.hosts[host, HOST_FREE], birth)
-    if leaves == NONE:
+    departure = _departure_tick(state, state.hosts[host, HOST_FREE], tick)
+    if departure == NONE:
         counts[OVERFLOWED] += 1
         if measured:
             counts[DROPPED] += 1
     else:
-        state.hosts[host, HOST_FREE] = _next_leaving_time(state, leaves, state.hosts[host, HOST_FREE])
+        state.hosts[host, HOST_FREE] = _next_free_tick(state, departure, state.hosts[host, HOST_FREE])
         counts[UNUSED] -= 1
         packet = state.unused[counts[UNUSED]]
         state.packets[packet, HOST] = destination
         state.packets[packet, ROUTER] = state.host_routers[destination]
         state.packets[packet, TAG] = NONE
         state.packets[packet, HOPS] = state.packets[packet, PATH_CYCLES] = 0
-        state.packets[packet, BIRTH], state.packets[packet, FLAGS] = birth, MEASURED if measured else 0
+        state.packets[packet, GENERATED], state.packets[packet, FLAGS] = tick, MEASURED if measured else 0
         port = state.hosts[host, HOST_PORT]
-        _send(state, packet, port, leaves + state.outputs[port, DELAY] * speedup)
+        _send(state, packet, port, departure + state.outputs[port, DELAY] * speedup)
 
 
 @inlined
-def _leaving_time(state: State, free: int, tick: int) -> int:
-    """Returns the tick in which a packet leaves a queue that it enters now, or NONE if the queue is full.
+def _departure_tick(state: State, free: int, tick: int) -> int:
+    """Returns the tick in which a packet that arrives now leaves the queue, or NONE if the queue is full.
 
     Args:
         state: the simulation.
-        free: tick from which the link would be free without the depth of its token bucket.
-        tick: the present tick.
+        free: tick in which the link would become free with a token bucket of one packet.
+        tick: the current tick.
     """
     duration = state.settings[FLITS] * state.settings[SPEEDUP]
     allowed: int = free - state.settings[BURST]
-    leaves = max(tick, allowed)
+    departure = max(tick, allowed)
     if allowed - tick > state.settings[QUEUE_PLACES] * duration:
-        leaves = NONE
-    return leaves
+        departure = NONE
+    return departure
 
 
 @inlined
-def _next_leaving_time(state: State, leaves: int, free: int) -> int:
-    """Returns the tick from which a link is free, without its token bucket, after a packet leaves."""
+def _next_free_tick(state: State, departure: int, free: int) -> int:
+    """Returns the next value of `free` (see `_departure_tick`) after a packet's departure."""
     duration: int = state.settings[FLITS] * state.settings[SPEEDUP]
-    return max(leaves, free) + duration
+    return max(departure, free) + duration
 
 
 @inlined
 def _send(state: State, packet: int, port: int, tick: int) -> None:
-    """Has a packet arrive at an input in a tick."""
+    """Plans the arrival of a packet at an input in a tick."""
     slot = (tick + state.settings[ROUTER_TICKS]) & (len(state.wheel) - 1)
     state.packets[packet, QUEUE], state.next_packet[packet] = port, state.wheel[slot, ARRIVALS]
     state.wheel[slot, ARRIVALS] = packet
@@ -168,42 +168,42 @@ def _send(state: State, packet: int, port: int, tick: int) -> None:
 
 @inlined
 def _arrive(state: State, tick: int) -> None:
-    """Puts the packets that arrive at routers into the queues of their outputs."""
+    """Routes the packets that arrive at routers in a tick."""
     slot = tick & (len(state.wheel) - 1)
     counts = state.counts
-    # A packet that waits for nothing arrives further on in this tick.
+    # A packet that does not wait may reach its next router in the same tick: the list grows meanwhile.
     while state.wheel[slot, ARRIVALS] != NONE:
         packet = state.wheel[slot, ARRIVALS]
         state.wheel[slot, ARRIVALS] = state.next_packet[packet]
-        if not _pass_router(state, packet, tick):
+        if not _route_packet(state, packet, tick):
             state.unused[counts[UNUSED]] = packet
             counts[UNUSED] += 1
 
 
 @inlined
-def _pass_router(state: State, packet: int, tick: int) -> bool:
-    """Has a router treat a packet; returns whether it is on its way to another router."""
+def _route_packet(state: State, packet: int, tick: int) -> bool:
+    """Puts a packet into the queue of its output; returns whether it will arrive at another router."""
     port = state.packets[packet, QUEUE]
-    if state.inputs[port, OF_HOST] and state.settings[LAW] != MINIMAL_LAW:
-        _see_queues(state, port, tick)
+    if state.inputs[port, HOST_INPUT] and state.settings[LAW] != MINIMAL_LAW:
+        _update_occupancies(state, port, tick)
     output = output_of(state, port, packet)
-    leaves = NONE
+    departure = NONE
     if output != NONE:
-        leaves = _leaving_time(state, state.outputs[output, LINK_FREE], tick)
-    goes_on = False
+        departure = _departure_tick(state, state.outputs[output, LINK_FREE], tick)
+    forwarded = False
     if output == NONE:
         count_lost(state, packet, tick)
-    elif leaves == NONE:
+    elif departure == NONE:
         _count_overflow(state, packet, output, tick)
     else:
-        state.outputs[output, LINK_FREE] = _next_leaving_time(state, leaves, state.outputs[output, LINK_FREE])
-        goes_on = _leave(state, packet, output, leaves)
-    return goes_on
+        state.outputs[output, LINK_FREE] = _next_free_tick(state, departure, state.outputs[output, LINK_FREE])
+        forwarded = _depart(state, packet, output, departure)
+    return forwarded
 
 
 @inlined
 def _count_overflow(state: State, packet: int, output: int, tick: int) -> None:
-    """Counts a packet that the full queue of an output drops."""
+    """Counts a packet that is dropped because the queue of its output is full."""
     counts = state.counts
     counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED
     counts[OVERFLOWED] += 1
@@ -212,8 +212,8 @@ def _count_overflow(state: State, packet: int, output: int, tick: int) -> None:
 
 
 @inlined
-def _see_queues(state: State, port: int, tick: int) -> None:
-    """Writes the flits that wait at the outputs of a router, by one of its ports."""
+def _update_occupancies(state: State, port: int, tick: int) -> None:
+    """Updates `State.used`, the flits that wait at each output, for the router that has the given port."""
     router = state.inputs[port, OWNER]
     for output in range(state.first_ports[router], state.first_ports[router + 1]):
         allowed = state.outputs[output, LINK_FREE] - state.settings[BURST]
@@ -221,18 +221,18 @@ def _see_queues(state: State, port: int, tick: int) -> None:
 
 
 @inlined
-def _leave(state: State, packet: int, output: int, leaves: int) -> bool:
-    """Sends a packet out of a port in a tick; returns whether it is on its way to another router."""
+def _depart(state: State, packet: int, output: int, departure: int) -> bool:
+    """Sends a packet out of a port in tick `departure`; returns whether it will arrive at another router."""
     counts, speedup = state.counts, state.settings[SPEEDUP]
-    cycle = leaves // speedup
+    cycle = departure // speedup
     if counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]:
         state.outputs[output, FLITS_SENT] += state.settings[FLITS]
-    arrival = leaves + state.outputs[output, DELAY] * speedup
+    arrival = departure + state.outputs[output, DELAY] * speedup
     peer = state.outputs[output, PEER]
     if peer >= 0:
         count_link(state, packet, output)
         _send(state, packet, peer, arrival)
     else:
-        latency = arrival - state.packets[packet, BIRTH]
+        latency = arrival - state.packets[packet, GENERATED]
         measure(state, packet, arrival // speedup, latency, latency // speedup)
     return bool(peer >= 0)

@@ -1,14 +1,14 @@
-"""Events of a tick: lists of packets, inputs, outputs or hosts that begin in a wheel; inputs to look at."""
+"""Events: linked lists of packets, inputs, outputs or hosts that start in the slots of a timing wheel."""
 
 from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
 from simulation.kernels.state import (
-    FREE,
     INPUT_FREE,
     INPUTS,
     NEXT_BLOCKED,
     NONE,
+    NOT_BLOCKED,
     PLANNED,
     READY,
     Int32,
@@ -20,12 +20,12 @@ BLOCK = 64  # events whose rows are prefetched together
 
 @inlined
 def list_events(state: State, first: int, following: Int32) -> int:
-    """Writes the events of a list to `State.events`, where their rows can be prefetched.
+    """Copies the events of a linked list to `State.events`, so that their rows can be prefetched.
 
     Args:
         state: the simulation.
         first: first event of the list, or NONE.
-        following: next event of each.
+        following: successor of each event in its list.
 
     Returns:
         The number of events.
@@ -39,8 +39,8 @@ def list_events(state: State, first: int, following: Int32) -> int:
 
 
 @inlined
-def look_at(state: State, port: int, tick: int) -> None:
-    """Plans to look at an input in a tick, or when it is free.
+def plan_input(state: State, port: int, tick: int) -> None:
+    """Plans a visit to an input in a tick, or as soon as the input is free after it.
 
     Args:
         state: the simulation.
@@ -56,18 +56,18 @@ def look_at(state: State, port: int, tick: int) -> None:
 
 @inlined
 def wake(state: State, queue: int, tick: int, shift: int) -> None:
-    """Has all queues of a list go on.
+    """Marks all queues of a list as ready and plans visits to their inputs.
 
     Args:
         state: the simulation.
-        queue: first queue of the list.
-        tick: the tick.
-        shift: `CHANNEL_SHIFT`.
+        queue: first queue of the list, or NONE.
+        tick: the tick of the visits.
+        shift: the setting CHANNEL_SHIFT.
     """
     while queue != NONE:
         port = queue >> shift
         state.inputs[port, READY] |= 1 << (queue - (port << shift))
-        look_at(state, port, tick)
+        plan_input(state, port, tick)
         following = state.queues[queue, NEXT_BLOCKED]
-        state.queues[queue, NEXT_BLOCKED] = FREE
+        state.queues[queue, NEXT_BLOCKED] = NOT_BLOCKED
         queue = following

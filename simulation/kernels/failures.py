@@ -1,7 +1,7 @@
-"""Failures of links and routers: packets that are lost with them, and heads that must be routed again.
+"""Failures of links and routers: packets lost on failed links, and heads that must be rerouted.
 
-A packet that is on a link which breaks is marked as cut and goes on to the buffer at the other end, where no
-rule serves it: its room there returns to the sender as that of any packet does.
+A packet on a failing link is marked as cut and continues to the buffer at the other end, where it is dropped.
+That way its credit returns to the sender like that of any other packet.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from simulation.kernels.state import (
     ARRIVALS,
     ARRIVED_MARKED,
     ARRIVED_TAG_SHIFT,
-    BUSY,
     CHANNEL_SHIFT,
     COUNT,
     DETOURED,
     FIRST,
     FLAGS,
-    FREE,
     HOPS,
+    HOST_INPUT,
     LINK_FREE,
     MARKED,
     MEASURED,
     NEW_HEADS,
     NEXT_BLOCKED,
     NONE,
-    OF_HOST,
+    NOT_BLOCKED,
     OUTPUT,
+    OUTPUT_WAITERS,
     PACKETS,
     PEER,
     QUEUE,
     READY,
+    ROOM_WAITERS,
     SENDER,
-    SHORT,
     SPEEDUP,
     TAG,
     TICK,
@@ -47,17 +47,16 @@ from simulation.kernels.state import (
 
 @compiled
 def break_outputs(state: State, broken: Any, lossless: bool) -> None:
-    """Loses the packets on the links of outputs that break, and has heads that wait for these look again.
+    """Drops the packets on the links of failed outputs and reroutes the heads that wait for these outputs.
 
     Args:
         state: the simulation, between two ticks.
-        broken: int8 array, (ports,): 1 for outputs that break.
-        lossless: whether routers have input queues with credits; else the packets that wait in the queues of
-            these outputs are lost.
+        broken: int8 array, (ports,): 1 for failed outputs.
+        lossless: whether routers use credit flow control; if not, the packets in the output queues are lost.
     """
     _cut_packets(state, broken)
     if lossless:
-        _route_again(state, broken)
+        _reroute_heads(state, broken)
     else:
         for output in range(len(broken)):
             if broken[output]:
@@ -66,7 +65,7 @@ def break_outputs(state: State, broken: Any, lossless: bool) -> None:
 
 @inlined
 def _cut_packets(state: State, broken: Any) -> None:
-    """Loses the packets on links between routers."""
+    """Marks the packets on failed links as cut and counts them as lost."""
     counts = state.counts
     cycle = counts[TICK] // state.settings[SPEEDUP]
     in_window = counts[WINDOW_BEGIN] <= cycle < counts[WINDOW_END]
@@ -83,37 +82,37 @@ def _cut_packets(state: State, broken: Any) -> None:
 
 
 @inlined
-def _route_again(state: State, broken: Any) -> None:
-    """Has the heads of queues that wait for broken outputs be routed as if they had just come."""
+def _reroute_heads(state: State, broken: Any) -> None:
+    """Adds the heads of queues that wait for failed outputs to the heads that are to be routed."""
     queues, shift, new = state.queues, state.settings[CHANNEL_SHIFT], state.counts[NEW_HEADS]
     for index in range(new):
-        queues[state.new_heads[index], OUTPUT] = NONE  # has not been routed
+        queues[state.new_heads[index], OUTPUT] = NONE  # not routed yet: OUTPUT belongs to the packet before
     for queue in range(len(queues)):
         output = queues[queue, OUTPUT]
         if queues[queue, COUNT] == 0 or output == NONE or not broken[output]:
             continue
-        if queues[queue, NEXT_BLOCKED] == FREE:
+        if queues[queue, NEXT_BLOCKED] == NOT_BLOCKED:
             port = queue >> shift
             state.inputs[port, READY] &= ~(1 << (queue - (port << shift)))
-        queues[queue, NEXT_BLOCKED] = FREE
+        queues[queue, NEXT_BLOCKED] = NOT_BLOCKED
         _restore_arrival(state, queues[queue, PACKETS + queues[queue, FIRST]], queue >> shift)
         state.new_heads[new] = queue
         new += 1
     state.counts[NEW_HEADS] = new
-    # All that wait for a broken output, or for room beyond it, are among these.
+    # All queues in the lists of a failed output, and of the buffers behind it, are rerouted: empty the lists.
     for output in range(len(broken)):
         if broken[output]:
-            state.outputs[output, BUSY] = NONE
+            state.outputs[output, OUTPUT_WAITERS] = NONE
             peer = state.outputs[output, PEER]
             if peer >= 0:
                 for target in range(peer << shift, (peer + 1) << shift):
-                    queues[target, SHORT] = NONE
+                    queues[target, ROOM_WAITERS] = NONE
 
 
 @inlined
 def _restore_arrival(state: State, packet: int, port: int) -> None:
-    """Gives a packet the tag and the flags with which it came to a router by one of its ports."""
+    """Restores the tag and flags that a packet had when it arrived at the port."""
     flags = state.packets[packet, FLAGS]
-    state.packets[packet, TAG] = NONE if state.inputs[port, OF_HOST] else (flags >> ARRIVED_TAG_SHIFT) - 1
-    kept = flags & (MEASURED if state.inputs[port, OF_HOST] else MEASURED | DETOURED)
+    state.packets[packet, TAG] = NONE if state.inputs[port, HOST_INPUT] else (flags >> ARRIVED_TAG_SHIFT) - 1
+    kept = flags & (MEASURED if state.inputs[port, HOST_INPUT] else MEASURED | DETOURED)
     state.packets[packet, FLAGS] = kept | MARKED if flags & ARRIVED_MARKED else kept

@@ -1,4 +1,4 @@
-"""Classes of latencies: exact below 128 cycles, then 64 classes for each doubling."""
+"""Histogram bins of latencies: one bin per cycle below 128 cycles, then 64 bins per octave."""
 
 from __future__ import annotations
 
@@ -8,54 +8,50 @@ import numpy.typing as npt
 from simulation.kernels.compiled import inlined
 
 _EXACT = 128
-_PER_DOUBLING = 64
-CLASSES = _PER_DOUBLING * 25 + _EXACT  # up to 2^31 cycles
+_PER_OCTAVE = 64
+BINS = _PER_OCTAVE * 25 + _EXACT  # up to 2^31 cycles
 
 
 @inlined
-def latency_class(cycles: int) -> int:
-    """Returns the class of a latency.
+def latency_bin(cycles: int) -> int:
+    """Returns the histogram bin of a latency.
 
     Args:
         cycles: the latency, 0 to 2^31 - 1.
     """
-    doublings = 0
+    octaves = 0
     while cycles >= _EXACT:
         cycles >>= 1
-        doublings += 1
-    return doublings * _PER_DOUBLING + cycles
+        octaves += 1
+    return octaves * _PER_OCTAVE + cycles
 
 
-def least_of_class(number: int) -> int:
-    """Returns the least latency of a class, in cycles.
-
-    Args:
-        number: the class.
-    """
+def _lower_bound(number: int) -> int:
+    """Returns the smallest latency of a bin, in cycles."""
     if number < _EXACT:
         return number
-    doublings = (number - _EXACT) // _PER_DOUBLING + 1
-    return (number - doublings * _PER_DOUBLING) << doublings
+    octaves = (number - _EXACT) // _PER_OCTAVE + 1
+    return (number - octaves * _PER_OCTAVE) << octaves
 
 
 def middle_of_class(number: int) -> float:
-    """Returns the middle of the latencies of a class, in cycles.
+    """Returns the centre of a histogram bin, in cycles.
 
     Args:
-        number: the class.
+        number: index of the bin.
     """
-    return (least_of_class(number) + least_of_class(number + 1) - 1) / 2
+    return (_lower_bound(number) + _lower_bound(number + 1) - 1) / 2
 
 
 def quantile(counts: npt.NDArray[np.int64], share: float) -> float | None:
-    """Returns a quantile of latencies, within 1 %.
+    """Returns a quantile of latencies, with a relative error of at most 1 %.
 
     Args:
-        counts: packets by class.
-        share: share of the packets whose latency is not to exceed the quantile, 0 to 1.
+        counts: packets by histogram bin.
+        share: share of the packets whose latency does not exceed the quantile, 0 to 1.
 
     Returns:
-        The middle of the quantile's class, in cycles, or None where nothing was counted.
+        The centre of the quantile's bin, in cycles; None if no packets were counted.
     """
     total = int(counts.sum())
     if not total:

@@ -1,9 +1,9 @@
-"""Measures of packets that take links, arrive at their hosts or are lost, the same for both flow controls."""
+"""Measurements of packets: hops, arrivals at hosts and losses, shared by both flow controls."""
 
 from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
-from simulation.kernels.latency import latency_class
+from simulation.kernels.latency import latency_bin
 from simulation.kernels.messages import arrive
 from simulation.kernels.state import (
     ACCEPTED,
@@ -34,7 +34,7 @@ from simulation.kernels.state import (
 )
 from topology.addressing import INITIAL_TTL
 
-CUT_HOPS = INITIAL_TTL  # of a packet that was lost with its link, and is dropped where it arrives
+CUT_HOPS = INITIAL_TTL  # marks a packet lost on a failed link: over MAX_HOPS, so the next router drops it
 
 
 @inlined
@@ -45,8 +45,8 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         state: the simulation.
         packet: the packet.
         cycle: the cycle of its arrival.
-        latency: the time since its birth, in the unit of the sums: cycles (credit) or ticks (drop).
-        latency_cycles: the same time in whole cycles.
+        latency: time since its generation, in the unit of the sums: cycles (credit) or ticks (drop).
+        latency_cycles: the same time in full cycles.
     """
     counts = state.counts
     if len(state.messages):
@@ -63,7 +63,7 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
         counts[DELIVERED] += 1
         counts[LATENCY_SUM] += latency
         counts[LATENCY_MAX] = max(counts[LATENCY_MAX], latency)
-        state.latencies[latency_class(latency_cycles)] += 1
+        state.latencies[latency_bin(latency_cycles)] += 1
         state.hops[state.packets[packet, HOPS]] += 1
         if state.settings[TWO_DELAYS]:
             counts[PATHS_SUM] += state.packets[packet, PATH_CYCLES]
@@ -73,12 +73,12 @@ def measure(state: State, packet: int, cycle: int, latency: int, latency_cycles:
 
 @inlined
 def count_link(state: State, packet: int, output: int) -> None:
-    """Counts the link between routers by which a packet leaves.
+    """Counts a hop of a packet over a link between routers.
 
     Args:
         state: the simulation.
         packet: the packet.
-        output: the port.
+        output: the port through which it leaves.
     """
     state.packets[packet, HOPS] += 1
     if state.settings[TWO_DELAYS]:
@@ -88,12 +88,12 @@ def count_link(state: State, packet: int, output: int) -> None:
 
 @inlined
 def count_lost(state: State, packet: int, tick: int) -> None:
-    """Counts a packet that has no way on, unless it was cut and counted before.
+    """Counts a packet that cannot be forwarded, unless it was cut and therefore counted before.
 
     Args:
         state: the simulation.
         packet: the packet.
-        tick: the present tick.
+        tick: the current tick.
     """
     if state.packets[packet, HOPS] != CUT_HOPS:
         state.counts[DROPPED] += state.packets[packet, FLAGS] & MEASURED

@@ -1,8 +1,8 @@
-"""Messages of an application: sent when all that they wait for has arrived and a computation has ended.
+"""Messages of an application: each is sent after its dependencies have arrived and its computation is done.
 
-A host sends the messages that may be sent one after the other, in the order in which they became ready,
-packet by packet. A message without packets is a computation: it ends when its time has passed. A wheel has
-the cycles in which messages are due: to be sent, or to have arrived.
+A host sends its ready messages one after the other, in the order in which they became ready, packet by
+packet. A message without packets is a computation: it ends when its time has passed. A timing wheel has the
+cycles in which messages are due, to be sent or to have arrived.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ from simulation.kernels.state import (
 
 
 @compiled
-def begin_messages(state: State, cycle: int) -> None:
-    """Has an application begin: plans the messages that wait for no others.
+def start_messages(state: State, cycle: int) -> None:
+    """Starts an application: plans the messages without dependencies.
 
     Args:
-        state: the simulation; cycles of its messages are counted from the application's begin.
-        cycle: the present cycle, in which it begins; messages have not been released in it.
+        state: the simulation; the cycles of its messages are relative to the application's start.
+        cycle: the current cycle, in which the application starts; no messages were released in it yet.
     """
     for message in range(len(state.messages)):
         state.messages[message, DUE_CYCLE] += cycle
         if state.messages[message, WAITS_FOR] == 0:
             state.messages[message, DUE_CYCLE] += state.messages[message, COMPUTE_CYCLES]
             state.messages[message, READY_CYCLE] = state.messages[message, DUE_CYCLE]
-            plan(state, message, cycle)
+            plan_message(state, message, cycle)
 
 
 @compiled
 def finish_unloaded(messages: Int64, successors: Int64, durations: Int64, stack: Int64) -> int:
-    """Computes when messages arrive if none waits for a link; `messages` are changed as in a simulation.
+    """Computes the arrival of all messages in a network without contention.
 
     Args:
-        messages: as `State.messages`; DUE_CYCLE is the result.
-        successors: as `State.successors`.
-        durations: cycles from a message's first packet being ready to its last having arrived.
-        stack: room for as many numbers as there are messages.
+        messages: like `State.messages`; changed in place, and DUE_CYCLE is the result.
+        successors: like `State.successors`.
+        durations: cycles from the time a message is ready to the arrival of its last packet.
+        stack: working memory, one number per message.
 
     Returns:
-        The number of messages that arrive: all, unless some wait for one another in a circle.
+        The number of messages that arrive: all, unless there is a cyclic dependency.
     """
     height = arrived = 0
     for message in range(len(messages)):
@@ -82,28 +82,28 @@ def finish_unloaded(messages: Int64, successors: Int64, durations: Int64, stack:
 
 @inlined
 def release(state: State, cycle: int) -> int:
-    """Puts messages that become ready in a cycle into their hosts' queues, and ends those that have arrived.
+    """Puts messages that become ready in a cycle into their hosts' queues, and completes arrived messages.
 
     Args:
         state: the simulation.
         cycle: the cycle.
 
     Returns:
-        The number of hosts that had nothing to send before; `State.message_hosts` has them.
+        The number of hosts whose queue was empty before; `State.message_hosts` lists them.
     """
     slot = cycle & (len(state.message_wheel) - 1)
     messages, queues = state.messages, state.message_queues
     state.counts[MESSAGE_CYCLE] = cycle
     begun = 0
-    # What ends makes others ready, in this cycle if these do not compute.
+    # A completed message makes others ready, even in this cycle if they have no computation: hence the loop.
     while state.message_wheel[slot] != NONE:
-        message = _in_order(state, slot)
+        message = _take_in_order(state, slot)
         while message != NONE:
             following = messages[message, NEXT_MESSAGE]
-            if messages[message, DUE_CYCLE] > cycle:  # further ahead than the wheel goes
-                plan(state, message, cycle)
+            if messages[message, DUE_CYCLE] > cycle:  # it was beyond the wheel's range when it was planned
+                plan_message(state, message, cycle)
             elif messages[message, UNARRIVED] == 0:
-                _end(state, message, cycle)
+                _complete(state, message, cycle)
             else:
                 messages[message, NEXT_MESSAGE] = NONE
                 host = messages[message, MESSAGE_SOURCE]
@@ -120,7 +120,7 @@ def release(state: State, cycle: int) -> int:
 
 @inlined
 def waiting_since(state: State, host: int) -> int:
-    """Returns the cycle in which the first message of a host's queue became ready, or NONE without one.
+    """Returns the cycle in which the first message of a host's queue became ready; NONE for an empty queue.
 
     Args:
         state: the simulation.
@@ -132,11 +132,11 @@ def waiting_since(state: State, host: int) -> int:
 
 @inlined
 def send_packet(state: State, host: int, packet: int) -> int:
-    """Makes a packet the next of a host's messages, and returns its destination.
+    """Assigns a packet to the first message of a host's queue and returns its destination.
 
     Args:
         state: the simulation.
-        host: the source; a message is in its queue.
+        host: the source host; its queue must have a message.
         packet: the packet.
     """
     message = state.message_queues[host, FIRST_MESSAGE]
@@ -150,28 +150,28 @@ def send_packet(state: State, host: int, packet: int) -> int:
 
 @inlined
 def arrive(state: State, packet: int, cycle: int) -> None:
-    """Counts a packet of a message; with the last one the message has arrived.
+    """Counts the arrival of a message's packet; plans the message's completion after the last one.
 
     Args:
         state: the simulation.
         packet: the packet.
-        cycle: the cycle in which its tail arrives, later than the present one.
+        cycle: the cycle in which its tail arrives, later than the current one.
     """
     message = state.packet_messages[packet]
     state.messages[message, UNARRIVED] -= 1
     state.messages[message, DUE_CYCLE] = max(state.messages[message, DUE_CYCLE], cycle)
     if state.messages[message, UNARRIVED] == 0:
-        plan(state, message, state.counts[MESSAGE_CYCLE])
+        plan_message(state, message, state.counts[MESSAGE_CYCLE])
 
 
 @inlined
-def plan(state: State, message: int, now: int) -> None:
-    """Plans to look at a message when it is due, or earlier where that is beyond the wheel.
+def plan_message(state: State, message: int, now: int) -> None:
+    """Plans a visit to a message when it is due, or earlier if that is beyond the wheel's range.
 
     Args:
         state: the simulation.
         message: the message.
-        now: the present cycle.
+        now: the current cycle.
     """
     last = len(state.message_wheel) - 1
     slot = min(state.messages[message, DUE_CYCLE], now + last) & last
@@ -180,8 +180,8 @@ def plan(state: State, message: int, now: int) -> None:
 
 
 @inlined
-def _in_order(state: State, slot: int) -> int:
-    """Returns the first message of a slot's list, which is emptied; the list is in the order of planning."""
+def _take_in_order(state: State, slot: int) -> int:
+    """Empties a slot's list and returns its first message, with the list in the order of planning."""
     message, first = state.message_wheel[slot], NONE
     state.message_wheel[slot] = NONE
     while message != NONE:
@@ -193,8 +193,8 @@ def _in_order(state: State, slot: int) -> int:
 
 
 @inlined
-def _end(state: State, message: int, cycle: int) -> None:
-    """Ends a message that has arrived, or a computation, and plans those that wait for no other."""
+def _complete(state: State, message: int, cycle: int) -> None:
+    """Completes a message or computation, and plans the messages that it was the last to block."""
     messages = state.messages
     state.counts[BEHIND] -= 1
     for place in range(messages[message, FIRST_SUCCESSOR], messages[message, LAST_SUCCESSOR]):
@@ -204,4 +204,4 @@ def _end(state: State, message: int, cycle: int) -> None:
             due = max(messages[other, DUE_CYCLE], cycle) + messages[other, COMPUTE_CYCLES]
             messages[other, DUE_CYCLE] = due
             messages[other, READY_CYCLE] = due
-            plan(state, other, cycle)
+            plan_message(state, other, cycle)

@@ -1,7 +1,7 @@
-"""Prefetching of rows: a hint to the processor that they are needed soon, which changes no result.
+"""Prefetching of array rows: a hint to the processor that they are needed soon; results do not change.
 
-The arrays of a large network are larger than the processor's caches. A kernel that waits for each row in
-turn spends most of its time on that; told of many rows at once, the processor gets them side by side.
+The arrays of a large network are larger than the processor's caches. A kernel that waits for one row after
+the other spends most of its time waiting. With prefetches, the processor loads many rows in parallel.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def _prefetch(_: Any, array: Any, row: Any) -> Any:
     """Returns the type and the code of `prefetch`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        made = context.make_array(signature.args[0])(context, builder, arguments[0])
+        array_value = context.make_array(signature.args[0])(context, builder, arguments[0])
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)
         indices = [index] + [context.get_constant(types.intp, 0)] * (array.ndim - 1)
-        place = _tools.get_item_pointer(context, builder, array, made, indices, wraparound=False)
+        place = _tools.get_item_pointer(context, builder, array, array_value, indices, wraparound=False)
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
         hint = _tools.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
@@ -34,9 +34,9 @@ def _prefetch(_: Any, array: Any, row: Any) -> Any:
     return types.none(array, row), generate
 
 
-def _nothing(array: Any, row: int) -> None:
-    """Does nothing, where kernels are not compiled."""
+def _no_prefetch(array: Any, row: int) -> None:
+    """Replaces `prefetch` if kernels are not compiled."""
 
 
-# prefetch(array, row) is a hint that a row of an array will be needed.
-prefetch: Any = _nothing if vars(numba.config)["DISABLE_JIT"] else intrinsic(_prefetch)
+# prefetch(array, row) hints that a row of an array will be needed soon.
+prefetch: Any = _no_prefetch if vars(numba.config)["DISABLE_JIT"] else intrinsic(_prefetch)

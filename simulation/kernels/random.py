@@ -1,6 +1,6 @@
-"""Random numbers of the kernels: a xorshift generator of 32 bits for each host and each router.
+"""Random numbers of the kernels: a 32-bit xorshift generator for each host and each router.
 
-All arithmetic is of integers, so that a seed means the same run on every machine, compiled or not.
+Integer arithmetic only: a seed gives the same run on every machine, compiled or not.
 
 Source: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (14), 2003.
 """
@@ -15,17 +15,17 @@ import numpy.typing as npt
 from simulation.kernels.compiled import inlined
 
 _LOW = 0xFFFFFFFF
-# Spreads the low bits, which are the weakest, over the high ones; the product has less than 63 bits.
+# The low bits of xorshift are the weakest: the product spreads them over the high bits. It fits into 63 bits.
 _ODD = 0x2545F491
 
 
 @inlined
 def draw(states: Any, index: int) -> int:
-    """Returns a random number of 32 bits, and moves a generator on.
+    """Returns a random 32-bit number and advances the generator.
 
     Args:
         states: states of generators, int64 array.
-        index: the generator.
+        index: index of the generator.
     """
     x = states[index]
     x ^= (x << 13) & _LOW
@@ -42,7 +42,7 @@ def below(states: Any, index: int, limit: int) -> int:
 
     Args:
         states: states of generators, int64 array.
-        index: the generator.
+        index: index of the generator.
         limit: 1 to 2^31.
     """
     return (draw(states, index) * limit) >> 32
@@ -53,11 +53,11 @@ def seeded(seed: int, stream: int, count: int) -> npt.NDArray[np.int64]:
 
     Args:
         seed: seed of the run, at least 0.
-        stream: number of the generators' purpose; other purposes get other states.
+        stream: identifies the purpose of the generators; different purposes get different states.
         count: number of generators.
 
     Returns:
-        int64 array, (count,), none of them 0.
+        int64 array, (count,), without zeros (0 is a fixed point of xorshift).
     """
     sequence = np.random.SeedSequence([seed, stream])
     states = sequence.generate_state(max(count, 1), np.uint32).astype(np.int64)[:count]

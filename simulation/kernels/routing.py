@@ -1,15 +1,15 @@
-"""Routing of heads: the output and the channel of a packet that has come to the front of its queue.
+"""Routing of heads: the output and virtual channel of a packet that has reached the front of its queue.
 
-Tables say where a packet may go (`simulation.tables.model`); where they leave a choice of paths to the
-source's router, a law decides (`simulation.kernels.decisions`).
+Forwarding tables define where a packet may go (`simulation.tables.model`). Where they leave the source router
+a choice of paths, the decision law chooses (`simulation.kernels.decisions`).
 """
 
 from __future__ import annotations
 
 from simulation.kernels.compiled import inlined
 from simulation.kernels.credits import return_room
-from simulation.kernels.decisions import DETOUR_BIT, DROP, MOST_HOPS, decide, outcome_of, place_of
-from simulation.kernels.events import BLOCK, look_at
+from simulation.kernels.decisions import DETOUR_BIT, DROP, MAX_HOPS, decide, lookup_index, outcome_of
+from simulation.kernels.events import BLOCK, plan_input
 from simulation.kernels.measures import count_lost
 from simulation.kernels.prefetch import prefetch
 from simulation.kernels.random import below
@@ -32,6 +32,7 @@ from simulation.kernels.state import (
     FROM_HOST,
     HOPS,
     HOST,
+    HOST_INPUT,
     LARGE,
     LAW,
     MARKED,
@@ -42,7 +43,6 @@ from simulation.kernels.state import (
     MINIMAL_LAW,
     NEW_HEADS,
     NONE,
-    OF_HOST,
     OUT_MARK,
     OUT_PORT,
     OUT_TAG,
@@ -62,26 +62,26 @@ from simulation.kernels.state import (
     State,
 )
 
-_LOW, _ODD = 0xFFFFFFFF, 0x45D9F3B  # products of both have less than 63 bits
+_LOW, _ODD = 0xFFFFFFFF, 0x45D9F3B  # their product fits into 63 bits
 
 
 @inlined
-def outcome_of_flow(state: State, adaptive: int, port: int, packet: int) -> int:
-    """Returns the first outcome of the bucket of a packet's flow, as `State.buckets` has it.
+def bucket_outcome(state: State, adaptive: int, port: int, packet: int) -> int:
+    """Returns the first outcome of the bucket that a packet's flow is hashed to, from `State.buckets`.
 
-    A packet belongs to a random flow of its pair of hosts. Dead buckets are skipped; where all are, or none
-    has been written, the outcome is that of the minimal path.
+    A packet belongs to a random flow of its host pair. Dead buckets are skipped. If all buckets are dead, or
+    none has been written yet, the minimal path is taken.
 
     Args:
         state: the simulation.
         adaptive: the adaptive choice.
-        port: input at which the packet came; that of a host stands for the host.
+        port: the source host's port, which identifies the host.
         packet: the packet.
     """
     flows, buckets = state.settings[FLOWS], state.buckets.shape[1]
     pair = port * len(state.hosts) + state.packets[packet, HOST]
     flow = pair * flows + below(state.random, state.inputs[port, OWNER], flows)
-    bucket = (_mixed(flow) * buckets) >> 32
+    bucket = (_hash(flow) * buckets) >> 32
     outcome: int = state.adaptive[adaptive, MINIMAL]
     for _ in range(buckets):
         if state.buckets[adaptive, bucket] != NONE:
@@ -94,8 +94,8 @@ def outcome_of_flow(state: State, adaptive: int, port: int, packet: int) -> int:
 
 
 @inlined
-def _mixed(number: int) -> int:
-    """Returns a hash of 32 bits of a number below 2^63."""
+def _hash(number: int) -> int:
+    """Returns a 32-bit hash of a number below 2^63."""
     mixed = (number ^ (number >> 32)) & _LOW
     for _ in range(2):
         mixed = ((mixed ^ (mixed >> 16)) * _ODD) & _LOW
@@ -103,17 +103,17 @@ def _mixed(number: int) -> int:
     return spread
 
 
-DELIVER = -2  # in place of an outcome
-_ROWS_OF_LINE = 4  # of bundles, in a line of the processor's cache
+DELIVER = -2  # instead of an outcome
+_ROWS_OF_LINE = 4  # bundles per cache line
 
 
 @inlined
 def route_heads(state: State, tick: int) -> None:
-    """Routes all new heads; those that no rule serves are dropped, and the next ones are routed.
+    """Routes all new heads. Heads without a matching rule are dropped, and the packets behind them routed.
 
     Args:
         state: the simulation.
-        tick: the present tick.
+        tick: the current tick.
     """
     shift, places = state.settings[CHANNEL_SHIFT], state.settings[QUEUE_PLACES]
     counts = state.counts
@@ -127,7 +127,7 @@ def route_heads(state: State, tick: int) -> None:
             packet = state.queues[queue, PACKETS + first]
             if route(state, queue, port, packet):
                 state.inputs[port, READY] |= 1 << (queue - (port << shift))
-                look_at(state, port, tick)
+                plan_input(state, port, tick)
                 break
             state.queues[queue, FIRST] = first + 1 if first + 1 < places else 0
             state.queues[queue, COUNT] -= 1
@@ -140,7 +140,7 @@ def route_heads(state: State, tick: int) -> None:
 
 @inlined
 def _prefetch_heads(state: State, begin: int, end: int) -> None:
-    """Prefetches the table entries of the next heads, and the outputs that they will ask for."""
+    """Prefetches the table entries of the next heads and the outputs that they will request."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
         queue = state.new_heads[index]
@@ -150,7 +150,7 @@ def _prefetch_heads(state: State, begin: int, end: int) -> None:
         queue = state.new_heads[index]
         packet = state.queues[queue, PACKETS + state.queues[queue, FIRST]]
         port = queue >> shift
-        place = _lookup_of(state, state.inputs[port, OWNER], state.inputs[port, OF_HOST], packet)
+        place = _packet_lookup_index(state, state.inputs[port, OWNER], state.inputs[port, HOST_INPUT], packet)
         state.events[index - begin] = place
         if place != NONE:
             prefetch(state.lookups, place)
@@ -184,13 +184,13 @@ def _prefetch_choice(state: State, choice: int) -> None:
 
 @inlined
 def route(state: State, queue: int, port: int, packet: int) -> bool:
-    """Writes the head of a queue, and returns whether there is a way for its packet.
+    """Writes OUTPUT and TARGET of a queue for its head, and returns whether the packet can be forwarded.
 
     Args:
         state: the simulation.
         queue: the queue.
-        port: its input.
-        packet: the packet.
+        port: the input that the queue belongs to.
+        packet: the packet at its head.
     """
     output = output_of(state, port, packet)
     if output != NONE:
@@ -205,21 +205,23 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
 
 @inlined
 def output_of(state: State, port: int, packet: int) -> int:
-    """Returns the output by which a packet leaves a router, or NONE; its tag and flags become those beyond.
+    """Returns the output through which a packet leaves a router, or NONE if it is dropped.
+
+    Also writes the packet's tag and flags, as they are after the router.
 
     Args:
         state: the simulation.
-        port: input at which the packet came.
+        port: input at which the packet arrived.
         packet: the packet.
     """
     outcome = DROP
-    if state.packets[packet, HOPS] < MOST_HOPS:
+    if state.packets[packet, HOPS] < MAX_HOPS:
         outcome = _outcome_of(state, port, packet)
     output = NONE
     if outcome == DELIVER:
         output = state.host_ports[state.packets[packet, HOST]]
     elif outcome != DROP:
-        # What it was before, in case that it must be routed again.
+        # The tag and mark on arrival are kept in case a failure makes rerouting necessary.
         before = state.packets[packet, FLAGS]
         flags = (before & (MEASURED | DETOURED)) | ((state.packets[packet, TAG] + 1) << ARRIVED_TAG_SHIFT)
         if before & MARKED:
@@ -235,16 +237,16 @@ def output_of(state: State, port: int, packet: int) -> int:
 
 @inlined
 def _outcome_of(state: State, port: int, packet: int) -> int:
-    """Returns the outcome of a packet that came by a port, with DETOUR_BIT if a detour's, DROP or DELIVER."""
+    """Returns the outcome of a packet (with DETOUR_BIT for a detour), DROP or DELIVER."""
     router = state.inputs[port, OWNER]
-    place = _lookup_of(state, router, state.inputs[port, OF_HOST], packet)
+    place = _packet_lookup_index(state, router, state.inputs[port, HOST_INPUT], packet)
     outcome = DELIVER
     if place != NONE:
         choice = state.lookups[place]
         if choice >= -1:
             outcome = outcome_of(state, choice, router)
         elif state.settings[LAW] == BUCKET_LAW:
-            first = outcome_of_flow(state, -2 - choice, port, packet)
+            first = bucket_outcome(state, -2 - choice, port, packet)
             outcome = outcome_of(state, first & ~DETOUR_BIT if first != NONE else DROP, router)
             if first != NONE and first & DETOUR_BIT and outcome != DROP:
                 outcome |= DETOUR_BIT
@@ -254,8 +256,8 @@ def _outcome_of(state: State, port: int, packet: int) -> int:
 
 
 @inlined
-def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
-    """Returns the place in `State.lookups` of a packet at a router; NONE where the router delivers it."""
+def _packet_lookup_index(state: State, router: int, host_input: int, packet: int) -> int:
+    """Returns the index in `State.lookups` for a packet at a router, or NONE if the router delivers it."""
     settings, destination = state.settings, state.packets[packet, ROUTER]
     tag, marked = state.packets[packet, TAG], state.packets[packet, FLAGS] & MARKED
     place, after_tag = NONE, tag == router
@@ -263,7 +265,7 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
         tag = NONE
     if tag != NONE or destination != router:
         layer, key = settings[UNTAGGED], destination
-        if of_host:
+        if host_input:
             layer = settings[FROM_HOST]
         elif tag != NONE:
             layer, key = settings[MARKED_TAGGED] if marked else settings[TAGGED], tag
@@ -271,13 +273,13 @@ def _lookup_of(state: State, router: int, of_host: int, packet: int) -> int:
             layer = settings[MARKED_UNTAGGED]
         elif after_tag:
             layer = settings[AFTER_TAG]
-        place = place_of(state, layer, router, key)
+        place = lookup_index(state, layer, router, key)
     return place
 
 
 @inlined
 def _channel(state: State, hops: int, tag: int, router: int) -> int:
-    """Returns the virtual channel of a packet's next hop; the first one where any may be taken."""
+    """Returns the virtual channel of a packet's next hop; with ANY_CHANNEL the first one, for all of them."""
     channels, policy = state.settings[CHANNELS], state.settings[POLICY]
     channel = 0
     if policy == BY_HOP:

@@ -1,8 +1,8 @@
-"""Sources: the births of every host's packets, their destinations, and their way into the network.
+"""Sources: generate the packets of every host, draw their destinations, and inject them into the network.
 
-A source keeps one packet at a time, the next that is due, so that its queue costs no memory: births and
-destinations are drawn when the packet before has left. A source without births of its own sends messages
-(`simulation.kernels.messages`).
+A source queue takes no memory, although it may grow without limit: a source knows only its next packet. Times
+of generation and destinations are drawn when the packet before has been injected; times may lie in the past.
+A source that generates no packets by itself sends messages (`simulation.kernels.messages`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from simulation.kernels.random import below, draw
 from simulation.kernels.state import (
     ARRIVALS,
     BEHIND,
-    BIRTH,
     CHANNEL_SHIFT,
     CHANNELS,
     CONSTANT_GAP,
@@ -24,6 +23,7 @@ from simulation.kernels.state import (
     FLAGS,
     FLITS,
     FRACTION,
+    GENERATED,
     HOPS,
     HOST,
     HOST_DELAY,
@@ -36,9 +36,9 @@ from simulation.kernels.state import (
     LARGE,
     LAST_CHANNEL,
     LAST_SHARE,
-    LEAST_GAP,
     MEASURED,
-    NEXT_BIRTH,
+    MIN_GAP,
+    NEXT_GENERATED,
     NONE,
     OFFERED,
     PARTNER,
@@ -59,20 +59,20 @@ from simulation.kernels.state import (
     State,
 )
 
-# Births are counted in 1/65,536 cycles.
-BIRTH_BITS = 16
+# Times of generation have a resolution of 1/65,536 cycles.
+TIME_BITS = 16
 _LOW_BITS = (1 << 24) - 1
 
 
 @inlined
 def plan_source(state: State, host: int, cycle: int, now: int) -> None:
-    """Plans to look at a source in a cycle, or earlier where that is beyond the wheel.
+    """Plans a visit to a source in a cycle, or earlier if that is beyond the wheel's range.
 
     Args:
         state: the simulation.
-        host: the source.
+        host: the source host.
         cycle: the cycle.
-        now: the present cycle.
+        now: the current cycle.
     """
     last = len(state.source_wheel) - 1
     slot = min(cycle, now + last) & last
@@ -82,15 +82,15 @@ def plan_source(state: State, host: int, cycle: int, now: int) -> None:
 
 @inlined
 def next_gap(state: State, host: int) -> int:
-    """Returns the time from a birth to the next, in 1/65,536 cycles.
+    """Draws the time between the generation of two packets, in 1/65,536 cycles.
 
     Args:
         state: the simulation.
-        host: the source.
+        host: the source host.
     """
     gap: int = state.settings[CONSTANT_GAP]
     if gap == 0:
-        least, gaps = state.settings[LEAST_GAP], state.gaps
+        least, gaps = state.settings[MIN_GAP], state.gaps
         again = True
         while again:
             number = draw(state.host_random, host)
@@ -99,8 +99,8 @@ def next_gap(state: State, host: int) -> int:
                 place += 1
             least += place
             again = place == len(gaps)
-        gap = least << BIRTH_BITS
-        if state.settings[LEAST_GAP] == 0:  # births at any time of a cycle
+        gap = least << TIME_BITS
+        if state.settings[MIN_GAP] == 0:  # Poisson: packets are generated at any time within a cycle
             number = draw(state.host_random, host)
             low, high = state.guide[number >> 24, FRACTION], state.guide[(number >> 24) + 1, FRACTION]
             gap += low + ((high - low) * (number & _LOW_BITS) >> 24)
@@ -108,8 +108,8 @@ def next_gap(state: State, host: int) -> int:
 
 
 @inlined
-def begin_sources(state: State) -> None:
-    """Draws the first birth of every host that sends, and plans to look at it.
+def start_sources(state: State) -> None:
+    """Draws the first packet's time for every host that generates packets, and plans a visit to the host.
 
     Args:
         state: the simulation.
@@ -118,39 +118,39 @@ def begin_sources(state: State) -> None:
         if state.hosts[host, KIND] != IDLE:
             if state.settings[CONSTANT_GAP]:  # a random phase
                 number = draw(state.host_random, host) >> 12
-                state.hosts[host, NEXT_BIRTH] = (state.settings[CONSTANT_GAP] * number) >> 20
+                state.hosts[host, NEXT_GENERATED] = (state.settings[CONSTANT_GAP] * number) >> 20
             else:
-                state.hosts[host, NEXT_BIRTH] = next_gap(state, host)
-            plan_source(state, host, state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, 0)
+                state.hosts[host, NEXT_GENERATED] = next_gap(state, host)
+            plan_source(state, host, state.hosts[host, NEXT_GENERATED] >> TIME_BITS, 0)
 
 
 @compiled
 def draw_window(state: State) -> int:
-    """Draws all births up to the end of the window.
+    """Generates the remaining packets up to the end of the window, without injecting them.
 
     Args:
         state: the simulation.
 
     Returns:
-        The packets born in the window that have not left their sources.
+        The number of packets generated in the window that are still in their source queues.
     """
-    found = 0
+    waiting = 0
     for host in range(len(state.hosts)):
         if state.hosts[host, KIND] != IDLE:
-            while state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS < state.counts[WINDOW_END]:
-                if state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS >= state.counts[WINDOW_BEGIN]:
-                    found += 1
-                state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
-    return found
+            while state.hosts[host, NEXT_GENERATED] >> TIME_BITS < state.counts[WINDOW_END]:
+                if state.hosts[host, NEXT_GENERATED] >> TIME_BITS >= state.counts[WINDOW_BEGIN]:
+                    waiting += 1
+                state.hosts[host, NEXT_GENERATED] += next_gap(state, host)
+    return waiting
 
 
 @inlined
 def destination_of(state: State, host: int) -> int:
-    """Returns the destination of a source's next packet.
+    """Draws the destination of a source's next packet.
 
     Args:
         state: the simulation.
-        host: the source.
+        host: the source host.
     """
     kind = state.hosts[host, KIND]
     chosen = NONE
@@ -183,14 +183,14 @@ def destination_of(state: State, host: int) -> int:
 
 @inlined
 def inject(state: State, cycle: int) -> None:
-    """Sends the packets that are due at sources whose links are free.
+    """Injects the next packet of every source whose packet is due and whose link is free.
 
     Args:
         state: the simulation.
-        cycle: the present cycle.
+        cycle: the current cycle.
     """
     if len(state.messages):
-        _begin_messages(state, cycle)
+        _start_messages(state, cycle)
     slot = cycle & (len(state.source_wheel) - 1)
     hosts = list_events(state, state.source_wheel[slot], state.next_host)
     state.source_wheel[slot] = NONE
@@ -198,7 +198,7 @@ def inject(state: State, cycle: int) -> None:
         if state.settings[LARGE] and index & (BLOCK - 1) == 0:
             _prefetch_hosts(state, index, min(index + BLOCK, hosts))
         host = state.events[index]
-        due = max(state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS, state.hosts[host, HOST_FREE])
+        due = max(state.hosts[host, NEXT_GENERATED] >> TIME_BITS, state.hosts[host, HOST_FREE])
         if due > cycle:
             plan_source(state, host, due, cycle)
         else:
@@ -211,7 +211,7 @@ def inject(state: State, cycle: int) -> None:
 
 @inlined
 def _prefetch_hosts(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next hosts, and those of the queues that they send to."""
+    """Prefetches the rows of the next hosts and of the queues that they send to."""
     for index in range(begin, end):
         prefetch(state.hosts, state.events[index])
     for index in range(begin, end):
@@ -224,17 +224,17 @@ def _prefetch_hosts(state: State, begin: int, end: int) -> None:
 
 
 @inlined
-def _begin_messages(state: State, cycle: int) -> None:
-    """Plans to look at the sources that had nothing to send until this cycle."""
+def _start_messages(state: State, cycle: int) -> None:
+    """Plans visits to the sources that had no messages to send before this cycle."""
     for index in range(release(state, cycle)):
         host = state.message_hosts[index]
-        state.hosts[host, NEXT_BIRTH] = waiting_since(state, host) << BIRTH_BITS
+        state.hosts[host, NEXT_GENERATED] = waiting_since(state, host) << TIME_BITS
         plan_source(state, host, cycle, cycle)
 
 
 @inlined
 def _channel_with_room(state: State, host: int) -> int:
-    """Returns the queue of the next channel that has room for a packet, or NONE."""
+    """Returns the queue of the next channel with room for a packet, or NONE."""
     flits, channels = state.settings[FLITS], state.settings[CHANNELS]
     first = state.hosts[host, HOST_PORT] << state.settings[CHANNEL_SHIFT]
     channel = state.hosts[host, LAST_CHANNEL]
@@ -252,20 +252,20 @@ def _channel_with_room(state: State, host: int) -> int:
 
 @inlined
 def _send(state: State, cycle: int, host: int, queue: int) -> None:
-    """Sends the next packet of a source, and draws the birth of the one after it, unless messages have it."""
+    """Injects the next packet of a source and determines when the packet after it is due."""
     flits, counts = state.settings[FLITS], state.counts
     state.queues[queue, ROOM] -= flits
     counts[UNUSED] -= 1
     packet = state.unused[counts[UNUSED]]
-    birth = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
+    generated = state.hosts[host, NEXT_GENERATED] >> TIME_BITS
     of_message = state.hosts[host, KIND] == IDLE
     destination = send_packet(state, host, packet) if of_message else destination_of(state, host)
-    measured = counts[WINDOW_BEGIN] <= birth < counts[WINDOW_END]
+    measured = counts[WINDOW_BEGIN] <= generated < counts[WINDOW_END]
     state.packets[packet, HOST], state.packets[packet, ROUTER] = (
         destination,
         state.host_routers[destination],
     )
-    state.packets[packet, TAG], state.packets[packet, BIRTH] = NONE, birth
+    state.packets[packet, TAG], state.packets[packet, GENERATED] = NONE, generated
     state.packets[packet, HOPS] = state.packets[packet, PATH_CYCLES] = 0
     state.packets[packet, FLAGS] = MEASURED if measured else 0
     arrival = cycle + state.settings[SOURCE_CYCLES] + state.hosts[host, HOST_DELAY]
@@ -277,11 +277,11 @@ def _send(state: State, cycle: int, host: int, queue: int) -> None:
         counts[OFFERED] += 1
     if of_message:
         following = waiting_since(state, host)
-        state.hosts[host, NEXT_BIRTH] = following << BIRTH_BITS
+        state.hosts[host, NEXT_GENERATED] = following << TIME_BITS
     else:
-        state.hosts[host, NEXT_BIRTH] += next_gap(state, host)
-        following = state.hosts[host, NEXT_BIRTH] >> BIRTH_BITS
-        if counts[BEHIND] and birth < counts[WINDOW_END] <= following:
+        state.hosts[host, NEXT_GENERATED] += next_gap(state, host)
+        following = state.hosts[host, NEXT_GENERATED] >> TIME_BITS
+        if counts[BEHIND] and generated < counts[WINDOW_END] <= following:
             counts[BEHIND] -= 1
     if following != NONE:
         plan_source(state, host, max(following, cycle + flits), cycle)

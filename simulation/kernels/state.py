@@ -1,12 +1,12 @@
-"""Arrays of a simulation, in a named tuple that compiled code takes.
+"""Arrays of a simulation, in a named tuple that compiled code accepts.
 
-What belongs to one port, one queue, one host or one packet is a row of an array, so that it is read together.
+All data of one port, queue, host or packet is a row of an array, so that it shares a cache line.
 
-Ports of a router are counted from 0, whatever their numbers are on a switch: first those of its links, in the
-order of its neighbours, then those of its hosts. A port is an input and an output. A queue is the buffer of
-one virtual channel of an input; its number is `(input << channel_shift) + channel`.
+Ports of a router are numbered from 0, independently of port numbers on a switch: first the ports of its
+links, in the order of its neighbours, then those of its hosts. A port is an input and an output. A queue is
+the buffer of one virtual channel of an input; its number is `(input << channel_shift) + channel`.
 
-Ticks are the internal steps of the routers, SPEEDUP of them a cycle.
+Ticks are the internal steps of the routers, SPEEDUP per cycle.
 """
 
 from __future__ import annotations
@@ -21,45 +21,45 @@ Int64 = npt.NDArray[np.int64]
 
 NONE: Final = -1
 
-# Columns of `State.packets`: destination host and its router, tag, links so far, birth (cycle), flags, queue
-# that it goes to, cycles of the links so far (TWO_DELAYS).
-HOST, ROUTER, TAG, HOPS, BIRTH, FLAGS, QUEUE, PATH_CYCLES, PACKET_COLUMNS = range(9)
-# Bits of FLAGS; those from ARRIVED_TAG_SHIFT on are the tag + 1 with which it came to the router that routed
-# it last.
+# Columns of `State.packets`: destination host and its router, tag, hops so far, time of generation (credit:
+# cycle, drop: tick), flags, next queue, total link delay so far (TWO_DELAYS).
+HOST, ROUTER, TAG, HOPS, GENERATED, FLAGS, QUEUE, PATH_CYCLES, PACKET_COLUMNS = range(9)
+# Bits of FLAGS. From bit ARRIVED_TAG_SHIFT on: the tag + 1 with which the packet arrived at the router that
+# routed it last.
 MEASURED: Final = 1
 DETOURED: Final = 2
 MARKED: Final = 4
 ARRIVED_MARKED: Final = 8
 ARRIVED_TAG_SHIFT: Final = 4
 
-# Columns of `State.inputs`: tick from which the input is free, channel that was granted last; channels whose
-# heads do not wait, a bit each; whether the input is in the wheel; router; whether a host sends there; class
-# of the delay of its credits.
-INPUT_FREE, INPUT_TURN, READY, PLANNED, OWNER, OF_HOST, CREDIT_CLASS, _, INPUT_COLUMNS = range(9)
+# Columns of `State.inputs`: tick in which the input becomes free, channel that was granted last; bit mask of
+# channels whose heads are not blocked; whether the input is in the wheel; router; whether it is connected to
+# a host; row of `State.credits` with the delay of its credits.
+INPUT_FREE, INPUT_TURN, READY, PLANNED, OWNER, HOST_INPUT, CREDIT_CLASS, _, INPUT_COLUMNS = range(9)
 
-# Columns of `State.outputs`: tick from which the output is free, cycle from which its link is; port that was
-# granted last; tick in which the output was last asked for, queue that is to get it, and number of those that
-# ask; first of the queues that wait for the output; whether the output is in the wheel; flits that it sent in
-# the window; port at the other end of its link (-1 - host at a port of a host), cycles of the link.
+# Columns of `State.outputs`: tick in which the output becomes free, cycle in which its link does; port that
+# was granted last; tick of the last request, queue that wins the output in this tick, and number of requests;
+# first queue that waits for the output; whether the output is in the wheel; flits that it sent in the window;
+# port at the other end of its link (-1 - host if that is a host), delay of the link in cycles.
 (
     OUTPUT_FREE,
     LINK_FREE,
     OUTPUT_TURN,
-    ASKED,
-    ASKING,
-    ASKERS,
-    BUSY,
-    RELEASED,
+    REQUEST_TICK,
+    WINNER,
+    REQUESTS,
+    OUTPUT_WAITERS,
+    RELEASE_PLANNED,
     FLITS_SENT,
     PEER,
     DELAY,
 ) = range(11)
-OUTPUT_COLUMNS: Final = 16  # a line of the processor's cache
+OUTPUT_COLUMNS: Final = 16  # a cache line
 
-# Columns of `State.queues`: place of the head, packets in the queue, free flits as the sender knows them; the
-# head's output and target queue; the next queue of the list in which the head waits, or FREE; first of the
-# queues that wait for room in this one; output that sends there, or -1 - host; then the packets, a ring. With
-# the default buffers of eight packets a row is a line of the processor's cache.
+# Columns of `State.queues`: ring index of the head, number of packets, free room in flits as known to the
+# sender; the head's output and target queue; next queue of the list in which the head waits, or NOT_BLOCKED;
+# first queue that waits for room in this one; output that sends here, or -1 - host; then the packets, a ring.
+# With the default buffers of eight packets, a row is a cache line.
 (
     FIRST,
     COUNT,
@@ -67,42 +67,42 @@ OUTPUT_COLUMNS: Final = 16  # a line of the processor's cache
     OUTPUT,
     TARGET,
     NEXT_BLOCKED,
-    SHORT,
+    ROOM_WAITERS,
     SENDER,
     PACKETS,
 ) = range(9)
-FREE: Final = -2
+NOT_BLOCKED: Final = -2
 
-# Columns of `State.wheel`, whose rows are ticks: first packet that arrives, input to look at, output that
-# becomes free.
+# Columns of `State.wheel`, whose rows are ticks: first packet that arrives, first input to visit, first
+# output that becomes free.
 ARRIVALS, INPUTS, OUTPUTS, WHEEL_COLUMNS = range(4)
 
-# Columns of `State.credit_rings`, whose rows are classes of delay: the delay in ticks, begin and end of the
-# ring, then its end in each of the last ticks.
+# Columns of `State.credit_rings`, with a row per delay: the delay in ticks, start and end of the ring, then
+# the ring's end in each of the last ticks.
 RING_DELAY, RING_BEGIN, RING_END, RING_ENDS = range(4)
 
-# Columns of `State.hosts`: port, cycles of its link; kind of destinations, and the only one (PARTNER); birth
-# of the next packet in 1/65,536 cycles, cycle (drop: tick) from which the link is free, channel of the last
-# packet, whether the next packet waits for room; first and last of the shares (SHARES).
+# Columns of `State.hosts`: port, delay of its link; how destinations are chosen, and the only one (PARTNER);
+# time of generation of the next packet in 1/65,536 cycles, cycle (drop: tick) in which the link becomes free,
+# channel of the last packet, whether the next packet waits for room; first and last share (SHARES).
 (
     HOST_PORT,
     HOST_DELAY,
     KIND,
     PARTNER_HOST,
-    NEXT_BIRTH,
+    NEXT_GENERATED,
     HOST_FREE,
     LAST_CHANNEL,
     WAITING,
     FIRST_SHARE,
     LAST_SHARE,
 ) = range(10)
-HOST_COLUMNS: Final = 16  # the first eight are a line of the processor's cache
+HOST_COLUMNS: Final = 16  # the first eight are a cache line
 IDLE, UNIFORM, PARTNER, SHARES, HOT = range(5)
 
 # Columns of `State.outcomes`, `State.adaptive`, `State.bundles` and `State.detours`; see
-# `simulation.tables.model`. A choice is known by its first outcome, which tells their number and the sum of
-# their weights. BUNDLE_PORT is the port by which all detours of a bundle leave, or NONE if they have several.
-# DETOURS_BEFORE is the number of the detours of the bundles before; a last row tells that of all.
+# `simulation.tables.model`. A choice is identified by its first outcome, which has the number of outcomes and
+# the sum of their weights. BUNDLE_PORT is the common output of a bundle's detours, or NONE if they use
+# several. DETOURS_BEFORE is the number of detours in all previous bundles; the last row has the total.
 OUT_PORT, OUT_TAG, OUT_MARK, OUT_WEIGHT, OUT_COUNT, OUT_WEIGHTS, _, _, OUTCOME_COLUMNS = range(9)
 MINIMAL, MINIMAL_HOPS, BUNDLE_START, ADAPTIVE_COLUMNS = range(4)
 BUNDLE_CHOICE, DETOUR_START, BUNDLE_PORT, DETOURS_BEFORE, BUNDLE_COLUMNS = range(5)
@@ -111,10 +111,10 @@ DETOUR_CHOICE, DETOUR_HOPS, DETOUR_COLUMNS = range(3)
 # Columns of `State.guide`.
 FIRST_GAP, FRACTION = range(2)
 
-# Columns of `State.messages`: source and destination host; packets that have not been sent, and that have
-# not arrived, none of a computation; messages that it waits for; cycles of computing when these have arrived;
-# cycle in which it became ready to be sent, and in which it is due: ready, then arrived; first of the
-# messages that wait for it, and the end of these; next message of a list.
+# Columns of `State.messages`: source and destination host; packets not sent and packets not arrived, both 0
+# for a computation; number of messages that it still waits for; cycles of its computation after these have
+# arrived; cycle in which it became ready to be sent; cycle in which it is due, first to become ready, then to
+# have arrived; start and end of its dependents in `State.successors`; next message of a list.
 (
     MESSAGE_SOURCE,
     MESSAGE_DESTINATION,
@@ -130,48 +130,41 @@ FIRST_GAP, FRACTION = range(2)
     MESSAGE_COLUMNS,
 ) = range(12)
 
-# Columns of `State.message_queues`: first and last message that may be sent.
+# Columns of `State.message_queues`: first and last message that is ready to be sent.
 FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
 
-# Entries of `State.counts`: present tick, unused packets, queues whose head has not been routed; begin and
-# end of the window; packets born in the window, packets that arrived in it; of the
-# packets born in it, those delivered, dropped, their latencies; then of all packets. Then hosts that may
-# still send packets of the window, or messages that have not arrived; whether sources have drawn their first
-# births; and the last cycle in which messages became ready. At last, of all packets, those without a way on
-# (LOST), the tick of the last of these, those that full queues dropped, the links between routers that those
-# which arrived had taken, and the cycles of these links (TWO_DELAYS); and the cycles of those of the packets
-# delivered of those born in the window.
+# Entries of `State.counts`. "Measured" packets are those generated in the window.
 (
-    TICK,
-    UNUSED,
-    NEW_HEADS,
-    WINDOW_BEGIN,
-    WINDOW_END,
-    OFFERED,
-    ACCEPTED,
-    DELIVERED,
-    DROPPED,
-    LATENCY_SUM,
-    LATENCY_MAX,
-    DETOURED_COUNT,
-    PACKET_HOPS,
-    ARRIVED,
-    ARRIVED_LATENCY,
-    BEHIND,
-    SCHEDULED,
-    BEGUN,
-    MESSAGE_CYCLE,
-    LOST,
-    LAST_LOSS,
-    OVERFLOWED,
-    ARRIVED_HOPS,
-    ARRIVED_PATHS,
-    PATHS_SUM,
+    TICK,  # current tick
+    UNUSED,  # size of the stack `State.unused`
+    NEW_HEADS,  # number of queues whose head has not been routed
+    WINDOW_BEGIN,  # first cycle of the measurement window
+    WINDOW_END,  # first cycle after it
+    OFFERED,  # measured packets
+    ACCEPTED,  # packets that arrived in the window
+    DELIVERED,  # measured packets that arrived
+    DROPPED,  # measured packets that were dropped or lost
+    LATENCY_SUM,  # of DELIVERED
+    LATENCY_MAX,  # of DELIVERED
+    DETOURED_COUNT,  # DELIVERED packets that took a detour
+    PACKET_HOPS,  # hops of all packets
+    ARRIVED,  # all packets that arrived
+    ARRIVED_LATENCY,  # sum over ARRIVED
+    BEHIND,  # hosts that may still send measured packets, or messages that have not arrived
+    SCHEDULED,  # packets of the schedule that have been generated
+    STARTED,  # 1 after sources have drawn the times of their first packets
+    MESSAGE_CYCLE,  # last cycle in which messages became ready
+    LOST,  # all packets that could not be forwarded or were lost on a link
+    LAST_LOSS,  # tick of the last of these
+    OVERFLOWED,  # all packets that full queues dropped
+    ARRIVED_HOPS,  # sum over ARRIVED
+    ARRIVED_PATHS,  # sum of the link delays over ARRIVED, in cycles (TWO_DELAYS)
+    PATHS_SUM,  # sum of the link delays over DELIVERED, in cycles (TWO_DELAYS)
     COUNTS,
 ) = range(26)
 
-# Entries of `State.settings`. LARGE is whether the arrays are larger than a processor's own caches, so that
-# it pays to prefetch; TWO_DELAYS whether links between routers differ in their delays.
+# Entries of `State.settings`. LARGE: whether the arrays exceed the processor's caches, so that prefetching
+# pays off. TWO_DELAYS: whether links between routers have different delays.
 (
     SPEEDUP,
     FLITS,
@@ -185,7 +178,7 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     THRESHOLD,
     CANDIDATES,
     RANDOM_ARBITER,
-    LEAST_GAP,
+    MIN_GAP,
     CONSTANT_GAP,
     BUFFER,
     HOT_SHARE,
@@ -209,56 +202,60 @@ MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW, PIGGYBACK_LAW = range(5)
 
 
 class State(NamedTuple):
-    """Arrays of a simulation; the columns of those of two dimensions are named above.
+    """Arrays of a simulation; the constants above name the columns of two-dimensional arrays.
 
     Attributes:
-        settings: int64, what does not change.
-        counts: int64, measures and the present time.
+        settings: int64, constants of the simulation.
+        counts: int64, measurements and the current time.
         first_ports: (N + 1,): first port of each router.
         inputs: (ports, columns).
         outputs: (ports, columns).
-        used: (ports,): flits that an output has sent and that still take room beyond.
+        used: (ports,): flits sent by an output that still occupy the buffer at the other end (drop: that wait
+            in its queue).
         global_ports: (ports,): 1 if the output's link leads out of a cluster, else 0.
         queues: (queues, columns).
         hosts: (H, columns).
-        packets: (most packets, columns).
-        unused: packets that are not in use, a stack.
-        random: (N,): states of the routers' generators.
-        host_random: (H,): states of the hosts' generators.
-        wheel: (ticks, columns); the lists go on in the next three arrays.
-        next_packet: (most packets,): next packet of a list, or NONE.
-        next_input: (ports,).
-        next_output: (ports,).
-        events: (ports,): those of a list, one after the other.
-        source_wheel: (cycles,): first host to look at.
-        next_host: (H,): next host to look at, or NONE.
-        credits: (classes, places): queues in which room becomes free, a ring for each class of delay.
-        credit_rings: (classes, columns).
-        asked: outputs that are asked for in this tick.
+        packets: (maximum number of packets, columns).
+        unused: unused rows of `packets`, a stack.
+        random: (N,): states of the routers' random generators.
+        host_random: (H,): states of the hosts' random generators.
+        wheel: (ticks, columns): timing wheel with the first event of each linked list. The next three arrays
+            link the other events.
+        next_packet: (maximum number of packets,): next packet of a list, or NONE.
+        next_input: (ports,): next input of a list, or NONE.
+        next_output: (ports,): next output of a list, or NONE.
+        events: (ports,): working memory: the events of one list in consecutive places.
+        source_wheel: (cycles,): first host to visit.
+        next_host: (H,): next host to visit, or NONE.
+        credits: (delays, places): queues in which room becomes free, a ring for each delay.
+        credit_rings: (delays, columns).
+        requested: outputs requested in this tick.
         new_heads: queues whose head has not been routed.
-        lookups: (layers * N * N,): choices; layers are named by settings.
+        lookups: (layers * N * N,): choices; settings have the indices of the layers.
         outcomes, adaptive, bundles, detours: forwarding tables.
-        gaps: thresholds of 2^32: a gap is longer than `least + k` cycles if a random number is at least
-            `gaps[k]`; a random number over all of them adds as many cycles and is drawn again.
-        guide: (257, columns): first k to look at for a number's upper 8 bits, and quantiles of the part of a
-            cycle by which a gap is longer (`simulation.sources.cycle_fractions`).
-        shares: (shares, 2): cumulated share of a source's destinations up to this one, of 2^32, and the host.
+        gaps: cumulative thresholds in units of 2^-32: a gap is longer than `MIN_GAP + k` cycles if a random
+            number is at least `gaps[k]`. A number above all thresholds adds as many cycles as there are
+            thresholds, and another number is drawn.
+        guide: (257, columns): first k to search for a number's upper 8 bits, and quantiles of the fractional
+            part of a gap (`simulation.sources.cycle_fractions`).
+        shares: (shares, 2): cumulative share of a source's destinations up to this one in units of 2^-32, and
+            the destination host.
         hot_hosts: hosts that receive the hot packets.
-        schedule: (packets, 3): tick of birth, source and destination, in order of time (drop).
-        latencies: packets by class of latency.
-        hops: packets by links between routers.
+        schedule: (packets, 3): tick of generation, source and destination, in chronological order (drop).
+        latencies: packets by histogram bin of their latency.
+        hops: packets by number of hops.
         host_routers: (H,): router of each host.
-        host_ports: (H,): port by which its router delivers to each host, or NONE.
+        host_ports: (H,): port through which its router delivers to each host, or NONE.
         host_packets: (H,): packets that arrived at each host in the window.
-        port_drops: (ports,): packets that were lost in the window in the queue of an output or on its link.
-        buckets: (adaptive, buckets of a group): first outcome of each bucket, with DETOUR_BIT if a detour's;
-            NONE if it is dead. (0, 0) where no law needs them.
-        messages: (messages, columns): messages of an application; none where packets are drawn.
-        successors: messages that wait for others.
+        port_drops: (ports,): packets lost in the window in the queue of an output or on its link.
+        buckets: (adaptive choices, buckets of a group): first outcome of each bucket, with DETOUR_BIT for a
+            detour; NONE for a dead bucket. (0, 0) if the decision law does not use buckets.
+        messages: (messages, columns): messages of an application; empty for random packets.
+        successors: dependents of all messages, concatenated.
         message_wheel: (cycles,): first message that is due.
-        message_queues: (H, columns): messages of a host that may be sent.
-        message_hosts: (H,): hosts whose first message has become ready in this cycle.
-        packet_messages: (most packets,): message of a packet.
+        message_queues: (H, columns): messages of a host that are ready to be sent.
+        message_hosts: (H,): working memory: hosts whose first message has become ready in this cycle.
+        packet_messages: (maximum number of packets,): message of a packet.
     """
 
     settings: Int64
@@ -283,7 +280,7 @@ class State(NamedTuple):
     next_host: Int32
     credits: Int32
     credit_rings: Int64
-    asked: Int32
+    requested: Int32
     new_heads: Int32
     lookups: Int32
     outcomes: Int32

@@ -1,1 +1,1 @@
-"""Route plans as arrays: what the kernels of the simulator look up for every packet."""
+"""Forwarding tables: route plans compiled to arrays, in which the simulator looks up every packet."""

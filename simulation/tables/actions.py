@@ -1,4 +1,4 @@
-"""Effects of lists of actions on a packet's tag and mark, and the group or port that it is handed to."""
+"""Effects of action lists: a packet's new tag and mark, and the group or port that receives it."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from simulation.tables.model import NO_TAG, inexpressible
 
 Numbers = npt.NDArray[np.int64]
 
-# Besides a router, NO_TAG or a mark (0 or 1), a tag or a mark after some actions may be one of these.
-KEPT = -2  # as it was before
-INVALID = -3  # none that a packet of the fabric has
+# A tag after an action list is a router, NO_TAG or one of these; a mark is 0, 1 or one of these.
+KEPT = -2  # unchanged
+INVALID = -3  # a value that the fabric does not use
 
 # Targets of actions: 0 for none, -port for an output, group number + 1 for a group.
 NO_TARGET = 0
 
 
 def group_target(group: int) -> int:
-    """Returns the target that stands for a group.
+    """Returns the target code of a group.
 
     Args:
         group: the group's number, from 0.
@@ -45,14 +45,14 @@ def group_target(group: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ActionEffect:
-    """The effect of a list of actions.
+    """The effect of an action list.
 
     Attributes:
-        tag: the router that the packet's tag names afterwards, NO_TAG, KEPT or INVALID.
+        tag: the router named by the packet's tag afterwards, NO_TAG, KEPT or INVALID.
         mark: the packet's mark afterwards, KEPT or INVALID.
         cleared: whether the packet's ingress port is cleared.
-        target: the group or port that the packet is handed to.
-        problem: the reason for which forwarding tables cannot express the actions, or "".
+        target: the group or port that receives the packet.
+        problem: the reason why forwarding tables cannot express the actions, or "".
     """
 
     tag: int
@@ -64,7 +64,7 @@ class ActionEffect:
 
 @dataclass(frozen=True)
 class ActionColumns:
-    """The effects of lists of actions as arrays, by the number of the list."""
+    """The effects of action lists as arrays, by number of the list."""
 
     tag: Numbers
     mark: Numbers
@@ -73,15 +73,15 @@ class ActionColumns:
     faulty: npt.NDArray[np.bool_]
 
 
-class ActionBook:
-    """The lists of actions of a fabric's switches, numbered; equal lists have one number.
+class ActionRegistry:
+    """Numbers the action lists of all switches; equal lists have the same number.
 
     Attributes:
         effects: the effects by number.
     """
 
     def __init__(self, routers: int) -> None:
-        """Makes an empty book.
+        """Creates an empty registry.
 
         Args:
             routers: N, the number of routers that tags may name.
@@ -93,15 +93,15 @@ class ActionBook:
         self._columns = ActionColumns(numbers, numbers, flags, numbers, flags)
 
     def numbers(self, actions: Iterable[Actions]) -> Numbers:
-        """Returns the numbers of lists of actions.
+        """Returns the numbers of action lists.
 
         Args:
-            actions: any lists, which must not be lost while the book is used.
+            actions: the lists; they must stay alive as long as the registry, which recognizes them by `id`.
         """
         return np.array(self._numbers.intern(actions), np.int64)
 
     def effect(self, actions: Actions) -> ActionEffect:
-        """Returns the effect of a list of actions.
+        """Returns the effect of an action list.
 
         Args:
             actions: the list.
@@ -109,7 +109,7 @@ class ActionBook:
         return self.effects[self._numbers.one(actions)]
 
     def columns(self) -> ActionColumns:
-        """Returns the effects of all lists so far as arrays."""
+        """Returns the effects of all registered lists as arrays."""
         known = self._columns
         if len(known.tag) < len(self.effects):
             new = self.effects[len(known.tag) :]
@@ -128,14 +128,14 @@ class ActionBook:
 
 
 def check_effect(effect: ActionEffect, router: int) -> None:
-    """Checks that forwarding tables can express a list of actions that packets may meet.
+    """Checks that forwarding tables can express the effect of an action list.
 
     Args:
-        effect: the effect of the list.
-        router: the switch that has it, which an error names.
+        effect: the effect.
+        router: the switch that has the list, for the error message.
 
     Raises:
-        PlanError: they cannot.
+        PlanError: they cannot express it.
     """
     if effect.problem:
         raise inexpressible(router, effect.problem)
@@ -145,7 +145,7 @@ def _effect(actions: Actions, routers: int) -> ActionEffect:
     tag, mark, cleared, target, problem = KEPT, KEPT, False, *_target(actions)
     for action in actions:
         if isinstance(action, Output | ToGroup):
-            break  # the rewrites of a packet that was sent before do not reach it
+            break  # rewrites after an output do not change the packet that was output
         if isinstance(action, DecrementTtl):
             continue
         if isinstance(action, PopVlan):
@@ -159,12 +159,12 @@ def _effect(actions: Actions, routers: int) -> ActionEffect:
         elif action == SetField("in_port", 0):
             cleared = True
         else:
-            problem = f"its actions change a field that tables do not have: {action}"
+            problem = f"its actions change a field that is not supported: {action}"
     return ActionEffect(tag, mark, cleared, target, problem)
 
 
 def _target(actions: Actions) -> tuple[int, str]:
-    """Returns the target of actions, and the reason for which tables cannot express it, or ""."""
+    """Returns the target of an action list, and the reason why tables cannot express it, or ""."""
     targets = [action for action in actions if isinstance(action, Output | ToGroup)]
     if not targets:
         return NO_TARGET, ""
@@ -174,12 +174,12 @@ def _target(actions: Actions) -> tuple[int, str]:
     if isinstance(target, ToGroup):
         return group_target(target.group), ""
     if target.port == PORT_INGRESS:
-        return NO_TARGET, f"it returns a packet to its ingress port: {actions}"
+        return NO_TARGET, f"it sends a packet back to its ingress port: {actions}"
     return -target.port, ""
 
 
 def _tag(vlan_vid: int, routers: int) -> int:
-    """Returns the router that a value of `vlan_vid` names."""
+    """Returns the router named by a value of `vlan_vid`, NO_TAG or INVALID."""
     if vlan_vid == NO_VLAN:
         return NO_TAG
     router = router_of_tag(vlan_vid)

@@ -1,4 +1,4 @@
-"""Comparison of forwarding tables with the walk: the plan's rules run on packets by a switch model."""
+"""Checks forwarding tables against a switch model that applies the plan's rules to packets (the walk)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from topology.addressing import INITIAL_TTL, Host, hosts_of, switch_name
 from topology.base import Topology
 from topology.failures import NO_FAILURE, Failure
 
-MAX_SWITCHES = 8  # that are compared
-_DESTINATIONS = 48  # hosts, besides those of these routers, that packets are sent to
+MAX_SWITCHES = 8  # number of switches to compare
+_DESTINATIONS = 48  # random destination hosts, in addition to the hosts of these switches
 _TOLERANCE = 1e-9
 
-# The directed link by which packets leave (-1 if they are lost), and their tag and mark from then on.
-Way = tuple[int, int, int]
+# The directed link through which packets leave (-1 if they are lost), and their tag and mark afterwards.
+NextHop = tuple[int, int, int]
 
 
 class PacketKind(NamedTuple):
-    """The fields that decide about a packet at a router, besides its destination.
+    """The fields, besides the destination, that determine the treatment of a packet at a router.
 
     Attributes:
-        from_host: whether a host of the router has just sent it.
-        tag: the router that its tag names, or NO_TAG.
+        from_host: whether it comes from a host of the router.
+        tag: the router named by its tag, or NO_TAG.
         mark: 1 if it was rerouted, else 0.
     """
 
@@ -46,34 +46,34 @@ class Forwarded(NamedTuple):
     """The treatment of packets at a router.
 
     Attributes:
-        shares: way -> share of the packets that take it, over 0.
-        detours: ways that only a law of the simulator may choose.
+        shares: next hop -> share of the packets that take it, over 0.
+        detours: next hops that only a decision law of the simulator may choose.
     """
 
-    shares: dict[Way, float]
-    detours: frozenset[Way]
+    shares: dict[NextHop, float]
+    detours: frozenset[NextHop]
 
     def agrees(self, other: Forwarded) -> bool:
-        """Returns whether two treatments are the same, but for rounding.
+        """Returns whether two treatments are the same, except for rounding errors.
 
         Args:
-            other: the other one.
+            other: the other treatment.
         """
         return (
             self.detours == other.detours
             and self.shares.keys() == other.shares.keys()
-            and all(abs(share - other.shares[way]) < _TOLERANCE for way, share in self.shares.items())
+            and all(abs(share - other.shares[hop]) < _TOLERANCE for hop, share in self.shares.items())
         )
 
 
 def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination: int) -> int:
-    """Returns the choice, adaptive choice or NO_CHOICE of packets in forwarding tables.
+    """Returns the entry of forwarding tables for packets: a choice, an adaptive choice or NO_CHOICE.
 
     Args:
         tables: the tables.
         kind: the packets' fields.
-        router: the router that they are at.
-        destination: the router of the host that they are for, another one.
+        router: the router at which they are.
+        destination: the router of their destination host, different from `router`.
     """
     if kind.from_host:
         return int(tables.from_host[router, destination])
@@ -91,65 +91,65 @@ def forwarded(tables: ForwardingTables, value: int) -> Forwarded:
 
     Args:
         tables: the tables.
-        value: as of `look_up`.
+        value: the entry, as returned by `look_up`.
     """
     if value >= NO_CHOICE:
-        return Forwarded(_ways(tables, value), frozenset())
+        return Forwarded(_shares(tables, value), frozenset())
     adaptive, number = tables.adaptive, -2 - value
-    ways = {way for detour in adaptive.detours_of(number) for way in _ways(tables, detour)}
+    hops = {hop for detour in adaptive.detours_of(number) for hop in _shares(tables, detour)}
     return Forwarded(
-        _ways(tables, int(adaptive.minimal[number])), frozenset(way for way in ways if way != _LOST)
+        _shares(tables, int(adaptive.minimal[number])), frozenset(hop for hop in hops if hop != _LOST)
     )
 
 
-def _ways(tables: ForwardingTables, choice: int) -> dict[Way, float]:
+def _shares(tables: ForwardingTables, choice: int) -> dict[NextHop, float]:
     if choice == NO_CHOICE:
         return {_LOST: 1.0}
     choices = tables.choices
     outcomes = slice(*choices.starts[choice : choice + 2].tolist())
     weights = choices.weights[outcomes].tolist()
-    ways = zip(
+    hops = zip(
         choices.links[outcomes].tolist(),
         choices.tags[outcomes].tolist(),
         choices.marks[outcomes].tolist(),
         strict=True,
     )
-    return {way: weight / sum(weights) for way, weight in zip(ways, weights, strict=True)}
+    return {hop: weight / sum(weights) for hop, weight in zip(hops, weights, strict=True)}
 
 
-_LOST: Way = (-1, NO_TAG, 0)
+_LOST: NextHop = (-1, NO_TAG, 0)
 
 
-def way_of(topology: Topology, router: int, port: int, packet: Packet) -> Way:
-    """Returns the way of a packet that a switch sends to another router.
+def way_of(topology: Topology, router: int, port: int, packet: Packet) -> NextHop:
+    """Returns the next hop of a packet that leaves a switch.
 
     Args:
         topology: the graph of routers.
         router: the switch's router.
-        port: the port by which the packet leaves.
-        packet: its fields then.
+        port: the port through which the packet leaves.
+        packet: its fields as it leaves.
     """
     vlan = packet["vlan_vid"]
     tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)
     numbers = topology.link_numbers
-    link = numbers.get((router, port), len(numbers))  # of a port to a host, one that no link has
+    link = numbers.get((router, port), len(numbers))  # for a host's port: a number that no link has
     return link, tag, int(packet["ip_dscp"] == REROUTED_DSCP)
 
 
-def gathered(ways: Iterable[tuple[float, Way | None]]) -> Forwarded:
-    """Returns the treatment that consists of ways with their shares.
+def gathered(hops: Iterable[tuple[float, NextHop | None]]) -> Forwarded:
+    """Combines next hops to a treatment.
 
     Args:
-        ways: each way with the share of the packets that take it, 0 for one that only an adaptation may
-            choose; None for packets that are lost.
+        hops: (share of the packets, next hop). The share is 0 for detours that only a decision law may
+            choose; the next hop is None for packets that are lost.
     """
-    shares: dict[Way, float] = {}
+    shares: dict[NextHop, float] = {}
     detours = set()
-    for share, way in ways:
+    for share, hop in hops:
         if share:
-            shares[way or _LOST] = shares.get(way or _LOST, 0.0) + share
-        elif way:
-            detours.add(way)
+            shares[hop or _LOST] = shares.get(hop or _LOST, 0.0) + share
+        elif hop:
+            detours.add(hop)
     return Forwarded(shares, frozenset(detours))
 
 
@@ -161,23 +161,23 @@ def check_against_walk(
     seed: int = 0,
     failure: Failure = NO_FAILURE,
 ) -> None:
-    """Checks that forwarding tables treat random packets at random switches as the plan's rules do.
+    """Checks that forwarding tables treat random packets at random switches like the plan's rules.
 
     Args:
         plan: the plan.
         tables: its forwarding tables.
-        states: the number of packets that are compared, approximately.
+        states: approximate number of packets to compare.
         seed: seed of the random generator.
         failure: the links and routers that are down.
 
     Raises:
-        PlanError: a packet is treated otherwise.
+        PlanError: tables and rules treat a packet differently.
     """
     generator = np.random.default_rng(seed)
     routers = generator.permutation(tables.routers)[:MAX_SWITCHES].tolist()
     hosts = hosts_of(plan.topology, plan.concentration)
     tags = used_tags(tables)
-    # All switches share one book, which reads the rules once.
+    # All switches share one RuleBook, so that equal rules are parsed once.
     some = np.union1d(
         generator.permutation(tables.hosts)[:_DESTINATIONS],
         np.flatnonzero(np.isin(tables.host_routers, routers)),
@@ -190,7 +190,7 @@ def check_against_walk(
         check = _SwitchCheck(plan, tables, router, destinations, book, tags, failure)
         kinds = check.kinds()
         count = max(1, states // (len(routers) * max(1, len(some))))
-        # Packets without a tag, of hosts, too, and with the router's own are always compared.
+        # Untagged packets (from hosts and routers) and packets with the router's own tag are always compared.
         always = [kind for kind in kinds if kind.tag in (NO_TAG, router)]
         tagged = [kind for kind in kinds if kind.tag not in (NO_TAG, router)]
         rest = [tagged[index] for index in generator.permutation(len(tagged)).tolist()]
@@ -199,35 +199,35 @@ def check_against_walk(
 
 
 def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
-    """Returns the tags that packets may have, of those that tables know.
+    """Returns the tags that packets may have under the given tables.
 
     Args:
         tables: forwarding tables.
 
     Returns:
-        (2, N): by mark, whether packets may have a tag that names the router.
+        (2, N): [mark, router], whether packets may have that mark and a tag with that router.
     """
     choices, adaptive = tables.choices, tables.adaptive
     outcomes = np.diff(choices.starts)
     always = [tables.from_host, tables.untagged, tables.after_tag, tables.marked]
     always += [adaptive.minimal, adaptive.detours]
-    met = np.zeros(len(outcomes), bool)
+    matched = np.zeros(len(outcomes), bool)
     for array in always:
-        met[array[array >= 0]] = True
+        matched[array[array >= 0]] = True
     tags = np.zeros((2, tables.routers), bool)
     while True:
-        rows = np.repeat(met, outcomes) & (choices.tags != NO_TAG)
+        rows = np.repeat(matched, outcomes) & (choices.tags != NO_TAG)
         before = tags.copy()
         tags[choices.marks[rows], choices.tags[rows]] = True
         if (tags == before).all():
             return tags
         for table, own in zip((tables.tagged, tables.marked_tagged), tags, strict=True):
             found = table[:, own[: table.shape[1]]]
-            met[found[found >= 0]] = True
+            matched[found[found >= 0]] = True
 
 
 class _SwitchCheck:
-    """The comparison at one switch, of packets to some hosts."""
+    """Comparison at one switch, for packets to selected hosts."""
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class _SwitchCheck:
         self._model = SwitchModel(plan.switches[router], book)
 
     def kinds(self) -> list[PacketKind]:
-        """Returns the kinds of packets that may come to the router, those without a tag first."""
+        """Returns the kinds of packets that may arrive at the router, untagged kinds first."""
         found = [PacketKind(True)] if self._own else []
         found.append(PacketKind(False))
         if self._tables.marked.size:
@@ -262,14 +262,14 @@ class _SwitchCheck:
         return [*found, *kinds]
 
     def compare(self, kind: PacketKind, generator: np.random.Generator) -> None:
-        """Compares the treatment of packets of a kind, which come in by a random port."""
+        """Compares the treatment of packets of a kind that arrive at a random port."""
         for packet in self._packets(kind, generator):
             everyone = np.arange(len(self._hosts))
             for destinations, outcomes, _ in self._model.treatments(packet, everyone, self._failed):
                 self._compare(kind, packet, destinations, outcomes)
 
     def _packets(self, kind: PacketKind, generator: np.random.Generator) -> Iterator[Packet]:
-        source = self._own[int(generator.integers(len(self._own)))] if kind.from_host else _STRANGER
+        source = self._own[int(generator.integers(len(self._own)))] if kind.from_host else _UNKNOWN_SENDER
         ports = self._topology.link_ports(self._router)
         port = int(ports[generator.integers(len(ports))])
         if kind.from_host:
@@ -291,7 +291,7 @@ class _SwitchCheck:
             host = self._hosts[number]
             if host.router != self._router:
                 value = look_up(self._tables, kind, self._router, host.router)
-                walked = walked or gathered(self._ways(outcomes))
+                walked = walked or gathered(self._next_hops(outcomes))
                 if value not in same and not walked.agrees(forwarded(self._tables, value)):
                     raise self._error(kind, host)
                 same.add(value)
@@ -299,11 +299,11 @@ class _SwitchCheck:
                 port = self._topology.host_port(host.router, host.index)
                 sent = [[emission.port for emission in outcome] for _, outcome in outcomes]
                 arrives = bool(self._tables.delivered[self._numbers[host]])
-                # No packet comes back to the host that sent it.
+                # Hosts do not send packets to themselves.
                 if port != packet["in_port"] and (sent == [[port]]) != arrives:
                     raise self._error(kind, host)
 
-    def _ways(self, outcomes: Shared) -> Iterator[tuple[float, Way | None]]:
+    def _next_hops(self, outcomes: Shared) -> Iterator[tuple[float, NextHop | None]]:
         for share, outcome in outcomes:
             if len(outcome) > 1:
                 raise PlanError(f"{switch_name(self._router)} cannot be simulated: it copies packets")
@@ -314,10 +314,10 @@ class _SwitchCheck:
         tag = "no tag" if kind.tag == NO_TAG else f"tag {kind.tag + 1}"
         origin = "a host" if kind.from_host else "another router"
         return PlanError(
-            f"forwarding tables of {switch_name(self._router)} must agree with its rules, got another "
+            f"forwarding tables of {switch_name(self._router)} must agree with its rules, got a different "
             f"treatment of packets from {origin} to {host.name} with {tag} and mark {kind.mark}"
         )
 
 
-# The sender of packets that come from other routers, of which no rule there knows.
-_STRANGER = Host(0, 0, 0)
+# The sender of packets from other routers; no rule at the switch matches it.
+_UNKNOWN_SENDER = Host(0, 0, 0)

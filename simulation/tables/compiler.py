@@ -1,4 +1,4 @@
-"""The compiler of plans: from the rules and groups of all switches to forwarding tables."""
+"""The plan compiler: translates the rules and groups of all switches to forwarding tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from routing.garbage_collection import without_garbage_collection
 from routing.plan.model import RoutePlan
-from simulation.tables.detours import BucketBook, Detours
+from simulation.tables.detours import CandidateRegistry, Detours
 from simulation.tables.forwarding import SwitchForwarding, SwitchTables
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, AdaptiveChoices, Choices, ForwardingTables
@@ -30,33 +30,33 @@ _BY_TAG: Arrivals = (Arrival.TAGGED, Arrival.MARKED_TAGGED)
 def compile_tables(
     plan: RoutePlan, failure: Failure = NO_FAILURE, *, candidates: bool = False
 ) -> ForwardingTables:
-    """Returns the forwarding of a fabric's switches as arrays.
+    """Compiles a plan to forwarding tables.
 
     Args:
-        plan: the plan, whose own rules and groups are read.
+        plan: the plan.
         failure: the links and routers that are down.
-        candidates: whether the tables have the candidates of adaptive groups in their order.
+        candidates: whether the tables list the candidates of adaptive groups in their order.
 
     Raises:
-        PlanError: the plan treats packets in a way that forwarding tables cannot express.
+        PlanError: forwarding tables cannot express the plan's treatment of packets.
     """
     return PlanCompiler(plan, candidates=candidates).tables(failure)
 
 
 class PlanCompiler:
-    """Compiles one plan for several failures; only the switches that a failure concerns are made anew."""
+    """Compiles one plan for several failures; only switches affected by a failure are compiled again."""
 
     @without_garbage_collection()
     def __init__(self, plan: RoutePlan, *, candidates: bool = False) -> None:
-        """Reads the rules of a plan.
+        """Parses the rules of a plan.
 
         Args:
             plan: the plan, which must not change.
-            candidates: whether tables have the candidates of adaptive groups in their order.
+            candidates: whether tables list the candidates of adaptive groups in their order.
         """
         self._plan = plan
         self._rules = PlanRules(plan)
-        self._buckets = BucketBook(self._rules.actions, keeps_order=candidates)
+        self._buckets = CandidateRegistry(self._rules.actions, keeps_order=candidates)
         topology = plan.topology
         self._link_starts = topology.adjacency.starts
         self._outputs = [
@@ -75,10 +75,10 @@ class PlanCompiler:
             )
             for router in range(topology.routers)
         ]
-        self._forwarding = list(map(self._make, range(topology.routers)))
+        self._forwarding = list(map(self._switch_forwarding, range(topology.routers)))
         self._known: dict[tuple[int, Arrivals], SwitchTables] = {}
 
-    def _make(self, router: int, failed_ports: frozenset[int] = frozenset()) -> SwitchForwarding:
+    def _switch_forwarding(self, router: int, failed_ports: frozenset[int] = frozenset()) -> SwitchForwarding:
         return SwitchForwarding(
             self._plan.switches[router],
             self._switch_rules[router],
@@ -90,27 +90,27 @@ class PlanCompiler:
 
     @without_garbage_collection()
     def tables(self, failure: Failure = NO_FAILURE, under_way: Collection[Arrival] = ()) -> ForwardingTables:
-        """Returns the forwarding while some links and routers are down.
+        """Returns the forwarding tables for a failure.
 
         Args:
             failure: the links and routers that are down.
-            under_way: kinds of packets that are on their way, beside those that the switches make.
+            under_way: kinds of packets already in the network, in addition to those that the switches emit.
 
         Raises:
-            PlanError: the plan treats packets in a way that forwarding tables cannot express.
+            PlanError: forwarding tables cannot express the plan's treatment of packets.
         """
         affected = {
-            router: self._make(router, failure.failed_ports(router))
+            router: self._switch_forwarding(router, failure.failed_ports(router))
             for router in range(len(self._forwarding))
             if failure.failed_ports(router)
         }
         switches = [affected.get(router, own) for router, own in enumerate(self._forwarding)]
         arrivals = _arrivals(switches, under_way)
-        made = [
+        compiled = [
             switch.tables(arrivals) if router in affected else self._unaffected(router, arrivals)
             for router, switch in enumerate(switches)
         ]
-        return self._assemble(made, arrivals, failure)
+        return self._assemble(compiled, arrivals, failure)
 
     def _unaffected(self, router: int, arrivals: Arrivals) -> SwitchTables:
         key = (router, arrivals)
@@ -168,23 +168,26 @@ class PlanCompiler:
             for router, one in enumerate(columns)
         ]
         return Choices(
-            starts=_joined_starts([one.starts for one in columns]),
-            links=_joined(links),
-            tags=_joined([one.tags for one in columns]),
-            marks=_joined([one.marks for one in columns]),
-            weights=_joined([one.weights for one in columns]),
+            starts=_concatenated_starts([one.starts for one in columns]),
+            links=_concatenated(links),
+            tags=_concatenated([one.tags for one in columns]),
+            marks=_concatenated([one.marks for one in columns]),
+            weights=_concatenated([one.weights for one in columns]),
         )
 
 
 def _arrivals(switches: Sequence[SwitchForwarding], under_way: Collection[Arrival]) -> Arrivals:
-    """Returns the kinds of packets that there are, after checking the treatment of their tags."""
+    """Returns the kinds of packets that occur in the fabric, and checks the treatment of their tags.
+
+    Starts with the kinds that hosts send, and adds kinds that switches emit until none is missing.
+    """
     arrivals = tuple(arrival for arrival in Arrival if arrival in {*_ALWAYS, *under_way})
     tags = np.zeros((2, len(switches)), bool)
     while True:
-        used = [switch.used(arrivals, tags) for switch in switches]
-        all_tags = np.logical_or.reduce([one.tags for one in used])
+        emitted = [switch.emitted_tags(arrivals, tags) for switch in switches]
+        all_tags = np.logical_or.reduce([one.tags for one in emitted])
         found: set[Arrival] = {*arrivals}
-        if any(one.marked for one in used) or all_tags[1].any():
+        if any(one.marked for one in emitted) or all_tags[1].any():
             found.add(Arrival.MARKED)
         found.update(arrival for arrival in _BY_TAG if all_tags[arrival.mark].any())
         if Arrival.TAGGED in found and any(switch.chooses_after_tag for switch in switches):
@@ -205,7 +208,7 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
     own = [(start, one.adaptive) for start, one in zip(starts, switches, strict=False) if one.adaptive]
 
     def choices(get: Callable[[Detours], Numbers]) -> Int32:
-        return _joined([_shifted(get(one), start) for start, one in own])
+        return _concatenated([_shifted(get(one), start) for start, one in own])
 
     bounds = _starts(len(one.detours) for _, one in own)
     detours, hops = np.empty(bounds[-1], np.int32), np.zeros(bounds[-1], np.int32)
@@ -215,24 +218,24 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
             hops[first:last] = one.hops
     return AdaptiveChoices(
         minimal=choices(lambda one: one.minimal),
-        minimal_hops=_joined([one.minimal_hops for _, one in own]),
-        bundle_starts=_joined_starts([one.bundle_starts for _, one in own]),
+        minimal_hops=_concatenated([one.minimal_hops for _, one in own]),
+        bundle_starts=_concatenated_starts([one.bundle_starts for _, one in own]),
         bundle_choices=choices(lambda one: one.bundle_keys),
-        bundle_detours=_joined(
+        bundle_detours=_concatenated(
             [one.bundle_detours + shift for (_, one), shift in zip(own, bounds.tolist(), strict=False)]
         ),
-        bundle_sizes=_joined([one.bundle_sizes for _, one in own]),
+        bundle_sizes=_concatenated([one.bundle_sizes for _, one in own]),
         detours=detours,
         detour_hops=hops,
         routers=np.repeat(np.arange(len(switches), dtype=np.int32), uses),
-        groups=_joined([one.groups for _, one in own]),
-        candidate_starts=_joined_starts([one.candidate_starts for _, one in own]),
+        groups=_concatenated([one.groups for _, one in own]),
+        candidate_starts=_concatenated_starts([one.candidate_starts for _, one in own]),
         candidates=choices(lambda one: one.keys[one.candidates]),
     )
 
 
 def _shifted(choices: Numbers, start: int) -> Numbers:
-    """Returns the numbers of a switch's choices in the whole fabric."""
+    """Converts numbers of a switch's choices to numbers in the whole fabric."""
     return np.where(choices >= 0, choices + start, NO_CHOICE)
 
 
@@ -240,13 +243,13 @@ def _starts(counts: Iterable[int]) -> Numbers:
     return np.cumsum([0, *counts])
 
 
-def _joined(parts: Sequence[npt.NDArray[np.int64]]) -> Int32:
-    """Returns arrays one behind another."""
+def _concatenated(parts: Sequence[npt.NDArray[np.int64]]) -> Int32:
+    """Concatenates arrays."""
     return np.concatenate([np.empty(0, np.int32), *(part.astype(np.int32) for part in parts)])
 
 
-def _joined_starts(parts: Sequence[Numbers]) -> Int32:
-    """Returns the starts of several sequences of ranges as those of one."""
+def _concatenated_starts(parts: Sequence[Numbers]) -> Int32:
+    """Concatenates several sequences of ranges, given by their starts."""
     shifts = np.cumsum([0, *(int(part[-1]) for part in parts)])
     shifted = [part[:-1] + shift for part, shift in zip(parts, shifts.tolist(), strict=False)]
-    return _joined([*shifted, shifts[-1:]])
+    return _concatenated([*shifted, shifts[-1:]])

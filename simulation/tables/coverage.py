@@ -1,4 +1,4 @@
-"""Destination routers that matches cover, wholly or in part."""
+"""Coverage of matches: the destination routers whose hosts they match, all or some of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 Numbers = npt.NDArray[np.int64]
 
-EVERYONE = -1  # in place of a single router: all destinations
-SEVERAL = -2  # several routers, or hosts of several
-NOBODY = -3
+# Instead of a single router:
+ALL_ROUTERS = -1  # all destinations
+SEVERAL = -2  # hosts of several routers
+NO_ROUTER = -3
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,11 @@ class Coverage:
     """The destinations that matches cover.
 
     Attributes:
-        single: (matches,): the one router whose hosts a match covers, or EVERYONE, SEVERAL or NOBODY.
+        single: (matches,): the only router whose hosts a match covers, or ALL_ROUTERS, SEVERAL or NO_ROUTER.
         partial: (matches,): whether a match covers some, but not all, hosts of a router.
-        places: (matches,): for SEVERAL, the index in `starts`.
-        starts: the index in `routers` of the first router of each set, and the end.
-        routers: the routers of all sets, set by set.
+        places: (matches,): for SEVERAL, index of the set of routers in `starts`.
+        starts: (sets + 1,): start of each set in `routers`.
+        routers: the routers of all sets, concatenated.
     """
 
     single: Numbers
@@ -34,13 +35,13 @@ class Coverage:
     routers: Numbers
 
     def expanded(self, matches: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns the pairs of a match and a router that it covers, without matches of all destinations.
+        """Returns the (match, covered router) pairs of matches, except those that cover all destinations.
 
         Args:
             matches: the numbers of matches.
 
         Returns:
-            The index of each pair's match in `matches`, ascending, and its router.
+            For each pair, the index of its match in `matches`, ascending, and its router.
         """
         single = self.single[matches]
         if (single >= 0).all():
@@ -60,30 +61,30 @@ class Coverage:
         return index, routers
 
 
-class CoverageMaker:
+class CoverageFinder:
     """Finds the destinations that matches cover among the hosts of a fabric."""
 
     def __init__(self, routers: Numbers, ip: Numbers, mac: Numbers) -> None:
-        """Takes the hosts.
+        """Creates a finder for the hosts of a fabric.
 
         Args:
-            routers: the router of each host, ascending.
-            ip: its IPv4 address.
-            mac: its MAC address.
+            routers: router of each host, ascending.
+            ip: IPv4 address of each host.
+            mac: MAC address of each host.
         """
         self._addresses = {"ipv4_dst": ip, "eth_dst": mac}
         self._routers = routers
         self._host_counts = np.bincount(self._routers)
 
-    def make(self, values: Mapping[str, Numbers], masks: Mapping[str, Numbers]) -> Coverage:
+    def find(self, values: Mapping[str, Numbers], masks: Mapping[str, Numbers]) -> Coverage:
         """Returns the destinations that matches cover.
 
         Args:
-            values: for `ipv4_dst` and `eth_dst`, the value that each match asks for.
-            masks: the masks of these, -1 for an exact match and 0 for none.
+            values: for `ipv4_dst` and `eth_dst`, the value that each match requires.
+            masks: the masks of these values, -1 for an exact match and 0 for no match on the field.
         """
         count = len(values["ipv4_dst"])
-        single = np.full(count, NOBODY, np.int64)
+        single = np.full(count, NO_ROUTER, np.int64)
         partial = np.zeros(count, bool)
         places = np.zeros(count, np.int64)
         lengths: list[Numbers] = []
@@ -95,7 +96,7 @@ class CoverageMaker:
             first = routers[bounds[:-1]]
             class_single = np.where(counts == 1, first, SEVERAL)
             if len(counts) == 1:
-                class_single[:] = EVERYONE
+                class_single[:] = ALL_ROUTERS
             class_partial = np.add.reduceat(~wholly, bounds[:-1]) > 0
             known = classes >= 0
             single[matches[known]] = class_single[classes[known]]
@@ -110,34 +111,34 @@ class CoverageMaker:
     def _by_masks(
         self, values: Mapping[str, Numbers], masks: Mapping[str, Numbers]
     ) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
-        """Yields the matches with each pair of masks.
+        """Yields groups of matches with the same pair of masks.
 
         Yields:
-            The numbers of the matches; for each host, the number of its class under these masks; for each of
-            the matches, the class that it covers, or -1.
+            The numbers of the matches; the class of each host, where hosts whose masked addresses are equal
+            form a class; and the class that each match covers, or -1.
         """
         pairs = np.stack([masks["ipv4_dst"], masks["eth_dst"]])
-        left = np.arange(pairs.shape[1])
-        while len(left):
-            same = (pairs[:, left] == pairs[:, left[0], None]).all(axis=0)
-            matches = left[same]
-            left = left[~same]
+        remaining = np.arange(pairs.shape[1])
+        while len(remaining):
+            same = (pairs[:, remaining] == pairs[:, remaining[0], None]).all(axis=0)
+            matches = remaining[same]
+            remaining = remaining[~same]
             of_hosts = np.zeros(len(self._routers), np.int64)
             of_matches = np.zeros(len(matches), np.int64)
             for field, addresses in self._addresses.items():
                 masked = addresses & masks[field][matches[0]]
-                different, inverse = np.unique(masked, return_inverse=True)
-                wanted = values[field][matches]
-                found = np.minimum(np.searchsorted(different, wanted), len(different) - 1)
-                missed = (different[found] != wanted) | (of_matches < 0)
-                of_hosts = of_hosts * len(different) + inverse
-                of_matches = np.where(missed, -1, of_matches * len(different) + found)
+                distinct, inverse = np.unique(masked, return_inverse=True)
+                required = values[field][matches]
+                found = np.minimum(np.searchsorted(distinct, required), len(distinct) - 1)
+                missed = (distinct[found] != required) | (of_matches < 0)
+                of_hosts = of_hosts * len(distinct) + inverse
+                of_matches = np.where(missed, -1, of_matches * len(distinct) + found)
             classes, class_of_host = np.unique(of_hosts, return_inverse=True)
             found = np.minimum(np.searchsorted(classes, of_matches), len(classes) - 1)
             yield matches, class_of_host, np.where(classes[found] == of_matches, found, -1)
 
     def _routers_of(self, class_of_host: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_], Numbers]:
-        """Returns the routers of each class, whether all of its hosts are, and the bounds of classes."""
+        """Returns the routers of each class, whether all hosts of each belong to it, and the class bounds."""
         count = len(self._host_counts)
         pairs, hosts = np.unique(class_of_host * count + self._routers, return_counts=True)
         routers = pairs % count

@@ -1,4 +1,4 @@
-"""Detours of a switch's adaptive groups, in bundles that leave by the same outputs."""
+"""Detours of a switch's adaptive groups, in bundles that leave through the same outputs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.plan.model import Bucket, Group
-from simulation.tables.actions import ActionBook
+from simulation.tables.actions import ActionRegistry
 from simulation.tables.identities import IdentityTable
 from simulation.tables.packets import Packet
-from simulation.tables.shapes import ShapeBook, of_outputs
+from simulation.tables.shapes import ShapeRegistry, of_outputs
 
 Numbers = npt.NDArray[np.int64]
 SmallNumbers = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
 Int32 = npt.NDArray[np.int32]
 
-HOPS_UNIT = 256  # parts of a hop
+HOPS_UNIT = 256  # fixed-point units per hop
 LOST_KEY = -1
-_MIXER = np.uint64(
-    0x9E3779B97F4A7C15
-)  # 2^64 over the golden ratio; multiplied by it, numbers differ in all bits
+# 2^64 over the golden ratio: multiplying by it spreads small differences over all bits (Fibonacci hashing).
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-# The numbers of lists of actions, the packet that gets there -> the keys of the choices, or LOST_KEY.
+# (numbers of action lists, packet that reaches them) -> keys of the choices, or LOST_KEY.
 KeysOf = Callable[[Numbers, Packet], Numbers]
 
 
 class AdaptiveUse(NamedTuple):
-    """An adaptive group, and the packets that it gets."""
+    """An adaptive group and the kind of packets that reach it."""
 
     group: Group
     packet: Packet
@@ -43,18 +42,18 @@ class Detours:
 
     Attributes:
         minimal: (choices,): key of the minimal path.
-        minimal_hops: (choices,): its hops, in 1/256.
-        bundle_starts: (choices + 1,): the bundles of each choice.
+        minimal_hops: (choices,): hops of the minimal path, in 1/256.
+        bundle_starts: (choices + 1,): first bundle of each choice.
         bundle_keys: (bundles,): key of the choice among a bundle's outputs.
-        bundle_detours: (bundles,): first detour of each bundle; equal bundles have the same.
-        bundle_sizes: (bundles,): number of its detours.
-        keys: different keys of candidates, LOST_KEY of dead ones.
-        detours: (detours,): index in `keys`; of a small type, because there are many.
-        hops: (detours,): hops, in 1/256; None if all are 0.
-        groups: (choices,): number of the group that each choice is.
-        candidate_starts: (choices + 1,): the candidates of each choice.
-        candidates: (candidates,): index in `keys` of all candidates in the groups' order, minimal paths and
-            dead ones included; empty unless the `BucketBook` keeps their order.
+        bundle_detours: (bundles,): first detour of each bundle; equal bundles share their detours.
+        bundle_sizes: (bundles,): number of detours in each bundle.
+        keys: distinct keys of candidates; LOST_KEY for dead ones.
+        detours: (detours,): index in `keys`; of a small type to save memory.
+        hops: (detours,): hops of each detour, in 1/256; None if all are 0.
+        groups: (choices,): number of each choice's group.
+        candidate_starts: (choices + 1,): first candidate of each choice.
+        candidates: (candidates,): index in `keys` of all candidates in the groups' order, including minimal
+            paths and dead candidates; empty unless the `CandidateRegistry` keeps their order.
     """
 
     minimal: Numbers
@@ -71,66 +70,63 @@ class Detours:
     candidates: SmallNumbers
 
 
-class BucketBook:
-    """The candidates of all adaptive groups of a fabric, numbered by identity."""
+class CandidateRegistry:
+    """Numbers the candidate buckets of all adaptive groups by identity."""
 
-    def __init__(self, actions: ActionBook, *, keeps_order: bool = False) -> None:
-        """Makes an empty book.
+    def __init__(self, actions: ActionRegistry, *, keeps_order: bool = False) -> None:
+        """Creates an empty registry.
 
         Args:
-            actions: lists of actions, to which those of buckets are added.
-            keeps_order: whether the candidates of groups are to be kept in their order as well.
+            actions: registry of action lists; the lists of buckets are added.
+            keeps_order: whether `Detours` also lists the candidates in the groups' order.
         """
         self.keeps_order = keeps_order
-        self._book = actions
+        self._action_registry = actions
         self._numbers = IdentityTable()
-        self.actions = np.empty(0, np.int64)  # by number
-        self.watched = np.empty(0, np.int64)  # port that the bucket watches, or 0
+        self.actions = np.empty(0, np.int64)  # by number of the bucket: its action list
+        self.watched = np.empty(0, np.int64)  # by number of the bucket: the port that it watches, or 0
 
-    def different(self, groups: Sequence[Group]) -> tuple[Numbers, Int32]:
-        """Returns the different candidates of groups.
+    def distinct(self, groups: Sequence[Group]) -> tuple[Numbers, Int32]:
+        """Returns the distinct candidates of groups.
 
         Args:
             groups: groups of the plan.
 
         Returns:
-            The numbers of the buckets, and for each candidate of each group the index of its number.
+            The numbers of the distinct buckets, and for each candidate its index among them.
         """
-        numbers, new = self._numbers.of([group.candidates for group in groups])
+        numbers, new = self._numbers.numbers_of([group.candidates for group in groups])
         if len(new):
             candidates = list(chain.from_iterable(group.candidates for group in groups))
             self._add([candidates[place] for place in new.tolist()])
         used = np.zeros(len(self.actions), bool)
         used[numbers] = True
-        different = np.flatnonzero(used)
+        distinct = np.flatnonzero(used)
         places = np.empty(len(used), np.int32)
-        places[different] = np.arange(len(different))
-        return different, places[numbers]
+        places[distinct] = np.arange(len(distinct))
+        return distinct, places[numbers]
 
     def _add(self, buckets: list[Bucket]) -> None:
-        actions = self._book.numbers(bucket.actions for bucket in buckets)
+        actions = self._action_registry.numbers(bucket.actions for bucket in buckets)
         self.actions = np.append(self.actions, actions)
         self.watched = np.append(self.watched, [bucket.watch_port or 0 for bucket in buckets])
 
 
 def find_detours(
     uses: Sequence[AdaptiveUse],
-    buckets: BucketBook,
-    shapes: ShapeBook,
+    buckets: CandidateRegistry,
+    shapes: ShapeRegistry,
     failed_ports: frozenset[int],
     keys_of: KeysOf,
 ) -> Detours:
-    """Returns the adaptive choices of a switch.
+    """Returns the adaptive choices of a switch, without dead detours.
 
     Args:
-        uses: the adaptive groups and the packets that they get.
-        buckets: the candidates of the fabric.
-        shapes: the shapes of the switch's choices, to which those of bundles are added.
+        uses: the adaptive groups and the packets that reach them.
+        buckets: registry of the fabric's candidates.
+        shapes: registry of the switch's shapes; the shapes of bundles are added.
         failed_ports: the switch's ports that are down.
-        keys_of: the keys of choices by actions.
-
-    Returns:
-        The choices; detours that are dead are left out.
+        keys_of: returns the keys of choices for action lists.
     """
     lengths = np.array([len(use.group.candidates) for use in uses], np.int64)
     firsts = np.cumsum(lengths) - lengths
@@ -142,7 +138,7 @@ def find_detours(
     owners = np.repeat((np.arange(len(uses)) * count).astype(small), lengths)
     codes = set_of_key.astype(small)[index]
     kept = codes >= 0
-    kept[firsts] = False
+    kept[firsts] = False  # the first candidate of a group is its minimal path
     codes += owners
     rows = np.flatnonzero(kept)
     codes = codes[rows]
@@ -171,12 +167,12 @@ def find_detours(
 
 
 class _Shared(NamedTuple):
-    """Bundles of which equal ones are kept once.
+    """Bundles after deduplication.
 
     Attributes:
         kept: (all detours,): whether the detour is kept.
-        firsts: (bundles,): the place of each bundle's first detour among those that are kept.
-        sizes: (bundles,): the number of its detours.
+        firsts: (bundles,): index of each bundle's first detour among the kept ones.
+        sizes: (bundles,): number of detours in each bundle.
     """
 
     kept: npt.NDArray[np.bool_]
@@ -185,13 +181,13 @@ class _Shared(NamedTuple):
 
 
 def _shared(detours: Numbers | Int32, starts: Numbers) -> _Shared:
-    """Returns bundles of which equal ones are kept once.
+    """Deduplicates bundles with equal detours.
 
-    Under UGAL_PF the groups of a switch have the same detours but for those by a port: sixteen times as many
-    as there are different ones, more than the processor's caches hold.
+    Under UGAL_PF, the groups of a switch have the same detours except those through one port. Without
+    deduplication there are sixteen times as many detours, which do not fit into the processor's caches.
 
     Args:
-        detours: a number of each detour, which tells it from others.
+        detours: a number that identifies each detour.
         starts: first detour of each bundle.
     """
     sizes = np.diff(starts, append=len(detours))
@@ -202,29 +198,29 @@ def _shared(detours: Numbers | Int32, starts: Numbers) -> _Shared:
     mixed = (mixed ^ mixed >> np.uint64(29)) * (places.astype(np.uint64) * np.uint64(2) + np.uint64(1))
     sums = np.add.reduceat(mixed, starts) + sizes.astype(np.uint64) * _MIXER
     _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
-    like = first[inverse]
-    alike = np.array_equal(sizes, sizes[like])
-    if not alike or not np.array_equal(detours, detours[np.repeat(starts[like], sizes) + places]):
-        like = np.arange(len(starts))  # different bundles have one sum
-    own = like == np.arange(len(starts))
+    first_equal = first[inverse]
+    same_sizes = np.array_equal(sizes, sizes[first_equal])
+    if not same_sizes or not np.array_equal(detours, detours[np.repeat(starts[first_equal], sizes) + places]):
+        first_equal = np.arange(len(starts))  # hash collision between different bundles: keep all
+    own = first_equal == np.arange(len(starts))
     firsts = np.cumsum(np.where(own, sizes, 0)) - np.where(own, sizes, 0)
-    return _Shared(np.repeat(own, sizes), firsts[like], sizes)
+    return _Shared(np.repeat(own, sizes), firsts[first_equal], sizes)
 
 
 def _small(index: Int32, keys: Numbers) -> SmallNumbers:
-    """Returns indices of keys, of a small type where that is enough."""
+    """Returns indices of keys, converted to a smaller type if they fit."""
     return index.astype(np.uint16) if len(keys) < 1 << 16 else index
 
 
 def _keys_of_candidates(
     uses: Sequence[AdaptiveUse],
     lengths: Numbers,
-    buckets: BucketBook,
+    buckets: CandidateRegistry,
     failed_ports: frozenset[int],
     keys_of: KeysOf,
 ) -> tuple[Numbers, Int32]:
-    """Returns keys of different candidates, and for each candidate the index of its key."""
-    numbers, index = buckets.different([use.group for use in uses])
+    """Returns the keys of distinct candidates, and for each candidate the index of its key."""
+    numbers, index = buckets.distinct([use.group for use in uses])
     dead = np.isin(buckets.watched[numbers], [*failed_ports])
     keys = []
     for place, packet in enumerate(dict.fromkeys(use.packet for use in uses)):
@@ -235,19 +231,19 @@ def _keys_of_candidates(
     return np.concatenate([*keys, np.empty(0, np.int64)]), index
 
 
-def _output_sets(keys: Numbers, shapes: ShapeBook) -> tuple[Numbers, list[tuple[int, ...]]]:
-    """Returns for each key the index of its set of outputs, or -1, and the sets."""
-    different, places = np.unique(np.where(keys < 0, -1, shapes.shapes(keys)), return_inverse=True)
-    sets = [() if shape < 0 else shapes.output_sets[shape] for shape in different.tolist()]
+def _output_sets(keys: Numbers, shapes: ShapeRegistry) -> tuple[Numbers, list[tuple[int, ...]]]:
+    """Returns the index of each key's set of outputs, or -1, and the sets."""
+    distinct, places = np.unique(np.where(keys < 0, -1, shapes.shapes(keys)), return_inverse=True)
+    sets = [() if shape < 0 else shapes.output_sets[shape] for shape in distinct.tolist()]
     ordered = sorted({*sets} - {()})
     number = {outputs: index for index, outputs in enumerate(ordered)} | {(): -1}
     return np.array([number[outputs] for outputs in sets], np.int64)[places], ordered
 
 
 def _hops(uses: Sequence[AdaptiveUse], lengths: Numbers) -> Numbers | None:
-    """Returns the hops of all candidates, in 1/256; None if no group tells them."""
+    """Returns the hops of all candidates, in 1/256; None if no group has them."""
     if not any(use.group.hops for use in uses):
         return None
     hops = [use.group.hops or (0.0,) * length for use, length in zip(uses, lengths.tolist(), strict=True)]
-    found: Numbers = np.rint(np.array(list(chain.from_iterable(hops))) * HOPS_UNIT).astype(np.int64)
-    return found
+    rounded: Numbers = np.rint(np.array(list(chain.from_iterable(hops))) * HOPS_UNIT).astype(np.int64)
+    return rounded

@@ -1,4 +1,4 @@
-"""The first table of a switch: the table in which packets of each origin go on."""
+"""The first table of a switch, which selects the next table by the packet's origin (a host or a link)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Numbers = npt.NDArray[np.int64]
 
 
 class FirstTable:
-    """The rules of the first table of one switch, which must treat all packets of an origin alike."""
+    """The rules of the first table of one switch; they must treat all packets of the same origin equally."""
 
     def __init__(
         self, plan: PlanRules, router: int, outputs: Outputs, hosts: slice, numbers: Numbers
     ) -> None:
-        """Takes the rules.
+        """Stores the rules of the table.
 
         Args:
             plan: the rules of all switches.
             router: the switch's router.
             outputs: the router's outputs.
-            hosts: the numbers of the router's hosts.
+            hosts: the range of the router's hosts.
             numbers: the numbers of the table's rules, by ascending priority.
         """
         self._plan = plan
@@ -38,13 +38,13 @@ class FirstTable:
         self._numbers = numbers
 
     def link_start(self, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table of packets from other routers, and the packet there; None if it is dropped.
+        """Returns the next table for packets from other routers, and the packet there; None if dropped.
 
         Args:
-            packet: the packet that comes.
+            packet: the packet on arrival.
 
         Raises:
-            PlanError: it depends on more than that.
+            PlanError: the next table depends on more than the packet's origin.
         """
         numbers, inputs = self._ingress_rules()
         of_links = inputs < self._links
@@ -54,13 +54,13 @@ class FirstTable:
         return self._only_start(best, packet)
 
     def host_start(self) -> tuple[Table, Packet] | None:
-        """Returns the next table of packets from the router's own hosts, and the packet there.
+        """Returns the next table for packets from the router's own hosts, and the packet there.
 
         Returns:
-            None if they are dropped, or the router is without hosts.
+            The table and the packet; None if packets are dropped or the router has no hosts.
 
         Raises:
-            PlanError: it depends on the host or the destination.
+            PlanError: the next table depends on the host or the destination.
         """
         if not len(self._ip):
             return None
@@ -69,52 +69,52 @@ class FirstTable:
         own = (hosts >= 0) & (hosts < len(self._ip))
         numbers, hosts = numbers[own], hosts[own]
         match = self._plan.rules.match[numbers]
-        met = columns.takes_untagged[match] & columns.takes[0][match]
+        matched = columns.accepts_untagged[match] & columns.accepts[0][match]
         for field, addresses in (("ipv4_src", self._ip), ("eth_src", self._mac)):
-            met &= addresses[hosts] & columns.masks[field][match] == columns.values[field][match]
-        if (columns.sees_destination[match[met]] | columns.sees_other[match[met]]).any():
-            raise inexpressible(self._router, "its first table must treat all packets of a host alike")
+            matched &= addresses[hosts] & columns.masks[field][match] == columns.values[field][match]
+        if (columns.uses_destination[match[matched]] | columns.uses_other_field[match[matched]]).any():
+            raise inexpressible(self._router, "its first table must treat all packets of a host equally")
         best = np.full(len(self._ip), -1, np.int64)
-        best[hosts[met]] = numbers[met]
+        best[hosts[matched]] = numbers[matched]
         return self._only_start(best, Packet(NO_TAG, 0, Ingress.HOST))
 
     def _ingress_rules(self) -> tuple[Numbers, Numbers]:
-        """Returns the rules of the first table that IPv4 packets may meet, and their ports as outputs."""
+        """Returns the first table's rules for IPv4 packets, and their ingress ports as output numbers."""
         numbers = self._numbers
         columns, match = self._plan.matches, self._plan.rules.match[numbers]
-        ipv4 = columns.takes[0][match] | columns.takes[1][match]
+        ipv4 = columns.accepts[0][match] | columns.accepts[1][match]
         numbers, match = numbers[ipv4], match[ipv4]
         if (columns.masks["in_port"][match] != EXACT).any():
-            raise inexpressible(self._router, "rules of its first table must name one ingress port each")
+            raise inexpressible(self._router, "each rule of its first table must match one ingress port")
         ports = columns.values["in_port"][match].tolist()
         return numbers, np.array(list(map(self._outputs.number, ports)), np.int64)
 
     def _check_only_ingress(self, numbers: Numbers) -> None:
         columns, match = self._plan.matches, self._plan.rules.match[numbers]
-        other = columns.sees_source[match] | columns.sees_other[match] | columns.sees_destination[match]
+        other = columns.uses_source[match] | columns.uses_other_field[match] | columns.uses_destination[match]
         for field in ("vlan_vid", "ip_dscp"):
             other |= columns.masks[field][match] != ANY
         if other.any():
             raise inexpressible(
-                self._router, "its first table must treat all packets from other routers alike"
+                self._router, "its first table must treat all packets from other routers equally"
             )
 
     def _only_start(self, best: Numbers, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet there, which must be the same after all given rules."""
+        """Returns the next table and the packet there; all given rules must agree on them."""
         rules = self._plan.rules
         starts = {
             (int(rules.goto[rule]), int(rules.actions[rule])) if rule >= 0 else (-1, -1)
             for rule in set(best.tolist())
         }
         if len(starts) > 1:
-            raise inexpressible(self._router, f"its first table must treat {_PORTS[packet.ingress]} alike")
+            raise inexpressible(self._router, f"its first table must treat {_PORTS[packet.ingress]} equally")
         goto, actions = starts.pop() if starts else (-1, -1)
         if actions < 0:
             return None
         if goto >= 0:
             return Table(goto), packet.after(self._plan.rewrites(actions, self._router))
         if self._plan.effect(actions, self._router).target != NO_TARGET:
-            raise inexpressible(self._router, "its first table must not send packets")
+            raise inexpressible(self._router, "its first table must not output packets")
         return None
 
 

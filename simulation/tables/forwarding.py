@@ -1,4 +1,4 @@
-"""The forwarding of one switch as arrays, while some of its ports are down."""
+"""Compiles the forwarding of one switch to arrays, for a given set of failed ports."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy.typing as npt
 
 from routing.plan.model import SwitchPlan
 from simulation.tables.actions import INVALID, KEPT, check_effect
-from simulation.tables.detours import AdaptiveUse, BucketBook, Detours, find_detours
+from simulation.tables.detours import AdaptiveUse, CandidateRegistry, Detours, find_detours
 from simulation.tables.lookup import SwitchRules
 from simulation.tables.model import NO_CHOICE, NO_TAG, inexpressible
 from simulation.tables.outcomes import LOST, NO_OUTPUT, Outputs, SwitchGroups
 from simulation.tables.packets import DROPPED, UNCERTAIN, Arrival, Ingress, Packet, Treatments
 from simulation.tables.rules import PlanRules
-from simulation.tables.shapes import Columns, ShapeBook, common, of_outputs
+from simulation.tables.shapes import Columns, ShapeRegistry, common, of_outputs
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
-# Instead of the shape of a group or port, in `_forms`:
+# Instead of the shape of a group or port, in `_target_infos`:
 _LOST = -1
-_MIXED = -2  # outcomes with several tags or marks
+_MIXED = -2  # outcomes with different tags or marks
 _ADAPTIVE = -3
 
-_MOST_USED = 8  # results of `SwitchForwarding.used` that are kept
+_MAX_KEPT = 8  # size of the cache of `SwitchForwarding.emitted_tags`
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class SwitchTables:
     """The forwarding of one switch, with choices numbered from 0.
 
     Attributes:
-        rows: by arrival, a row of the array of `ForwardingTables`.
+        rows: by kind of arrival, the switch's row of the array in `ForwardingTables`.
         delivered: for each of the router's hosts, whether its packets are delivered.
-        choices: the outcomes of the choices, with outputs for links.
-        adaptive: the adaptive choices, or None; keys are numbers of choices.
+        choices: the outcomes of the choices, with outputs instead of links.
+        adaptive: the adaptive choices, with numbers of choices as keys; None if there are none.
     """
 
     rows: Mapping[Arrival, Numbers]
@@ -48,11 +48,11 @@ class SwitchTables:
 
 
 @dataclass(frozen=True)
-class Used:
-    """The tags and marks that a switch may give to packets.
+class EmittedTags:
+    """The tags and marks that packets may have when they leave a switch.
 
     Attributes:
-        tags: (2, N): by mark, whether a tag names the router.
+        tags: (2, N): [mark, router], whether packets may have that mark and a tag with that router.
         marked: whether untagged packets may be marked.
     """
 
@@ -61,26 +61,26 @@ class Used:
 
 
 class SwitchForwarding:
-    """Makes the forwarding of one switch, arrival by arrival, as far as it is asked for."""
+    """Compiles the forwarding of one switch lazily, for one kind of arrival at a time."""
 
     def __init__(
         self,
         switch: SwitchPlan,
         rules: SwitchRules,
         plan: PlanRules,
-        buckets: BucketBook,
+        buckets: CandidateRegistry,
         outputs: Outputs,
         failed_ports: frozenset[int],
     ) -> None:
-        """Takes a switch.
+        """Prepares the compilation of a switch.
 
         Args:
-            switch: its plan.
-            rules: its rules.
+            switch: the switch's plan.
+            rules: the switch's rules.
             plan: the rules of all switches.
-            buckets: the candidates of all switches.
-            outputs: its outputs.
-            failed_ports: its ports that are down.
+            buckets: registry of the candidates of all switches.
+            outputs: the switch's outputs.
+            failed_ports: the switch's ports that are down.
 
         Raises:
             PlanError: two groups have the same number.
@@ -93,23 +93,23 @@ class SwitchForwarding:
         self._failed = failed_ports
         self._groups = SwitchGroups(switch, plan.actions, outputs, failed_ports)
         self._routers = rules.routers
-        self._shapes = ShapeBook(self._routers)
-        self._forms: dict[int, tuple[int, int, int, bool]] = {}  # by target
+        self._shapes = ShapeRegistry(self._routers)
+        self._target_infos: dict[int, tuple[int, int, int, bool]] = {}  # by target
         self._uses: dict[tuple[int, Packet], int] = {}
         self._all_uses: list[AdaptiveUse] = []
         self._rows: dict[Arrival, Numbers] = {}
         self._uncertain: dict[Arrival, Flags] = {}
         self._delivered: dict[Arrival, Flags] = {}
         self._detours: Detours | None = None
-        self._used: dict[tuple[object, ...], Used] = {}
+        self._emitted_tags: dict[tuple[object, ...], EmittedTags] = {}
 
     # ---- rows of keys ----
 
     def row(self, arrival: Arrival) -> Numbers:
-        """Returns the keys of choices by destination or tag; NO_CHOICE, or -2 - a for adaptive choice a.
+        """Returns the keys of choices by destination or tag: NO_CHOICE, or -2 - a for adaptive choice a.
 
         Args:
-            arrival: the kind of packets.
+            arrival: the kind of arrival.
 
         Raises:
             PlanError: forwarding tables cannot express the treatment.
@@ -136,15 +136,15 @@ class SwitchForwarding:
 
     @property
     def chooses_after_tag(self) -> bool:
-        """Whether packets that came with the router's own tag do not go on as those without a tag."""
+        """Whether packets with the router's own tag are forwarded differently from untagged packets."""
         return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
-        """Checks that packets with tags are treated by their tags alone, and lose them where these name.
+        """Checks that tagged packets are forwarded by their tags alone, and that the router removes its own.
 
         Args:
             arrival: TAGGED or MARKED_TAGGED.
-            tags: whether packets may have a tag that names the router.
+            tags: (N,): whether packets may have a tag that names the router.
 
         Raises:
             PlanError: they are not.
@@ -154,19 +154,19 @@ class SwitchForwarding:
         if len(uncertain):
             if uncertain[0] == self._router:
                 raise inexpressible(
-                    self._router, "packets with its own tag do not go on as those without a tag"
+                    self._router, "packets with its own tag are not forwarded like untagged packets"
                 )
-            reason = f"tables cannot tell by the tag what happens to packets with tag {uncertain[0] + 1}"
+            reason = f"the tag does not determine the treatment of packets with tag {uncertain[0] + 1}"
             raise inexpressible(self._router, reason)
 
     def _keys_of_destinations(self, treatments: Treatments) -> tuple[Numbers, Flags]:
-        """Returns the keys by destination router, and whether packets to own hosts are delivered."""
+        """Returns the keys by destination router, and whether packets to each own host are delivered."""
         actions = treatments.actions.copy()
         actions[self._router] = DROPPED
         keys = self._keys_of(Treatments(actions, treatments.packets, treatments.places), None)
         keys, own = keys[: self._routers], keys[self._routers :]
         if (self._to_hosts(keys)).any():
-            raise inexpressible(self._router, "packets for another router's hosts are sent to a host")
+            raise inexpressible(self._router, "packets for another router's hosts are sent to its own hosts")
         expected = self._delivery_keys(len(own))
         delivered = (own == expected) | (own == expected + 1)  # without and with a mark
         if ((own != NO_CHOICE) & ~delivered).any():
@@ -174,17 +174,17 @@ class SwitchForwarding:
         return keys, delivered
 
     def _delivery_keys(self, hosts: int) -> Numbers:
-        """Returns the keys of packets without tag and mark that leave by each host's output."""
+        """Returns the keys of untagged, unmarked packets that leave through each host's output."""
         outputs = range(self._links, self._links + hosts)
         shapes = [self._shapes.add(of_outputs((output,))) for output in outputs]
-        nothing = np.zeros(hosts, np.int64)
-        return self._shapes.keys(np.array(shapes, np.int64), nothing + NO_TAG, nothing)
+        unmarked = np.zeros(hosts, np.int64)
+        return self._shapes.keys(np.array(shapes, np.int64), np.full(hosts, NO_TAG, np.int64), unmarked)
 
     def _to_hosts(self, keys: Numbers) -> Flags:
-        """Returns whether keys have outcomes at outputs to hosts."""
+        """Returns whether each key has an outcome at a host's output."""
         shapes = np.where(keys >= 0, self._shapes.shapes(keys), -1)
-        far = [max(outputs, default=NO_OUTPUT) >= self._links for outputs in self._shapes.output_sets]
-        return np.array([*far, False])[shapes]
+        to_host = [max(outputs, default=NO_OUTPUT) >= self._links for outputs in self._shapes.output_sets]
+        return np.array([*to_host, False])[shapes]
 
     def _keys_of(self, treatments: Treatments, tags: Numbers | None) -> Numbers:
         keys = np.full(len(treatments.actions), NO_CHOICE, np.int64)
@@ -194,33 +194,34 @@ class SwitchForwarding:
             if len(columns) and tags is not None and packet.tag == KEPT:
                 keys[columns] = self._keys(actions, packet, tags[columns])
             elif len(columns):
-                different, index = np.unique(actions, return_inverse=True)
-                keys[columns] = self._keys(different, packet)[index]
+                distinct, index = np.unique(actions, return_inverse=True)
+                keys[columns] = self._keys(distinct, packet)[index]
         return keys
 
     def _keys(self, actions: Numbers, packet: Packet, tags: Numbers | None = None) -> Numbers:
-        """Returns the keys of packets that meet lists of actions.
+        """Returns the keys of packets that reach action lists.
 
         Args:
-            actions: the numbers of the lists.
-            packet: the packets that get there.
-            tags: their tags, where these differ.
+            actions: the numbers of the action lists.
+            packet: the packet that reaches them.
+            tags: the packet's tag for each list, if tags differ.
         """
         columns = self._plan.actions.columns()
         if (faulty := columns.faulty[actions]).any():
             check_effect(self._plan.actions.effects[actions[faulty][0]], self._router)
         targets, places = np.unique(columns.target[actions], return_inverse=True)
-        forms = np.array([self._form(target) for target in targets.tolist()], np.int64).reshape(-1, 4)
+        forms = np.array([self._target_info(target) for target in targets.tolist()], np.int64).reshape(-1, 4)
         shapes, tag_after, mark_after, cleared = forms[places].T
         tag, mark = columns.tag[actions], columns.mark[actions]
         tag = np.where(tag == KEPT, packet.tag if tags is None else tags, tag)
         mark = np.where(mark == KEPT, packet.mark, mark)
-        bare = (cleared == 0) & ~columns.cleared[actions] & (shapes != _LOST)
-        if packet.ingress is Ingress.LINK and bare.any():
-            raise inexpressible(self._router, "packets are not sent back by the port that they came in by")
+        not_cleared = (cleared == 0) & ~columns.cleared[actions] & (shapes != _LOST)
+        # OpenFlow drops an output to the ingress port unless in_port was cleared; tables lack the port.
+        if packet.ingress is Ingress.LINK and not_cleared.any():
+            raise inexpressible(self._router, "packets are not sent back through their ingress port")
         known = np.where(tag_after == KEPT, tag, tag_after), np.where(mark_after == KEPT, mark, mark_after)
         if (((known[0] == INVALID) | (known[1] == INVALID)) & (shapes >= 0)).any():
-            raise inexpressible(self._router, "packets get a tag or a mark that the fabric does not have")
+            raise inexpressible(self._router, "packets get a tag or a mark that the fabric does not use")
         keys = np.where(shapes >= 0, self._shapes.keys(shapes, *known), NO_CHOICE)
         for index in np.flatnonzero(shapes < _LOST).tolist():
             ingress = Ingress.CLEARED if columns.cleared[actions[index]] else packet.ingress
@@ -228,14 +229,14 @@ class SwitchForwarding:
             keys[index] = self._special_key(int(targets[places[index]]), at)
         return keys
 
-    def _form(self, target: int) -> tuple[int, int, int, bool]:
-        """Returns a target's shape, and the tag and the mark after it, and whether the ingress is cleared."""
-        form = self._forms.get(target)
-        if form is None:
-            form = self._forms[target] = self._new_form(target)
-        return form
+    def _target_info(self, target: int) -> tuple[int, int, int, bool]:
+        """Returns a target's shape, the tag and mark after it, and whether the ingress port is cleared."""
+        info = self._target_infos.get(target)
+        if info is None:
+            info = self._target_infos[target] = self._find_target_info(target)
+        return info
 
-    def _new_form(self, target: int) -> tuple[int, int, int, bool]:
+    def _find_target_info(self, target: int) -> tuple[int, int, int, bool]:
         if target > 0 and self._groups.adaptive_group(target) is not None:
             return _ADAPTIVE, KEPT, KEPT, True
         outcomes = self._groups.outcomes(target)
@@ -243,7 +244,7 @@ class SwitchForwarding:
             return _LOST, KEPT, KEPT, True
         if len(outcomes) == 1:
             [(output, tag, mark, cleared, _)] = outcomes
-            # A host's port is no ingress port of packets from links.
+            # Packets from links cannot have a host's port as their ingress port.
             cleared |= target < 0 and output >= self._links
             return self._shapes.add(of_outputs((output,))), tag, mark, cleared
         cleared = all(one.cleared for one in outcomes)
@@ -253,7 +254,7 @@ class SwitchForwarding:
         return self._shapes.add(shape), tag, mark, cleared
 
     def _special_key(self, target: int, packet: Packet) -> int:
-        """Returns the key of packets at an adaptive group, or at one with several tags or marks."""
+        """Returns the key of packets at an adaptive group, or at a target with different tags or marks."""
         group = self._groups.adaptive_group(target)
         if group is None:
             outcomes = self._groups.outcomes(target)
@@ -269,7 +270,7 @@ class SwitchForwarding:
                 )
             )
         if packet.tag != NO_TAG:
-            raise inexpressible(self._router, f"adaptive group {group.number:#x} gets packets with tags")
+            raise inexpressible(self._router, f"adaptive group {group.number:#x} receives tagged packets")
         use = self._uses.setdefault((target, packet), len(self._all_uses))
         if use == len(self._all_uses):
             self._all_uses.append(AdaptiveUse(group, packet))
@@ -277,31 +278,31 @@ class SwitchForwarding:
 
     # ---- tables ----
 
-    def used(self, arrivals: Sequence[Arrival], tags: Flags) -> Used:
-        """Returns the tags and marks that packets may get from the switch.
+    def emitted_tags(self, arrivals: Sequence[Arrival], tags: Flags) -> EmittedTags:
+        """Returns the tags and marks that packets may have when they leave the switch.
 
         Args:
-            arrivals: the kinds of packets that come, in the order of `Arrival`.
-            tags: (2, N): by mark, whether packets may have a tag that names the router.
+            arrivals: the kinds of arrivals, in the order of `Arrival`.
+            tags: (2, N): [mark, router], whether arriving packets may have that mark and that router's tag.
         """
         key = (*arrivals, tags.tobytes())
-        if key not in self._used:
-            if len(self._used) == _MOST_USED:
-                self._used.clear()
-            self._used[key] = self._find_used(arrivals, tags)
-        return self._used[key]
+        if key not in self._emitted_tags:
+            if len(self._emitted_tags) == _MAX_KEPT:
+                self._emitted_tags.clear()
+            self._emitted_tags[key] = self._find_emitted_tags(arrivals, tags)
+        return self._emitted_tags[key]
 
-    def _find_used(self, arrivals: Sequence[Arrival], tags: Flags) -> Used:
+    def _find_emitted_tags(self, arrivals: Sequence[Arrival], tags: Flags) -> EmittedTags:
         rows = [(arrival, self.row(arrival)) for arrival in arrivals]
         keys = self._with_detours([row[tags[one.mark]] if one.by_tag else row for one, row in rows])
         columns = self._shapes.columns(keys)
         found = np.zeros((2, self._routers), bool)
         tagged = columns.tags != NO_TAG
         found[columns.marks[tagged], columns.tags[tagged]] = True
-        return Used(found, bool((columns.marks[~tagged] > 0).any()))
+        return EmittedTags(found, bool((columns.marks[~tagged] > 0).any()))
 
     def _with_detours(self, rows: list[Numbers]) -> Numbers:
-        """Returns the different keys of rows and of all adaptive choices, ascending."""
+        """Returns the distinct keys of the rows and of all adaptive choices, in ascending order."""
         if self._all_uses:
             detours = self._find_detours()
             rows += [detours.minimal, detours.bundle_keys, detours.keys]
@@ -321,23 +322,26 @@ class SwitchForwarding:
         """Returns the switch's forwarding.
 
         Args:
-            arrivals: the kinds of packets that come, in the order of `Arrival`.
+            arrivals: the kinds of arrivals, in the order of `Arrival`.
 
         Raises:
             PlanError: forwarding tables cannot express it.
         """
         keys = self._with_detours([self.row(arrival) for arrival in arrivals])
         keys = self._shapes.in_order(keys)
-        numbers = _Numbering(keys)
+        numbering = _Numbering(keys)
         return SwitchTables(
-            rows={arrival: numbers.of(self._plain(self.row(arrival))) for arrival in arrivals},
+            rows={
+                arrival: numbering.numbers(self._resolve_dead_groups(self.row(arrival)))
+                for arrival in arrivals
+            },
             delivered=self._all_delivered(arrivals),
             choices=self._shapes.columns(keys),
-            adaptive=numbers.of_detours(self._find_detours()) if self._all_uses else None,
+            adaptive=numbering.numbered(self._find_detours()) if self._all_uses else None,
         )
 
-    def _plain(self, row: Numbers) -> Numbers:
-        """Returns a row in which adaptive choices without detours are their minimal paths."""
+    def _resolve_dead_groups(self, row: Numbers) -> Numbers:
+        """Returns a row with minimal paths instead of the adaptive choices that have no live detours."""
         if not self._all_uses:
             return row
         detours = self._find_detours()
@@ -351,7 +355,7 @@ class SwitchForwarding:
     def _all_delivered(self, arrivals: Sequence[Arrival]) -> Flags:
         delivered = self._delivered[Arrival.UNTAGGED]
         for arrival in arrivals:
-            # A router's only host gets nothing from the router's own hosts.
+            # A router's only host receives nothing from the router's own hosts.
             if arrival.by_tag or (arrival is Arrival.HOST and len(delivered) < 2):
                 continue
             if (self._delivered[arrival] != delivered).any():
@@ -362,25 +366,25 @@ class SwitchForwarding:
 
 
 class _Numbering:
-    """The numbers of choices by their keys."""
+    """Translates keys of choices to numbers."""
 
     def __init__(self, keys: Numbers) -> None:
-        """Numbers different keys in their order."""
+        """Numbers distinct keys in the given order."""
         self._order = np.argsort(keys)
         self._keys = keys[self._order]
 
-    def of(self, keys: Numbers) -> Numbers:
-        """Returns numbers; NO_CHOICE and adaptive choices stay."""
+    def numbers(self, keys: Numbers) -> Numbers:
+        """Returns the numbers of keys; NO_CHOICE and adaptive choices are unchanged."""
         known = keys >= 0
         numbers = keys.copy()
         numbers[known] = self._order[np.searchsorted(self._keys, keys[known])]
         return numbers
 
-    def of_detours(self, detours: Detours) -> Detours:
-        """Returns detours with the numbers of choices in place of keys."""
+    def numbered(self, detours: Detours) -> Detours:
+        """Returns detours with numbers of choices instead of keys."""
         return replace(
             detours,
-            minimal=self.of(detours.minimal),
-            bundle_keys=self.of(detours.bundle_keys),
-            keys=self.of(detours.keys),
+            minimal=self.numbers(detours.minimal),
+            bundle_keys=self.numbers(detours.bundle_keys),
+            keys=self.numbers(detours.keys),
         )

@@ -1,4 +1,4 @@
-"""Look-ups in the rules of one switch: the actions that packets meet, by destination or by tag."""
+"""Lookups in the rules of one switch: the actions applied to packets, by destination or by tag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from routing.plan.model import Table
 from routing.plan.tables import tag_of
 from simulation.tables.actions import KEPT, NO_TARGET
-from simulation.tables.coverage import EVERYONE
+from simulation.tables.coverage import ALL_ROUTERS
 from simulation.tables.first_table import FirstTable
 from simulation.tables.model import NO_TAG, inexpressible
 from simulation.tables.outcomes import Outputs
@@ -27,7 +27,7 @@ class SwitchRules:
     """The rules of one switch."""
 
     def __init__(self, plan: PlanRules, router: int, routers: int, outputs: Outputs, hosts: slice) -> None:
-        """Divides the rules by table.
+        """Splits the rules of a switch by table.
 
         Args:
             plan: the rules of all switches.
@@ -54,7 +54,7 @@ class SwitchRules:
     # ---- arrivals ----
 
     def from_host(self) -> Treatments:
-        """Returns the treatment of packets that the router's own hosts have just sent, by destination.
+        """Returns the treatment of packets from the router's own hosts, by destination.
 
         Raises:
             PlanError: tables cannot express it.
@@ -63,7 +63,7 @@ class SwitchRules:
         return self._dropped() if start is None else self._treatments(*start)
 
     def from_link(self, mark: int) -> Treatments:
-        """Returns the treatment of packets without a tag that come from other routers, by destination.
+        """Returns the treatment of untagged packets from other routers, by destination.
 
         Args:
             mark: the packets' mark.
@@ -75,10 +75,10 @@ class SwitchRules:
         return self._dropped() if start is None else self._treatments(*start)
 
     def from_link_tagged(self, mark: int) -> Treatments:
-        """Returns the treatment of packets with a tag that come from other routers, by the tag.
+        """Returns the treatment of tagged packets from other routers, by tag.
 
-        At the router that the tag names, the tag must be removed, and a marked packet must go on as one
-        without a tag; then the treatment is DROPPED, and UNCERTAIN otherwise.
+        The column of the router itself is DROPPED if the router removes its own tag (and forwards marked
+        packets like untagged ones afterwards), else UNCERTAIN.
 
         Args:
             mark: the packets' mark.
@@ -88,8 +88,8 @@ class SwitchRules:
         """
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         if start is None:
-            nothing = np.full(self.routers, DROPPED, np.int64)
-            return Treatments(nothing, (), np.zeros(self.routers, np.int64))
+            all_dropped = np.full(self.routers, DROPPED, np.int64)
+            return Treatments(all_dropped, (), np.zeros(self.routers, np.int64))
         tagged = self._tag_treatments(*start)
         actions = tagged.treatments.actions.copy()
         actions[self._router] = UNCERTAIN
@@ -99,10 +99,10 @@ class SwitchRules:
         return Treatments(actions, tagged.treatments.packets, tagged.treatments.places)
 
     def from_link_after_tag(self) -> Treatments:
-        """Returns the treatment of packets without a mark that come with the router's own tag.
+        """Returns the treatment of unmarked packets that arrive with the router's own tag, by destination.
 
         Returns:
-            The treatment by destination; where the tag is not removed, that of packets without a tag.
+            The treatment; that of untagged packets if the tag is not removed.
 
         Raises:
             PlanError: tables cannot express it.
@@ -112,7 +112,7 @@ class SwitchRules:
 
     @cached_property
     def chooses_after_tag(self) -> bool:
-        """Whether packets without a mark that come with the router's own tag go on otherwise than untagged.
+        """Whether unmarked packets with the router's own tag are forwarded differently from untagged ones.
 
         Raises:
             PlanError: tables cannot express the treatment.
@@ -121,13 +121,13 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets with the router's own tag; None where it is not removed."""
+        """Returns the treatment of packets with the router's own tag; None if the tag is not removed."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
 
     def _is_untagged(self, treatments: Treatments, mark: int) -> bool:
-        """Returns whether a treatment is that of packets without a tag, for all but the router itself."""
+        """Returns whether a treatment equals that of untagged packets, except for the router itself."""
         untagged = self.from_link(mark)
         columns = np.ones(len(untagged.actions), bool)
         columns[self._router] = False
@@ -140,7 +140,7 @@ class SwitchRules:
     # ---- the other tables ----
 
     def _treatments(self, table: Table, packet: Packet) -> Treatments:
-        """Returns the treatment of packets to every destination from a table on."""
+        """Returns the treatment, by destination, of packets that enter the given table."""
         key = (table, packet)
         if key not in self._known:
             best = self._best_rules(table, packet)
@@ -150,19 +150,19 @@ class SwitchRules:
     def _follow(
         self, best: Numbers, packet: Packet, treat: Callable[[Table, Packet], Treatments]
     ) -> Treatments:
-        """Returns the treatment by the best rules, with that by the tables to which they lead."""
+        """Returns the treatment by the best rules and by the tables that they lead to."""
         rules = self._plan.rules
-        taken = best >= 0
-        actions = np.where(taken, rules.actions[best], DROPPED)
-        goto = np.where(taken, rules.goto[best], -1)
+        matched = best >= 0
+        actions = np.where(matched, rules.actions[best], DROPPED)
+        goto = np.where(matched, rules.goto[best], -1)
         places = np.zeros(len(best), np.int64)
-        going = goto >= 0
+        continues = goto >= 0
         packets = [packet]
-        if not going.any():
+        if not continues.any():
             return Treatments(actions, (packet,), places)
         width = len(Table) + 1
-        codes = np.where(going, actions * width + goto, -1)
-        for code in _different(codes[going]):
+        codes = np.where(continues, actions * width + goto, -1)
+        for code in _distinct(codes[continues]):
             effect = self._plan.rewrites(code // width, self._router)
             columns = codes == code
             later = treat(Table(code % width), packet.after(effect))
@@ -174,36 +174,36 @@ class SwitchRules:
         return Treatments(actions, tuple(packets), places)
 
     def _best_rules(self, table: Table, packet: Packet) -> Numbers:
-        """Returns the rule that takes packets to every destination and own host, or -1."""
+        """Returns the best rule for packets to each destination router and own host, or -1."""
         key = (int(table), packet.tag, packet.mark)
         rules, columns = self._plan.rules, self._plan.matches
         numbers = self._tables[table]
         match = rules.match[numbers]
-        met = columns.takes[packet.mark][match]
+        matched = columns.accepts[packet.mark][match]
         if packet.tag == NO_TAG:
-            met &= columns.takes_untagged[match]
+            matched &= columns.accepts_untagged[match]
         else:
             vlan = tag_of(packet.tag)
-            met &= vlan & columns.masks["vlan_vid"][match] == columns.values["vlan_vid"][match]
-        self._check_fields(table, match[met])
-        at_port = columns.sees_ingress[match]
+            matched &= vlan & columns.masks["vlan_vid"][match] == columns.values["vlan_vid"][match]
+        self._check_fields(table, match[matched])
+        at_port = columns.uses_ingress[match]
         if key not in self._best:
-            general = met & ~at_port
+            general = matched & ~at_port
             self._best[key] = self._best_of(numbers[general], match[general])
         best = self._best[key]
-        if (met & at_port).any():
-            self._check_ingress(numbers[met & at_port], packet.ingress, best)
+        if (matched & at_port).any():
+            self._check_ingress(numbers[matched & at_port], packet.ingress, best)
         return best
 
     def _check_fields(self, table: Table, match: Numbers) -> None:
         columns = self._plan.matches
-        if (columns.sees_source[match] | columns.sees_other[match]).any():
+        if (columns.uses_source[match] | columns.uses_other_field[match]).any():
             raise inexpressible(
-                self._router, f"a rule of table {table} looks at more than destination, tag and mark"
+                self._router, f"a rule of table {table} matches more than destination, tag and mark"
             )
 
     def _best_of(self, numbers: Numbers, match: Numbers) -> Numbers:
-        """Returns the best of some rules for every destination and own host.
+        """Returns the best of the given rules for each destination router and own host.
 
         Args:
             numbers: the rules, by ascending priority.
@@ -213,8 +213,9 @@ class SwitchRules:
         best = np.full(self.routers + self._hosts, -1, np.int64)
         single = coverage.single[match]
         if (coverage.partial[match] & (single != self._router)).any():
-            raise inexpressible(self._router, "a rule makes a difference between the hosts of another router")
-        index, routers = coverage.expanded(match[some := single != EVERYONE])
+            raise inexpressible(self._router, "a rule distinguishes between the hosts of another router")
+        index, routers = coverage.expanded(match[some := single != ALL_ROUTERS])
+        # NumPy keeps the last of several values for an index: the rule of the highest priority.
         best[routers] = numbers[some][index]
         self._fill(best, slice(None, self.routers), numbers[~some])
         near = (single == self._router) | (single < 0)
@@ -222,7 +223,7 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Gives columns the last one of some rules for all destinations where they have no better one."""
+        """Enters the last of some rules for all destinations in columns without a better rule."""
         if len(for_all):
             priority, top = self._plan.rules.priority, int(for_all[-1])
             own = best[columns]
@@ -232,41 +233,39 @@ class SwitchRules:
         if not len(numbers) or not self._hosts:
             return
         columns = self._plan.matches
-        met = np.ones((len(match), self._hosts), bool)
+        matched = np.ones((len(match), self._hosts), bool)
         for field, addresses in (("ipv4_dst", self._ip), ("eth_dst", self._mac)):
             masks, values = columns.masks[field][match], columns.values[field][match]
-            met &= addresses & masks[:, None] == values[:, None]
-        last = len(match) - 1 - met[::-1].argmax(axis=0)
-        best[self.routers :] = np.where(met.any(axis=0), numbers[last], -1)
+            matched &= addresses & masks[:, None] == values[:, None]
+        last = len(match) - 1 - matched[::-1].argmax(axis=0)
+        best[self.routers :] = np.where(matched.any(axis=0), numbers[last], -1)
 
     def _check_ingress(self, numbers: Numbers, ingress: Ingress, best: Numbers) -> None:
-        """Checks that rules which look at the ingress port make no difference.
+        """Checks that rules that match the ingress port do not change the treatment of packets.
 
         Args:
-            numbers: the rules.
+            numbers: these rules.
             ingress: the packets' ingress port.
-            best: the rule that takes packets otherwise, by column.
+            best: the best rule without them, by column.
         """
         rules, columns = self._plan.rules, self._plan.matches
         origins = {Ingress.CLEARED: [0], Ingress.LINK: self._outputs.links, Ingress.HOST: self._outputs.hosts}
         match = rules.match[numbers]
         ports = np.array(origins[ingress], np.int64)
         masks, values = columns.masks["in_port"][match], columns.values["in_port"][match]
-        met = (ports[:, None] & masks == values).any(axis=0)
-        if not met.any():
+        matched = (ports[:, None] & masks == values).any(axis=0)
+        if not matched.any():
             return
-        numbers = numbers[met]
+        numbers = numbers[matched]
         others = np.delete(best, self._router)
         actions = self._plan.actions.columns()
         drops = (rules.goto[numbers] < 0) & (actions.target[rules.actions[numbers]] == NO_TARGET)
         lowest = rules.priority[others[others >= 0]].min(initial=1 << 16)
-        takes = (rules.priority[numbers] >= lowest) | (~drops & (others < 0).any())
-        if takes.any():
-            raise inexpressible(
-                self._router, "the treatment of packets depends on the port that they come in by"
-            )
+        relevant = (rules.priority[numbers] >= lowest) | (~drops & (others < 0).any())
+        if relevant.any():
+            raise inexpressible(self._router, "the treatment of packets depends on their ingress port")
 
-    # ---- packets with tags ----
+    # ---- tagged packets ----
 
     def _tag_treatments(self, table: Table, packet: Packet) -> _TagTreatments:
         key = (table, packet)
@@ -287,33 +286,33 @@ class SwitchRules:
             return Treatments(uncertain, (later,), np.zeros(self.routers, np.int64))
 
         treatments = self._follow(best, packet, treat)
-        seen = columns.sees_destination[rules.match[best]] & (best >= 0)
+        seen = columns.uses_destination[rules.match[best]] & (best >= 0)
         actions = np.where(seen, UNCERTAIN, treatments.actions)
         own = self._popped(int(best[self._router]), packet)
         return _TagTreatments(Treatments(actions, treatments.packets, treatments.places), own)
 
     def _popped(self, rule: int, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the table to which a rule hands packets without their tag, and the packet there."""
+        """Returns the next table and the packet there if a rule removes its tag, else None."""
         if rule < 0 or self._plan.rules.goto[rule] < 0:
             return None
         later = packet.after(self._plan.effect(int(self._plan.rules.actions[rule]), self._router))
         return (Table(int(self._plan.rules.goto[rule])), later) if later.tag == NO_TAG else None
 
     def _best_for_tags(self, table: Table, packet: Packet) -> Numbers:
-        """Returns the rule that takes packets with the tag of every router, or -1."""
+        """Returns the best rule for packets with the tag of each router, or -1."""
         rules, columns = self._plan.rules, self._plan.matches
         numbers = self._tables[table]
         match = rules.match[numbers]
-        met = columns.takes[packet.mark][match]
+        matched = columns.accepts[packet.mark][match]
         masks, values = columns.masks["vlan_vid"][match], columns.values["vlan_vid"][match]
         exact = masks == EXACT
         routers = values - tag_of(0)
-        met &= ~exact | ((routers >= 0) & (routers < self.routers))
-        if (met & ~exact & (masks != ANY)).any():
-            raise inexpressible(self._router, f"rules of table {table} must name one tag each")
-        self._check_fields(table, match[met])
-        at_port = met & columns.sees_ingress[match]
-        exact, general = met & exact & ~at_port, met & ~exact & ~at_port
+        matched &= ~exact | ((routers >= 0) & (routers < self.routers))
+        if (matched & ~exact & (masks != ANY)).any():
+            raise inexpressible(self._router, f"each rule of table {table} must match exactly one tag")
+        self._check_fields(table, match[matched])
+        at_port = matched & columns.uses_ingress[match]
+        exact, general = matched & exact & ~at_port, matched & ~exact & ~at_port
         best = np.full(self.routers, -1, np.int64)
         best[routers[exact]] = numbers[exact]
         self._fill(best, slice(None), numbers[general])
@@ -324,19 +323,18 @@ class SwitchRules:
 
 @dataclass(frozen=True)
 class _TagTreatments:
-    """The treatment of packets with tags.
+    """The treatment of tagged packets.
 
     Attributes:
-        treatments: by the router that the tag names.
-        popped: the table in which packets with the router's own tag go on without it, and the packet there;
-            None if they do not.
+        treatments: the treatment by the router that the tag names.
+        popped: the next table and the packet there, if the router removes its own tag, else None.
     """
 
     treatments: Treatments
     popped: tuple[Table, Packet] | None
 
 
-def _different(numbers: Numbers) -> list[int]:
-    """Returns different numbers, ascending; mostly all are the same."""
-    first = numbers[0]
+def _distinct(numbers: Numbers) -> list[int]:
+    """Returns the distinct numbers in ascending order."""
+    first = numbers[0]  # mostly all numbers are equal, and no sorting is needed
     return [int(first)] if (numbers == first).all() else np.unique(numbers).tolist()

@@ -1,11 +1,11 @@
-"""Forwarding tables: a plan's treatment of packets as arrays, which name no family and no routing.
+"""Forwarding tables: a plan's treatment of packets as arrays, independent of topology family and routing.
 
-A packet carries its destination, the intermediate router that its tag names, and the mark of a rerouted
-packet. A switch looks up a choice by these; a choice is one outcome or several, among which packets divide
-by weight. An adaptive choice has detours beside its minimal path, and a law of the simulator picks.
+A packet carries its destination, a tag with its intermediate router, and a mark if it was rerouted. A switch
+uses these to look up a choice. A choice has one or more outcomes, among which packets are distributed by
+weight. An adaptive choice has detours in addition to its minimal path; the simulator's decision law selects.
 
-Directed links are numbered as in `topology.base`: router by router, in the order of the neighbours. No number
-in the tables is that of a port.
+Directed links are numbered as in `topology.base`: router by router, in the order of the neighbours. The
+tables contain no port numbers.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ NO_TAG = -1
 
 @dataclass(frozen=True)
 class Choices:
-    """Outcomes by choice: those of choice c are `starts[c]` to `starts[c + 1] - 1`.
+    """Outcomes by choice: choice c has the outcomes `starts[c]` to `starts[c + 1] - 1`.
 
     Attributes:
         starts: (choices + 1,).
-        links: (outcomes,): directed link by which the packet leaves; -1 if it is lost.
-        tags: (outcomes,): intermediate router that the packet's tag names from then on, or NO_TAG.
-        marks: (outcomes,): 1 if the packet is marked as rerouted from then on, else 0.
+        links: (outcomes,): directed link through which the packet leaves; -1 if it is lost.
+        tags: (outcomes,): intermediate router named by the packet's tag afterwards, or NO_TAG.
+        marks: (outcomes,): 1 if the packet is marked as rerouted afterwards, else 0.
         weights: (outcomes,): share of the choice's packets, relative to its other outcomes; at least 1.
     """
 
@@ -46,26 +46,26 @@ class Choices:
 
 @dataclass(frozen=True)
 class AdaptiveChoices:
-    """Detours of adaptive choices, grouped by the ports that they leave by.
+    """Detours of adaptive choices, bundled by the outputs that they leave through.
 
-    An adaptive group of a switch is one adaptive choice, which many destinations share. It has at least one
-    bundle where a look-up array names it: a group whose detours are all dead is a plain choice. Its bundles
-    are `bundle_starts[a]` to `bundle_starts[a + 1] - 1`; the detours of bundle b are the `bundle_sizes[b]`
-    ones from `bundle_detours[b]` on. Groups of a switch share their equal bundles.
+    Each adaptive group of a switch is one adaptive choice, shared by many destinations. Adaptive choices in
+    lookup arrays have at least one bundle: a group whose detours are all dead is a plain choice. Adaptive
+    choice a has the bundles `bundle_starts[a]` to `bundle_starts[a + 1] - 1`; bundle b has the
+    `bundle_sizes[b]` detours from `bundle_detours[b]` on. Groups of a switch share equal bundles.
 
     Attributes:
         minimal: (adaptive,): choice of the minimal path, in `Choices`; NO_CHOICE if it is dead.
-        minimal_hops: (adaptive,): mean hops of the minimal path, in 1/256; 0 where no law needs them.
+        minimal_hops: (adaptive,): mean hops of the minimal path, in 1/256; 0 if no decision law needs them.
         bundle_starts: (adaptive + 1,).
-        bundle_choices: (bundles,): a choice whose outcomes are the ports of all detours of the bundle.
+        bundle_choices: (bundles,): a choice with the outputs of all detours of the bundle as outcomes.
         bundle_detours: (bundles,): first detour of each bundle.
-        bundle_sizes: (bundles,): number of its detours, at least 1.
+        bundle_sizes: (bundles,): number of detours in each bundle, at least 1.
         detours: (detours,): choice of each detour, in `Choices`.
-        detour_hops: (detours,): mean hops of each, in 1/256; 0 where no law needs them.
-        routers: (adaptive,): router of each.
-        groups: (adaptive,): number of the group that it is.
-        candidate_starts: (adaptive + 1,); (1,) where tables were not asked for candidates.
-        candidates: (candidates,): choice of each candidate of the group, in their order, the minimal path
+        detour_hops: (detours,): mean hops of each detour, in 1/256; 0 if no decision law needs them.
+        routers: (adaptive,): router of each adaptive choice.
+        groups: (adaptive,): number of its group in the plan.
+        candidate_starts: (adaptive + 1,); (1,) if the tables were compiled without candidates.
+        candidates: (candidates,): choice of each candidate, in the order of the group, the minimal path
             first; NO_CHOICE if it is dead.
     """
 
@@ -90,18 +90,18 @@ class AdaptiveChoices:
         """
         bundles = slice(*self.bundle_starts[number : number + 2].tolist())
         firsts, sizes = self.bundle_detours[bundles].tolist(), self.bundle_sizes[bundles].tolist()
-        found: list[int] = []
+        choices: list[int] = []
         for first, size in zip(firsts, sizes, strict=True):
-            found += self.detours[first : first + size].tolist()
-        return found
+            choices += self.detours[first : first + size].tolist()
+        return choices
 
 
 @dataclass(frozen=True)
 class ForwardingTables:
-    """The forwarding of a fabric's switches under one plan and one set of failures.
+    """The forwarding of all switches under one plan and one set of failures.
 
-    Routers are 0 .. N - 1 and hosts 0 .. H - 1, router by router. In the look-up arrays the value of an
-    adaptive choice a is `-2 - a`; other values are choices, or NO_CHOICE.
+    Routers are numbered from 0 to N - 1, and hosts from 0 to H - 1, router by router. In the lookup arrays,
+    the value `-2 - a` means adaptive choice a; other values are choices, or NO_CHOICE.
 
     Attributes:
         link_starts: (N + 1,): each router's first directed link.
@@ -109,19 +109,19 @@ class ForwardingTables:
         reverse_links: (links,): directed link in the other direction.
         host_routers: (H,): router of each host.
         delivered: (H,): 1 if the host's own switch delivers its packets, else 0.
-        from_host: (N, N): [router, destination router], packets that a host of the router has just sent.
-        untagged: (N, N): [router, destination router], packets that come from another router.
-        tagged: (N, N): [router, router that the tag names]; (0, 0) where no packet has a tag. At the router
-            itself the tag is removed.
-        after_tag: (N, N): [router, destination router], packets without a mark whose tag the router has just
-            removed; (0, 0) where all such packets go on as untagged ones. Marked ones do in any case.
-        marked: (N, N): [router, destination router], untagged packets that were rerouted; (0, 0) where there
-            are none.
-        marked_tagged: (N, N): as `tagged`, of packets that were rerouted; (0, 0) where there are none.
+        from_host: (N, N): [router, destination router], for packets from a host of the router.
+        untagged: (N, N): [router, destination router], for untagged packets from other routers.
+        tagged: (N, N): [router, router named by the tag]; (0, 0) if no packets are tagged. The router named
+            by the tag removes it.
+        after_tag: (N, N): [router, destination router], for unmarked packets whose tag the router has just
+            removed; (0, 0) if they are forwarded like untagged packets, as marked ones always are.
+        marked: (N, N): [router, destination router], for rerouted packets without a tag; (0, 0) if there are
+            none.
+        marked_tagged: (N, N): like `tagged`, for rerouted packets; (0, 0) if there are none.
         choices: outcomes by choice.
         adaptive: adaptive choices.
         links_up: (links,): 1 if the link is up, else 0.
-        global_links: (links,): 0 if both routers of the link belong to one cluster, else 1.
+        global_links: (links,): 0 if both routers of the link belong to the same cluster, else 1.
     """
 
     link_starts: Int32
@@ -141,7 +141,7 @@ class ForwardingTables:
     global_links: Int32
 
     def without_routers(self, dead: Collection[int]) -> ForwardingTables:
-        """Returns tables in which some routers drop all packets.
+        """Returns tables in which the given routers drop all packets.
 
         Args:
             dead: the routers.
@@ -179,10 +179,10 @@ class ForwardingTables:
 
 
 def inexpressible(router: int, reason: str) -> PlanError:
-    """Returns the error of a switch whose treatment of packets forwarding tables cannot express.
+    """Returns the error for a switch whose rules cannot be expressed by forwarding tables.
 
     Args:
         router: the switch's router.
-        reason: the property of the plan that they lack.
+        reason: the unsupported property of its rules or groups.
     """
     return PlanError(f"{switch_name(router)} cannot be simulated: {reason}")

@@ -1,6 +1,6 @@
-"""Outcomes of a switch's groups: the outputs by which packets leave, with their changes, by weight.
+"""Outcomes of a switch's groups: the outputs through which packets leave, their rewrites and weights.
 
-A group does not look at packets, so that its outcomes are told relative to the packets that it gets.
+Groups do not match packets. Tags and marks of their outcomes are therefore relative to the incoming packets.
 """
 
 from __future__ import annotations
@@ -12,11 +12,18 @@ from typing import NamedTuple
 
 from routing.plan.model import Bucket, Group, GroupKind, SwitchPlan
 from routing.verification.proof import PlanError
-from simulation.tables.actions import KEPT, NO_TARGET, ActionBook, ActionEffect, check_effect, group_target
+from simulation.tables.actions import (
+    KEPT,
+    NO_TARGET,
+    ActionEffect,
+    ActionRegistry,
+    check_effect,
+    group_target,
+)
 from simulation.tables.model import inexpressible
 from topology.addressing import switch_name
 
-NO_OUTPUT = -1  # of packets that are lost
+NO_OUTPUT = -1  # packets are lost
 MAX_WEIGHT = (1 << 31) - 1
 
 
@@ -34,10 +41,13 @@ class Outputs:
         self._numbers = {port: number for number, port in enumerate([*links, *hosts])}
 
     def number(self, port: int) -> int:
-        """Returns the number of the output at a port; of a port that is neither's, one behind those of hosts.
+        """Returns the number of the output at a port.
 
         Args:
-            port: any number.
+            port: any port number.
+
+        Returns:
+            The number; for a port without a link or host, the first number after the hosts' outputs.
         """
         return self._numbers.get(port, len(self._numbers))
 
@@ -46,11 +56,11 @@ class Outcome(NamedTuple):
     """One outcome of a group.
 
     Attributes:
-        output: the output by which packets leave, or NO_OUTPUT.
-        tag: their tag from then on; KEPT for the one that they had at the group.
-        mark: their mark from then on, or KEPT.
+        output: the output through which packets leave, or NO_OUTPUT.
+        tag: their tag afterwards; KEPT for the tag with which they reached the group.
+        mark: their mark afterwards, or KEPT.
         cleared: whether their ingress port was cleared before the output.
-        weight: their share, relative to the group's other outcomes.
+        weight: share of the packets, relative to the group's other outcomes.
     """
 
     output: int
@@ -65,16 +75,16 @@ LOST: Outcomes = (Outcome(NO_OUTPUT, KEPT, KEPT, True, 1),)
 
 
 class SwitchGroups:
-    """The groups of one switch while some of its ports are down."""
+    """The groups of one switch, for a given set of failed ports."""
 
     def __init__(
-        self, switch: SwitchPlan, actions: ActionBook, outputs: Outputs, failed_ports: frozenset[int]
+        self, switch: SwitchPlan, actions: ActionRegistry, outputs: Outputs, failed_ports: frozenset[int]
     ) -> None:
-        """Takes the groups.
+        """Indexes the groups of a switch.
 
         Args:
             switch: the switch's plan.
-            actions: lists of actions, to which those of buckets are added.
+            actions: registry of action lists; the lists of buckets are added.
             outputs: the switch's outputs.
             failed_ports: the ports that are down.
 
@@ -89,13 +99,13 @@ class SwitchGroups:
         if len(self._groups) < len(switch.groups):
             raise PlanError(f"two groups of {switch_name(switch.router)} have the same number")
         self._known: dict[int, Outcomes] = {}
-        self._open: set[int] = set()  # targets whose outcomes are being found
+        self._in_progress: set[int] = set()  # targets that are being resolved, to detect cycles
 
     def adaptive_group(self, target: int) -> Group | None:
-        """Returns the adaptive group that a target is; None for other targets.
+        """Returns the adaptive group with the given target code; None for other targets.
 
         Args:
-            target: a group or a port, as of `ActionEffect`.
+            target: a group or a port, see `ActionEffect`.
 
         Raises:
             PlanError: forwarding tables cannot express the group.
@@ -106,18 +116,18 @@ class SwitchGroups:
         minimal = group.buckets.count(group.candidates[0])
         if group.kind is not GroupKind.SELECT or minimal < len(group.buckets):
             raise inexpressible(
-                self._router, f"buckets of adaptive group {group.number:#x} must be its minimal path"
+                self._router, f"all buckets of adaptive group {group.number:#x} must be its minimal path"
             )
         return group
 
     def outcomes(self, target: int) -> Outcomes:
-        """Returns the outcomes of packets that are handed to a target.
+        """Returns the outcomes of packets that are sent to a target.
 
         Args:
-            target: a group that is not adaptive, or a port, as of `ActionEffect`.
+            target: a non-adaptive group or a port, see `ActionEffect`.
 
         Returns:
-            LOST if all of them are.
+            The outcomes; LOST if all packets are lost.
 
         Raises:
             PlanError: forwarding tables cannot express it.
@@ -128,20 +138,20 @@ class SwitchGroups:
         return known
 
     def bucket(self, bucket: Bucket) -> Outcomes:
-        """Returns the outcomes of packets that take a bucket.
+        """Returns the outcomes of packets that use a bucket.
 
         Args:
-            bucket: the bucket, alive or not.
+            bucket: the bucket, live or dead.
 
         Raises:
             PlanError: forwarding tables cannot express it.
         """
         effect = self._actions.effect(bucket.actions)
         check_effect(effect, self._router)
-        return changed(self.outcomes(effect.target), effect)
+        return with_effect(self.outcomes(effect.target), effect)
 
     def alive(self, bucket: Bucket) -> bool:
-        """Returns whether the port that a bucket watches is up.
+        """Returns whether a bucket is live: it watches no port, or a port that is up.
 
         Args:
             bucket: any bucket of the switch.
@@ -157,27 +167,26 @@ class SwitchGroups:
         if group is None:
             raise inexpressible(self._router, f"group {target - 1:#x} does not exist")
         if group.candidates:
+            raise inexpressible(self._router, f"a bucket must not refer to adaptive group {group.number:#x}")
+        if target in self._in_progress:
             raise inexpressible(
-                self._router, f"adaptive group {group.number:#x} must not be named by a bucket"
+                self._router, f"groups refer to one another cyclically, for example {group.number:#x}"
             )
-        if target in self._open:
-            raise inexpressible(
-                self._router, f"groups refer to one another in a circle, as {group.number:#x}"
-            )
-        self._open.add(target)
+        self._in_progress.add(target)
         alive = [bucket for bucket in group.buckets if self.alive(bucket)]
         if group.kind is GroupKind.SELECT:
-            found = self._divided(alive)
+            outcomes = self._split_by_weight(alive)
         else:
-            found = self.bucket(alive[0]) if alive else LOST
-        self._open.remove(target)
-        return found
+            outcomes = self.bucket(alive[0]) if alive else LOST
+        self._in_progress.remove(target)
+        return outcomes
 
-    def _divided(self, buckets: Iterable[Bucket]) -> Outcomes:
-        """Returns the outcomes of packets that divide among buckets by weight."""
+    def _split_by_weight(self, buckets: Iterable[Bucket]) -> Outcomes:
+        """Returns the outcomes of packets that are distributed among buckets by weight."""
         parts = [(bucket.weight, self.bucket(bucket)) for bucket in buckets if bucket.weight]
         if not parts:
             return LOST
+        # Weights are relative within each bucket: scale them to a common total before they are combined.
         totals = [sum(one.weight for one in part) for _, part in parts]
         common = lcm(*totals)
         return merged(
@@ -192,12 +201,12 @@ def _output(output: int) -> Outcomes:
     return (Outcome(output, KEPT, KEPT, False, 1),)
 
 
-def changed(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
-    """Returns the outcomes of packets that a list of actions changes before it hands them over.
+def with_effect(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
+    """Returns the outcomes of packets that an action list rewrites and then sends to a target.
 
     Args:
-        outcomes: those of packets that get there.
-        effect: the effect of the actions.
+        outcomes: the outcomes of packets at the target.
+        effect: the effect of the action list.
     """
     if effect.tag == KEPT and effect.mark == KEPT and not effect.cleared:
         return outcomes
@@ -218,10 +227,10 @@ def changed(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
 
 
 def merged(outcomes: Iterable[Outcome]) -> Outcomes:
-    """Returns outcomes with equal ones taken together, in order, and with the least weights.
+    """Returns sorted outcomes, with equal outcomes merged and with the smallest integer weights.
 
     Args:
-        outcomes: at least one.
+        outcomes: at least one outcome.
 
     Raises:
         PlanError: weights do not fit into 32 bits.

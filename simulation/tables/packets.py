@@ -1,4 +1,4 @@
-"""Packets as forwarding tables know them, and their treatment by the rules of a switch."""
+"""Kinds of packets that forwarding tables distinguish, and their treatment by the rules of a switch."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from simulation.tables.actions import KEPT, ActionEffect
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-# In place of the number of a list of actions:
+# Instead of the number of an action list:
 DROPPED = -1
-UNCERTAIN = -2  # the treatment of packets with a tag depends on more than the tag
+UNCERTAIN = -2  # the treatment of tagged packets depends on more than the tag
 
 
 class Ingress(enum.Enum):
-    """The ingress port of a packet as far as tables know it."""
+    """The ingress port of a packet, as far as forwarding tables distinguish it."""
 
     HOST = "host"  # any port of a host
     LINK = "link"  # any port of a link to another router
@@ -28,7 +28,7 @@ class Ingress(enum.Enum):
 
 
 class Arrival(enum.Enum):
-    """The kinds of packets that a switch looks up, by the array of `ForwardingTables` for them."""
+    """The kinds of packets that arrive at a switch; the value names their array in `ForwardingTables`."""
 
     HOST = "from_host"
     UNTAGGED = "untagged"
@@ -39,7 +39,7 @@ class Arrival(enum.Enum):
 
     @property
     def by_tag(self) -> bool:
-        """Whether the look-up is by the tag instead of the destination."""
+        """Whether packets are looked up by their tag instead of their destination."""
         return self in (Arrival.TAGGED, Arrival.MARKED_TAGGED)
 
     @property
@@ -49,12 +49,12 @@ class Arrival(enum.Enum):
 
 
 class Packet(NamedTuple):
-    """The fields of a packet that tables know, besides its destination.
+    """The fields of a packet that forwarding tables distinguish, besides its destination.
 
     Attributes:
-        tag: the router that its tag names, or NO_TAG; of packets with all tags, KEPT.
+        tag: the router named by its tag, or NO_TAG; KEPT stands for packets with any tag.
         mark: 1 if it was rerouted, else 0.
-        ingress: the port that it came in by.
+        ingress: its ingress port.
     """
 
     tag: int
@@ -62,10 +62,10 @@ class Packet(NamedTuple):
     ingress: Ingress
 
     def after(self, effect: ActionEffect) -> Packet:
-        """Returns the packet after the rewrites of a list of actions.
+        """Returns the packet after an action list has rewritten it.
 
         Args:
-            effect: their effect.
+            effect: the effect of the action list.
         """
         return Packet(
             self.tag if effect.tag == KEPT else effect.tag,
@@ -76,14 +76,14 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Treatments:
-    """The last actions that packets meet, by column.
+    """The last action list that is applied to packets, by column.
 
-    The columns are destination routers and then the router's own hosts, or the routers that tags name.
+    Columns are destination routers followed by the router's own hosts, or the routers named by tags.
 
     Attributes:
-        actions: (columns,): numbers of lists of actions, DROPPED or UNCERTAIN.
-        packets: the packets that get there.
-        places: (columns,): the index in `packets`; 0 where there is none.
+        actions: (columns,): number of the action list, DROPPED or UNCERTAIN.
+        packets: the distinct packets, as they reach these action lists.
+        places: (columns,): index in `packets`; 0 for dropped packets.
     """
 
     actions: Numbers
@@ -91,11 +91,11 @@ class Treatments:
     places: Numbers
 
     def equals(self, other: Treatments, columns: Flags) -> bool:
-        """Returns whether treatments are the same in some of their columns.
+        """Returns whether two treatments are the same in the given columns.
 
         Args:
             other: treatments with the same columns.
-            columns: whether a column matters.
+            columns: (columns,): whether to compare the column.
         """
         if self is other:
             return True

@@ -1,8 +1,8 @@
-"""Choices of one switch before they are numbered, each as a single integer: a key.
+"""Keys: choices of one switch encoded as single integers, before they are numbered.
 
-The outcomes of a choice mostly have one tag and one mark. Then the key is made of these and of a shape, the
-outputs and weights; all tags that leave by the same outputs share a shape. The outcomes of other choices are
-in the shape themselves.
+The outcomes of a choice usually have the same tag and mark. The key then combines tag, mark and a shape: the
+outputs and their weights. Choices with different tags but the same outputs share a shape. If the outcomes
+differ in tag or mark, these are part of the shape.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Numbers = npt.NDArray[np.int64]
 
 
 class Columns(NamedTuple):
-    """The outcomes of several choices, choice by choice.
+    """The outcomes of several choices, concatenated.
 
     Attributes:
-        starts: (choices + 1,).
+        starts: (choices + 1,): start of each choice.
         outputs: (outcomes,): outputs, or NO_OUTPUT.
         tags: (outcomes,).
         marks: (outcomes,).
@@ -38,15 +38,15 @@ class Columns(NamedTuple):
     weights: Numbers
 
 
-class ShapeBook:
-    """The shapes of a switch's choices.
+class ShapeRegistry:
+    """Numbers the shapes of a switch's choices and encodes choices as keys.
 
     Attributes:
         output_sets: for each shape, the outputs in ascending order, without NO_OUTPUT.
     """
 
     def __init__(self, routers: int) -> None:
-        """Makes an empty book.
+        """Creates an empty registry.
 
         Args:
             routers: N, the number of routers that tags may name.
@@ -58,10 +58,10 @@ class ShapeBook:
         self._lengths = self._outcomes = np.empty(0, np.int64)
 
     def add(self, shape: Outcomes) -> int:
-        """Returns the number of a shape.
+        """Returns the number of a shape, which is registered if it is new.
 
         Args:
-            shape: outcomes whose tags and marks are KEPT, where all outcomes of a choice have the same ones.
+            shape: outcomes; their tags and marks are KEPT if all outcomes of the choice have the same ones.
         """
         number = self._numbers.setdefault(shape, len(self._shapes))
         if number == len(self._shapes):
@@ -70,12 +70,12 @@ class ShapeBook:
         return number
 
     def keys(self, shapes: Numbers, tags: Numbers, marks: Numbers) -> Numbers:
-        """Returns the keys of choices whose outcomes have one tag and one mark each.
+        """Returns the keys of choices whose outcomes have the same tag and mark.
 
         Args:
-            shapes: the numbers of their shapes.
-            tags: the tags.
-            marks: the marks.
+            shapes: the number of each choice's shape.
+            tags: the tag of each choice's outcomes.
+            marks: the mark of each choice's outcomes.
         """
         return ((shapes * self._tags) + tags + 1) * 2 + marks
 
@@ -83,7 +83,7 @@ class ShapeBook:
         """Returns the key of a choice.
 
         Args:
-            outcomes: its outcomes, with their own tags and marks; not all are lost.
+            outcomes: its outcomes, without KEPT; at least one has an output.
         """
         tag, mark, shape = common(merged(one._replace(cleared=True) for one in outcomes))
         if KEPT in (tag, mark):
@@ -99,7 +99,9 @@ class ShapeBook:
         return keys // (2 * self._tags)
 
     def in_order(self, keys: Numbers) -> Numbers:
-        """Returns keys in the order of their shapes' outcomes, tags and marks, however shapes are numbered.
+        """Returns keys in the order of their shapes' outcomes, tags and marks.
+
+        Unlike the order of keys, it does not depend on the order in which shapes were registered.
 
         Args:
             keys: ascending keys.
@@ -109,7 +111,7 @@ class ShapeBook:
         return keys[np.argsort(ranks[self.shapes(keys)], kind="stable")]
 
     def _arrays(self) -> tuple[Numbers, Numbers]:
-        """Returns the number of outcomes of each shape, and all of them, shape by shape."""
+        """Returns the number of outcomes of each shape, and all outcomes, concatenated."""
         if len(self._lengths) < len(self._shapes):
             self._lengths = np.array([len(shape) for shape in self._shapes], np.int64)
             self._outcomes = np.array([one for shape in self._shapes for one in shape], np.int64)
@@ -136,13 +138,13 @@ class ShapeBook:
 
 
 def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
-    """Returns the tag and the mark that outcomes share, and the outcomes with KEPT in their place.
+    """Factors the common tag and mark out of outcomes.
 
     Args:
         outcomes: any outcomes.
 
     Returns:
-        KEPT and KEPT, and the outcomes themselves, if they differ.
+        Tag, mark and the outcomes with KEPT instead; KEPT, KEPT and the unchanged outcomes if they differ.
     """
     changes = {(one.tag, one.mark) for one in outcomes if one.output != NO_OUTPUT}
     if len(changes) != 1:
@@ -153,7 +155,7 @@ def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
 
 @cache
 def of_outputs(outputs: tuple[int, ...]) -> Outcomes:
-    """Returns the shape of packets that divide evenly among outputs.
+    """Returns the shape of packets that are distributed evenly among outputs.
 
     Args:
         outputs: the outputs, in ascending order.

@@ -216,7 +216,7 @@ def test_a_collector_that_is_killed_leaves_what_it_had_counted(tmp_path):
     os.kill(collector.pid, signal.SIGKILL)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1, errors
-    assert one_line(errors) == "polarlab: the process to collect was ended by SIGKILL"
+    assert one_line(errors) == "polarlab: the collect process was killed by SIGKILL"
     summary = json.loads((out / "summary.json").read_text())
     assert summary["fidelity"]["valid"] is False
     assert "SIGKILL" in " ".join(summary["fidelity"]["reasons"])

@@ -1,1 +1,1 @@
-"""The traffic engine: processes that send and receive real packets through hosts' sockets."""
+"""The traffic engine: processes that send and receive real packets through sockets of the hosts."""

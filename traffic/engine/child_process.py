@@ -1,4 +1,4 @@
-"""Python processes of this project that end with their parent."""
+"""Python child processes of this project, which the kernel kills when their parent ends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-# Threads of numpy's library of linear algebra, which its import starts: these processes compute little by it,
-# and processors are for the switches.
+# NumPy's linear algebra library starts a thread per processor at import. These processes hardly use it, and
+# the processors are needed for the switches.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,16 +25,16 @@ def start_python(
     stderr: int | IO[Any] = subprocess.PIPE,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[str]:
-    """Starts the running interpreter once more, with the child's standard output in a pipe.
+    """Starts a child with the same Python interpreter and its standard output in a pipe.
 
-    The kernel kills the child when the thread that started it ends. The child has a session of its own, so
-    that the terminal's Ctrl-C does not reach it, and imports nothing from the working directory.
+    The kernel kills the child when the thread that started it ends. The child has its own session, so that
+    Ctrl-C in the terminal does not reach it, and imports nothing from the working directory.
 
     Args:
-        arguments: the interpreter's command line, as `-m MODULE WORD...`.
-        environment: of the child; its PYTHONPATH is made to begin with this project.
-        stdin: as in subprocess.Popen.
-        stderr: as in subprocess.Popen.
+        arguments: command line of the interpreter, for example `-m MODULE WORD...`.
+        environment: environment of the child; this project is put at the front of its PYTHONPATH.
+        stdin: like in subprocess.Popen.
+        stderr: like in subprocess.Popen.
         pass_fds: file descriptors that the child inherits.
     """
     return subprocess.Popen(
@@ -50,24 +50,24 @@ def start_python(
 
 
 def end_text(status: int) -> str:
-    """Returns how a process ended, a clause, by the status that subprocess has of it."""
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+    """Describes how a process ended, as a clause, given its return code from subprocess."""
+    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
 
 
 def prefer(pid: int, niceness: int) -> None:
-    """Gives a process priority over others, if that is permitted.
+    """Sets the priority of a process, if that is permitted.
 
     Args:
         pid: the process.
-        niceness: of the process and of its session's group, -20 to 19.
+        niceness: niceness of the process and of its session's scheduling group, -20 to 19.
     """
-    with contextlib.suppress(OSError):  # without permission it only reacts later
+    with contextlib.suppress(OSError):  # without permission, the process merely reacts later
         os.setpriority(os.PRIO_PROCESS, pid, niceness)
-        # Where the kernel groups processes by session, the group's niceness counts.
+        # If the kernel groups processes by session, only the group's niceness matters.
         Path("/proc", str(pid), "autogroup").write_text(str(niceness))
 
 
 def with_project_path(environment: Mapping[str, str]) -> dict[str, str]:
-    """Returns an environment in which Python finds this project's packages before others of their names."""
-    users = environment.get("PYTHONPATH", "").split(os.pathsep)
-    return {**environment, "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, users)])}
+    """Returns an environment in which this project's packages precede others with the same names."""
+    given = environment.get("PYTHONPATH", "").split(os.pathsep)
+    return {**environment, "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, given)])}

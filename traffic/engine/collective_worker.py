@@ -1,7 +1,7 @@
-"""Worker that runs a collective over the hosts' packet sockets: all ranks in one process, one event loop.
+"""Worker that runs a collective over the hosts' packet sockets: all ranks in one process and event loop.
 
-Data reaches a rank in packets alone; the ranks share nothing but this loop. The segments of a message are
-acknowledged and, if lost, sent again (`traffic.engine.transport`).
+Ranks exchange data only in packets; they share nothing but the event loop. The segments of a message are
+acknowledged and, if lost, retransmitted (`traffic.engine.transport`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
-from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
+from traffic.engine.receivers import MAX_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
-from traffic.metrics.reordering import MOST_NUMBERS
+from traffic.metrics.reordering import MAX_NUMBERS
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
@@ -43,9 +43,9 @@ from traffic.workload.collectives.operations import Collective, Elements
 from traffic.workload.collectives.registry import COLLECTIVES
 
 _SLOTS = 512
-# A wake-up costs more than a packet.
-_LOOK_EVERY_S = 0.0004
-# Segments that one acknowledgement covers; fewer if one has waited for too long.
+# Sockets are polled at intervals, because a wake-up costs more than a packet.
+_POLL_INTERVAL_S = 0.0004
+# Number of segments per acknowledgement; fewer if one has waited too long.
 ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
 _MESSAGE_NUMBERS = 1 << 32  # message numbers on the wire
@@ -53,11 +53,11 @@ _FOREVER = 1 << 62
 
 
 class _EndedEarly(Exception):
-    """The run ends early: by request (without a text), or because a rank died (the text names it)."""
+    """The run ends early: by request (without a message), or because of a rank (named in the message)."""
 
 
 class CollectiveWorker:
-    """The worker of one job; it receives from its creation on."""
+    """The worker of one job; its sockets receive from its creation on."""
 
     def __init__(self, job: CollectiveJob, reporter: CountReporter) -> None:
         self._job, self._reporter = job, reporter
@@ -68,7 +68,7 @@ class CollectiveWorker:
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
         self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
-        # A process's descriptor is readable once the process has ended.
+        # The descriptor of a process becomes readable when the process ends.
         self._rank_of_process = {os.pidfd_open(host.namespace_pid): rank for rank, host in enumerate(hosts)}
         self._deaths = select.poll()
         for descriptor in self._rank_of_process:
@@ -79,18 +79,18 @@ class CollectiveWorker:
         self._frames = self._receivers.buffer.frames.data.cast("B")
         self._outgoing: dict[tuple[int, int], Outgoing] = {}
         self._incoming: dict[tuple[int, int], Incoming] = {}
-        self._owed_since: dict[tuple[int, int], int] = {}
+        self._unacknowledged_since: dict[tuple[int, int], int] = {}
         self._host_of = np.array(job.ranks)
         counted = CounterSettings(len(job.hosts), job.flows, Window((0, _FOREVER)), job.interval_ns)
         self._sent, self._received = SentCounter(counted), ReceivedCounter(counted)
-        # Packets that were sent and received since the last count.
+        # Packets sent and received since the last call of `_count_sent` and `_count_received`.
         self._uncounted_sent: list[tuple[int, int, int, int]] = []
         self._uncounted_received: list[tuple[int, ...]] = []
         self._acknowledgements_sent = self._acknowledgements_received = 0
-        # Of all iterations by the bytes of their vectors: those that are complete, and this one.
+        # Progress, weighted by message size: all iterations, completed ones, and the current one.
         self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
         self._completed = self._weight = 0
-        self._base = 0  # the number on the wire of the first message of this iteration
+        self._base = 0  # number on the wire of the current iteration's first message
         self._checked_ns = 0
         self._records: list[tuple[int, ...]] = []
         self._finished: list[npt.NDArray[np.int64]] = []
@@ -101,12 +101,12 @@ class CollectiveWorker:
         stopped: Callable[[], bool],
         checkpoint: Callable[[Callable[[], CollectiveOutcome]], None] = lambda _measured: None,
     ) -> CollectiveOutcome:
-        """Runs all sizes and iterations; ends early when `stopped` returns True or a rank dies.
+        """Runs all sizes and iterations; ends early if `stopped` returns True or a rank dies.
 
         Args:
             clock: the instant of the start.
             stopped: returns whether to end early.
-            checkpoint: called between iterations with a function that returns the measurement so far.
+            checkpoint: called between iterations with a function that returns the measurements so far.
         """
         sockets.sleep_precisely()
         sockets.run_first()
@@ -156,37 +156,37 @@ class CollectiveWorker:
             for iteration in range(-job.warmup_iterations, job.iterations):
                 vectors = self._collective.initial_vectors(ranks, elements, self._random.getrandbits(63))
                 expected = self._collective.expected_results(vectors)
-                begin_ns, self._weight = time.monotonic_ns(), message_bytes
-                finished_ns = self._iterate(messages, vectors) - begin_ns
+                started_ns, self._weight = time.monotonic_ns(), message_bytes
+                finished_ns = self._iterate(messages, vectors) - started_ns
                 self._completed += message_bytes
                 results = map(self._collective.result_part, vectors)
                 wrong = sum(not np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
-                start_ns = begin_ns - self._clock.monotonic_ns
+                start_ns = started_ns - self._clock.monotonic_ns
                 yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
 
     def _iterate(self, messages: MessageTable, vectors: list[Elements]) -> npt.NDArray[np.int64]:
         self._messages, self._iteration = messages, Iteration(messages, vectors)
         self._iteration.start(time.monotonic_ns())
-        # Segments without an acknowledgement are awaited, so that they do not burden the next iteration.
+        # Waits for all acknowledgements, so that no packets of this iteration disturb the next one.
         while self._iteration.unfinished or not all(c.idle for c in self._outgoing.values()):
             count = self._receivers.receive()
             now_ns = time.monotonic_ns()
             if count:
-                self._take(count, now_ns)
-            self._begin()
+                self._process_frames(count, now_ns)
+            self._queue_ready_messages()
             self._acknowledge(now_ns)
             if now_ns - self._checked_ns > _CHECK_EVERY_NS:
                 self._checked_ns = now_ns
                 self._check(now_ns)
             self._send()
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_INTERVAL_S)
         for connection in self._outgoing.values():
             connection.forget()
         self._base = (self._base + len(messages.messages)) % _MESSAGE_NUMBERS
         return self._iteration.finished_ns()
 
     def _check(self, now_ns: int) -> None:
-        """Detects lost packets; ends the run upon request and upon a rank's death or silence."""
+        """Detects lost packets; ends the run on request, or if a rank is dead or silent."""
         self._reporter.done = (self._completed + self._weight * self._iteration.done) / self._total
         self._count_sent()
         self._count_received()
@@ -202,7 +202,7 @@ class CollectiveWorker:
                 raise _EndedEarly(self._silent_rank(source, destination, now_ns))
 
     def _silent_rank(self, source: int, destination: int, now_ns: int) -> str:
-        """Returns a sentence on the one of two ranks that is not reached."""
+        """Returns a sentence that names the unreachable one of two ranks."""
         heard_ns = {pair: connection.heard_ns for pair, connection in self._outgoing.items()}
         silent = [
             pair
@@ -212,15 +212,15 @@ class CollectiveWorker:
         gone = rank_not_reached((source, destination), silent, heard_ns)
         other = source if gone == destination else destination
         return (
-            f"rank {gone} ({self._name(gone)}) is not reached: between it and rank {other} "
-            f"({self._name(other)}) nothing has arrived for {self._job.silence_ns / 1e9:.1f} s"
+            f"rank {gone} ({self._name(gone)}) is unreachable: no packets between it and rank {other} "
+            f"({self._name(other)}) for {self._job.silence_ns / 1e9:.1f} s"
         )
 
     def _name(self, rank: int) -> str:
         return self._job.hosts[self._job.ranks[rank]].name
 
-    def _begin(self) -> None:
-        """Queues the segments of messages that became ready in their connections."""
+    def _queue_ready_messages(self) -> None:
+        """Adds the segments of newly ready messages to the queues of their connections."""
         for number in self._iteration.ready:
             message = self._messages.messages[number]
             pair = message.source, message.destination
@@ -262,12 +262,12 @@ class CollectiveWorker:
     def _acknowledge(self, now_ns: int) -> None:
         due = [
             pair
-            for pair, since_ns in self._owed_since.items()
+            for pair, since_ns in self._unacknowledged_since.items()
             if now_ns - since_ns > self._job.acknowledge_after_ns
             or self._incoming[pair].owed >= ACKNOWLEDGE_EVERY
         ]
         for source, destination in due:
-            since_ns = self._owed_since.pop((source, destination))
+            since_ns = self._unacknowledged_since.pop((source, destination))
             highest, bits = self._incoming[source, destination].acknowledgement()
             frame = self._writer.write(
                 self._ips[destination],
@@ -279,33 +279,34 @@ class CollectiveWorker:
             )
             try:
                 self._senders[destination].send(frame)
-            except OSError:  # the host's queue is full; the next acknowledgement covers these, too
-                self._owed_since[source, destination] = since_ns
-                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # at once
+            except OSError:  # the host's queue is full; the next acknowledgement also covers these segments
+                self._unacknowledged_since[source, destination] = since_ns
+                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # due immediately
                 continue
             self._acknowledgements_sent += 1
 
-    def _take(self, count: int, now_ns: int) -> None:
-        """Processes received frames, one by one, as they are few at a time.
+    def _process_frames(self, count: int, now_ns: int) -> None:
+        """Processes received frames one by one; there are few at a time.
 
-        Hosts have root, and may send frames of their own making: one that no rank has sent so is damaged.
+        Programs on hosts run as root and may forge frames: a frame that no rank can have sent counts as
+        damaged.
         """
         buffer = self._receivers.buffer
         slot_bytes = buffer.frames.strides[0]
         arrivals_ns, lengths = buffer.arrivals_ns(count).tolist(), buffer.lengths(count).tolist()
         for slot, receiver in enumerate(self._receivers.owners[:count].tolist()):
-            begin = slot * slot_bytes
-            head = Head(*HEAD.unpack_from(self._frames, begin))
-            begin += SEGMENT_BYTES
-            payload = self._frames[begin : begin + head.length]
+            offset = slot * slot_bytes
+            head = Head(*HEAD.unpack_from(self._frames, offset))
+            offset += SEGMENT_BYTES
+            payload = self._frames[offset : offset + head.length]
             sender = self._rank_of.get(head.source_ip, -1)
-            if sender < 0 or not self._possible(head, lengths[slot], arrivals_ns[slot]):
+            if sender < 0 or not self._is_plausible(head, lengths[slot], arrivals_ns[slot]):
                 self._received.damaged += 1
-            elif head.sent_ns < self._clock.epoch_ns:  # of an earlier run
+            elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run
                 continue
-            elif head.kind == DATA and self._take_segment((sender, receiver), head, payload, now_ns):
+            elif head.kind == DATA and self._process_segment((sender, receiver), head, payload, now_ns):
                 self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
-            elif head.kind == ACKNOWLEDGEMENT and self._take_acknowledgement(
+            elif head.kind == ACKNOWLEDGEMENT and self._process_acknowledgement(
                 (receiver, sender), head, payload, now_ns
             ):
                 self._acknowledgements_received += 1
@@ -313,50 +314,50 @@ class CollectiveWorker:
                 self._received.damaged += 1
         buffer.reset(count)
 
-    def _possible(self, head: Head, frame_bytes: int, arrived_ns: int) -> bool:
-        """Returns whether every field of a frame that arrived has a value that a rank may give it."""
+    def _is_plausible(self, head: Head, frame_bytes: int, arrived_ns: int) -> bool:
+        """Returns whether every field of a received frame has a value that a rank may have written."""
         return bool(
             frame_bytes == SEGMENT_BYTES + head.length
             and head.length <= self._segment_bytes
             and 0 < head.ttl <= INITIAL_TTL
             and 0 <= head.port - SOURCE_PORT_BASE < self._job.flows
-            and head.sent_ns <= arrived_ns + MOST_CLOCK_STEP_NS
+            and head.sent_ns <= arrived_ns + MAX_CLOCK_STEP_NS
         )
 
-    def _take_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> bool:
-        """Records a segment for acknowledgement and hands its data to the iteration, if it is a rank's."""
+    def _process_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> bool:
+        """Records a segment for acknowledgement and passes its data to the iteration, if a rank sent it."""
         connection = self._outgoing.get(pair)
         number = (head.message - self._base) % _MESSAGE_NUMBERS
-        known = number < len(self._messages.messages)  # else its message was complete before this iteration
+        known = number < len(self._messages.messages)  # if not, it belongs to a previous iteration
         if (
             connection is None
-            or head.number >= min(connection.sent, MOST_NUMBERS)
+            or head.number >= min(connection.sent, MAX_NUMBERS)
             or connection.awaited(head.number) not in (None, (number, head.segment))
-            or (known and not self._as_sent(number, pair, head, payload))
+            or (known and not self._matches_sent(number, pair, head, payload))
         ):
             return False
         incoming = self._incoming.get(pair)
         if incoming is None:
             incoming = self._incoming[pair] = Incoming()
         incoming.note_received(head.number)
-        self._owed_since.setdefault(pair, now_ns)
+        self._unacknowledged_since.setdefault(pair, now_ns)
         if known:
             offset = head.segment * self._segment_bytes
             self._iteration.receive(number, head.segment, offset, payload, now_ns)
         return True
 
-    def _as_sent(self, number: int, pair: tuple[int, int], head: Head, payload: memoryview) -> bool:
-        """Returns whether a segment has its message's ends, and the bytes of its place in the message."""
+    def _matches_sent(self, number: int, pair: tuple[int, int], head: Head, payload: memoryview) -> bool:
+        """Returns whether a segment agrees with its message: the two ranks and the bytes."""
         message, sent = self._messages.messages[number], self._iteration.outgoing.get(number)
         if sent is None or (message.source, message.destination) != pair or head.segment >= message.segments:
             return False
         offset = head.segment * self._segment_bytes
         return bytes(payload) == sent[offset : offset + self._segment_bytes]
 
-    def _take_acknowledgement(
+    def _process_acknowledgement(
         self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int
     ) -> bool:
-        """Processes an acknowledgement of what one rank sent another, if that has received it."""
+        """Processes an acknowledgement for a pair of ranks, if it states only segments that have arrived."""
         connection, incoming = self._outgoing.get(pair), self._incoming.get(pair)
         if connection is None or incoming is None or head.length != ACKNOWLEDGEMENT_BYTES:
             return False

@@ -1,7 +1,7 @@
-"""The collector: receives all hosts' probes in one process and keeps counts, not packets.
+"""The collector: receives all hosts' probes in one process and stores counts instead of packets.
 
-It reads all sockets every few milliseconds; as the kernel stamps arrivals, a late reading does not change a
-latency. Memory depends on the number of hosts and flows only.
+It reads all sockets every few milliseconds. The kernel timestamps arrivals, so that late readings do not
+affect latencies. Memory depends only on the number of hosts and flows.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import TrafficJob
-from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
+from traffic.engine.receivers import MAX_CLOCK_STEP_NS, Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
-from traffic.metrics.reordering import MOST_NUMBERS, Arrivals, SendingOrder
+from traffic.metrics.reordering import MAX_NUMBERS, DuplicateDetector, SendingOrder
 from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
@@ -28,15 +28,15 @@ from traffic.wire.probe_codec import intact, read_headers
 from traffic.workload.schedule import Schedule, schedule_from_dict
 
 _SLOTS = 4096
-_LOOK_EVERY_S = 0.002
-_LATE_INTERVALS = 9  # of the series, after the schedule's end; still later arrivals go into the last
-_MOST_STANDSTILL_NS = 10_000_000_000
-# Time from the last packet sent to the end of a collection, even if packets still arrive.
+_POLL_INTERVAL_S = 0.002
+_LATE_INTERVALS = 9  # intervals of the series after the schedule's end; the last includes later arrivals
+_MAX_STANDSTILL_NS = 10_000_000_000
+# Maximum time from the last packet sent to the end of the collection, even if packets still arrive.
 MAX_DRAIN_NS = 60_000_000_000
 
 
 class Collector:
-    """The collector of one job's probes; it receives from its creation on."""
+    """The collector of one job's probes; its sockets receive from its creation on."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
@@ -50,21 +50,21 @@ class Collector:
         stopped: Callable[[], bool],
         checkpoint: Callable[[Callable[[], Received]], None] = lambda _measured: None,
     ) -> Received:
-        """Collects until the traffic has ended and no probe arrives, or until `stopped` returns True.
+        """Collects until the traffic has ended and no more probes arrive, or `stopped` returns True.
 
         Args:
             clock: the instant of the schedule's start.
             stopped: returns whether to end early.
-            checkpoint: called now and then with a function that returns the measurement so far.
+            checkpoint: called from time to time with a function that returns the measurements so far.
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        # The last look begins after the end: packets may wait for a process that stood still. And those under
-        # way may stand still for as long as it did.
+        # If this process was suspended (standstill), packets may wait in its sockets: it reads them once more
+        # after the end. Packets under way may have been suspended equally long: it waits longer for them.
         now_ns, standstill_ns = time.monotonic_ns(), 0
         while now_ns < self._quiet_at(clock, last_ns) + standstill_ns and not stopped():
-            looked_ns, now_ns = now_ns, time.monotonic_ns()
-            standstill_ns = min(max(standstill_ns, now_ns - looked_ns), _MOST_STANDSTILL_NS)
+            before_ns, now_ns = now_ns, time.monotonic_ns()
+            standstill_ns = min(max(standstill_ns, now_ns - before_ns), _MAX_STANDSTILL_NS)
             count = self._receivers.receive()
             if count:
                 last_ns = now_ns
@@ -78,12 +78,12 @@ class Collector:
                 self._reporter.add(0, 0)
             checkpoint(self._counts.result)
             if count < _SLOTS // 2:
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(_POLL_INTERVAL_S)
         self._receivers.close()
         return self._counts.result()
 
     def _quiet_at(self, clock: Clock, last_ns: int) -> int:
-        """Returns the time at which the collection ends if `last_ns` is the time of the last arrival."""
+        """Returns the time at which the collection ends if no packet arrives after `last_ns`."""
         end_ns = clock.monotonic_ns + min(self._schedule.end_ns, self._window.end_ns)
         return min(max(last_ns, end_ns), end_ns + MAX_DRAIN_NS) + self._job.quiet_ns
 
@@ -91,8 +91,8 @@ class Collector:
 class ProbeCounts:
     """The running counts of a collection.
 
-    Hosts have root, and may send frames of their own making: a frame counts if each of its fields has a value
-    that the sender can have given it, and none with its number came before; else it counts as damaged.
+    Programs on hosts run as root and may forge frames. A frame is counted if the sender may have written all
+    its fields and no frame with its number has arrived before; otherwise it counts as damaged.
     """
 
     def __init__(self, job: TrafficJob, window: Window, schedule: Schedule) -> None:
@@ -100,9 +100,9 @@ class ProbeCounts:
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
         self._flows, self._frame_bytes = job.flows, len(job.template)
         self._order = SendingOrder(len(job.hosts))
-        self._arrivals = Arrivals(len(job.hosts))
-        self._most = np.full(len(job.hosts), MOST_NUMBERS)
-        if job.keep_log:  # whose memory grows with the packets
+        self._arrivals = DuplicateDetector(len(job.hosts))
+        self._most = np.full(len(job.hosts), MAX_NUMBERS)
+        if job.keep_log:  # the log takes memory per packet: exact limits keep forged frames from filling it
             self._most = sum(
                 (np.bincount(events.source, minlength=len(job.hosts)) for events in schedule.chunks()),
                 np.zeros(len(job.hosts), np.int64),
@@ -118,11 +118,11 @@ class ProbeCounts:
 
         Args:
             buffer: the received frames.
-            receivers: int64 array, frames: the index of the host that received each.
+            receivers: int64 array, frames: index of the host that received each frame.
             clock: the instant of the schedule's start.
 
         Returns:
-            The intact frames that reached their destination. Those of an earlier run are passed over.
+            The intact frames that reached their destination. Frames of earlier runs are ignored.
         """
         count = len(receivers)
         headers = read_headers(buffer.frames[:count])
@@ -132,7 +132,7 @@ class ProbeCounts:
         lengths, arrived_ns = buffer.lengths(count), buffer.arrivals_ns(count)
         good = intact(headers) & (source >= 0) & (lengths == self._frame_bytes)
         good &= _below(flow, self._flows) & _below(number, self._most[source])
-        good &= _below(sent_ns, arrived_ns + MOST_CLOCK_STEP_NS)
+        good &= _below(sent_ns, arrived_ns + MAX_CLOCK_STEP_NS)
         present = good & (sent_ns >= clock.epoch_ns)
         earlier = int(np.count_nonzero(good) - np.count_nonzero(present))
         present[present] = ~self._order.contradicted(source[present], number[present], sent_ns[present])
@@ -156,12 +156,12 @@ class ProbeCounts:
         return arrivals
 
     def silences(self, clock: Clock) -> Silence:
-        """Returns the silences since the last call; `clock` is the instant of the schedule's start."""
+        """Returns the silences since the last call; `clock` is the schedule's start."""
         return self._silences.take(time.time_ns() - clock.epoch_ns, clock.monotonic_ns)
 
     @property
     def reordered(self) -> int:
-        """The number of packets so far that arrived after a later one of their flow."""
+        """The number of packets so far that arrived after a later packet of their flow."""
         return self._counts.reordered
 
     def result(self) -> Received:
@@ -176,7 +176,7 @@ class ProbeCounts:
 
 
 def _below(numbers: npt.NDArray[np.int64], bound: int | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Returns which numbers are 0 to `bound` - 1; those of 2^63 and more on the wire are negative here."""
+    """Returns which numbers are 0 to `bound` - 1; numbers of 2^63 and more on the wire are negative here."""
     return np.asarray(numbers.view(np.uint64) < np.asarray(bound).view(np.uint64))
 
 

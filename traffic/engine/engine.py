@@ -1,4 +1,4 @@
-"""Runs of traffic jobs, in processes of their own: a sender and a collector, or one for all hosts."""
+"""Runs traffic jobs in separate processes: a sender and a collector, or one process for all hosts."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from traffic.metrics.steady_state import SteadyState
 from traffic.workload.schedule import schedule_from_dict
 
 _NS = 1_000_000_000
-# From when a window is decided on to its begin: it has to reach both processes first.
+# Time from the decision on a window to its start: both processes must learn of it first.
 _WINDOW_LEAD_NS = 300_000_000
 
 
 class TrafficInterrupted(KeyboardInterrupt):
-    """Ctrl-C while traffic ran; `result` has the measurements until then."""
+    """Ctrl-C while traffic was running; `result` has the measurements so far."""
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class TrafficInterrupted(KeyboardInterrupt):
 
 
 class TrafficBroken(TrafficError, MachineError):
-    """Failure of a traffic process while traffic ran; `result` has the measurements that are left."""
+    """A traffic process failed while traffic was running; `result` has the remaining measurements."""
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__(result.failed)
@@ -61,49 +61,49 @@ def run_traffic(
     steady: SteadyState | None = None,
     ends: Callable[[], bool] = lambda: False,
 ) -> TrafficResult:
-    """Runs a job to its end, by one process that sends and one that collects.
+    """Runs a job to its end, with a sender and a collector process.
 
     Args:
-        job: the schedule and its measured window.
-        environment: of the two processes.
-        folder: the place of their temporary files.
-        progress: called several times a second.
+        job: the schedule and its measurement window.
+        environment: environment of both processes.
+        folder: folder for their temporary files.
+        progress: called several times per second.
         starts: called once, just before the schedule's start, with its clock.
-        steady: the criterion that begins the window of a job without one.
-        ends: returns whether the window is to end now, before its time; packets on their way still count.
+        steady: criterion that starts the window of a job without one.
+        ends: returns whether to end the window now, ahead of time; packets under way still count.
 
     Raises:
-        TrafficError: one of the two processes failed.
-        TrafficBroken: it failed while traffic ran; it carries the measurements that are left.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficError: a process failed before the start.
+        TrafficBroken: a process failed while traffic was running; has the remaining measurements.
+        TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
         paths = {role: Path(temporary, f"{role}.npz") for role in ("collect", "send")}
-        # The collector first: it must be listening when the first packet goes out.
+        # The collector first: it must be listening before the first packet is sent.
         starting = (TrafficProcess(role, job.to_dict(), path, environment) for role, path in paths.items())
         with started(starting) as processes:
             collector, sender = processes
             window = MeasuredWindow(job, steady, processes, ends)
 
-            def look(seconds: float) -> None:
-                window.look(seconds)
+            def poll(seconds: float) -> None:
+                window.update(seconds)
                 progress(TrafficSnapshot.of(seconds, sender.counts, collector.counts, window.end_s))
 
             latest_s = (schedule_from_dict(job.schedule).end_ns + job.quiet_ns + MAX_DRAIN_NS) / _NS
-            course = run_until_done(processes, latest_s, starts, look)
-        nothing = None
-        if course.failed:
-            hosts, seconds = len(job.hosts), course.seconds
-            nothing = no_packets_sent(hosts, seconds), no_packets_received(hosts)
+            run = run_until_done(processes, latest_s, starts, poll)
+        empty_totals = None
+        if run.failed:
+            hosts, seconds = len(job.hosts), run.seconds
+            empty_totals = no_packets_sent(hosts, seconds), no_packets_received(hosts)
         result = TrafficResult(
-            loaded_or(nothing and nothing[0], load_sent, paths["send"]),
-            loaded_or(nothing and nothing[1], load_received, paths["collect"]),
-            course.clock,
+            loaded_or(empty_totals and empty_totals[0], load_sent, paths["send"]),
+            loaded_or(empty_totals and empty_totals[1], load_received, paths["collect"]),
+            run.clock,
             job.interval_ns,
             window.window_ns,
             window.steady,
-            course.interrupted,
-            failed=course.failed,
+            run.interrupted,
+            failed=run.failed,
         )
     return _complete(result)
 
@@ -115,22 +115,22 @@ def run_collective(
     progress: Callable[[float, LiveCounts], None] = lambda _seconds, _counts: None,
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
-    """Runs a collective to its end, by one process that holds all ranks.
+    """Runs a collective to its end, with one process for all ranks.
 
     Args:
         job: the collective, its sizes and iterations.
-        environment: of the process.
-        folder: the place of its temporary file.
-        progress: called several times a second with the seconds since the start and the counts so far.
+        environment: environment of the process.
+        folder: folder for its temporary file.
+        progress: called several times per second with the seconds since the start and the counts so far.
         starts: called once, just before the start, with its clock.
 
     Returns:
-        The measurements, `outcome` among them; their window is the whole run.
+        The measurements, including `outcome`; their window is the whole run.
 
     Raises:
-        TrafficError: the process failed.
-        TrafficBroken: it failed while traffic ran; nothing is left of its measurements.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficError: the process failed before the start.
+        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
+        TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
         path = Path(temporary, "outcome.npz")
@@ -139,28 +139,28 @@ def run_collective(
         ) as processes:
             (process,) = processes
 
-            def look(seconds: float) -> None:
+            def poll(seconds: float) -> None:
                 progress(seconds, process.counts)
 
-            course = run_until_done(processes, math.inf, starts, look)
-        nothing = no_outcome(len(job.hosts), job.ranks, course.seconds, course.failed)
-        outcome = loaded_or(nothing if course.failed else None, load_outcome, path)
-        outcome = replace(outcome, failed=outcome.failed or course.failed)
+            run = run_until_done(processes, math.inf, starts, poll)
+        empty_outcome = no_outcome(len(job.hosts), job.ranks, run.seconds, run.failed)
+        outcome = loaded_or(empty_outcome if run.failed else None, load_outcome, path)
+        outcome = replace(outcome, failed=outcome.failed or run.failed)
     result = TrafficResult(
         outcome.sent,
         outcome.received,
-        course.clock,
+        run.clock,
         job.interval_ns,
         window_ns=(0, round(outcome.sent.seconds * _NS)),
-        interrupted=course.interrupted,
+        interrupted=run.interrupted,
         outcome=outcome,
-        failed=course.failed,
+        failed=run.failed,
     )
     return _complete(result)
 
 
 def _complete(result: TrafficResult) -> TrafficResult:
-    """Returns the result of a run that came to its end; raises TrafficBroken or TrafficInterrupted."""
+    """Returns the result of a complete run; raises TrafficBroken or TrafficInterrupted for any other."""
     if result.failed:
         raise TrafficBroken(result)
     if result.interrupted:
@@ -175,50 +175,50 @@ def run_flows(
     progress: Callable[[float, LiveCounts], None] = lambda _seconds, _counts: None,
     starts: Callable[[Clock], None] = lambda _clock: None,
 ) -> TrafficResult:
-    """Runs TCP flows to their end, by one process that has the sockets of all hosts.
+    """Runs TCP flows to their end, with one process for the sockets of all hosts.
 
     Args:
         job: the flows.
-        environment: of the process.
-        folder: the place of its temporary file.
-        progress: called several times a second with the seconds since the start and the counts so far, of
-            completed flows and of their bytes that arrived.
+        environment: environment of the process.
+        folder: folder for its temporary file.
+        progress: called several times per second with the seconds since the start and the counts so far:
+            completed flows and received bytes.
         starts: called once, just before the start, with its clock.
 
     Returns:
-        The measurements, `flows` among them.
+        The measurements, including `flows`.
 
     Raises:
-        TrafficError: the process failed.
-        TrafficBroken: it failed while traffic ran; it carries flows of which nothing is known.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficError: the process failed before the start.
+        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
+        TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:
         path = Path(temporary, "flows.npz")
         with started([TrafficProcess("flows", job.to_dict(), path, environment)]) as processes:
             (process,) = processes
 
-            def look(seconds: float) -> None:
+            def poll(seconds: float) -> None:
                 progress(seconds, process.counts)
 
-            course = run_until_done(processes, job.end_ns / _NS, starts, look)
-        nothing = no_flows(job.records(), len(job.hosts), course.seconds) if course.failed else None
-        outcome = loaded_or(nothing, load_flows, path)
+            run = run_until_done(processes, job.end_ns / _NS, starts, poll)
+        empty_outcome = no_flows(job.records(), len(job.hosts), run.seconds) if run.failed else None
+        outcome = loaded_or(empty_outcome, load_flows, path)
     result = TrafficResult(
         outcome.sent(),
         outcome.received(),
-        course.clock,
+        run.clock,
         job.interval_ns,
         window_ns=job.window_ns,
-        interrupted=course.interrupted,
+        interrupted=run.interrupted,
         flows=outcome,
-        failed=course.failed,
+        failed=run.failed,
     )
     return _complete(result)
 
 
 class MeasuredWindow:
-    """The measured window: the job's own, or begun when its criterion says so; it may end before its time."""
+    """The measurement window: given by the job, or started by a criterion; it may end ahead of time."""
 
     def __init__(
         self,
@@ -234,12 +234,12 @@ class MeasuredWindow:
 
     @property
     def end_s(self) -> float:
-        """Its end in s since the schedule's start; inf where it is not known yet."""
+        """Its end in s since the schedule's start; inf if it is not known yet."""
         return math.inf if self.window_ns is None else self.window_ns[1] / _NS
 
-    def look(self, seconds: float) -> None:
-        """Begins the window once the criterion is reached; `seconds` have passed since the start."""
-        # From then on, the processes know the window.
+    def update(self, seconds: float) -> None:
+        """Starts the window when the criterion is reached, `seconds` after the schedule's start."""
+        # The earliest time by which both processes know the window.
         next_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
         criterion = self._criterion
         if self.window_ns is not None:

@@ -1,4 +1,4 @@
-"""Jobs of the traffic processes: plain data that goes to them as JSON."""
+"""Jobs of the traffic processes: plain data, passed to them as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traffic.metrics.measurements import FLOW
 
 @dataclass(frozen=True)
 class HostSocket:
-    """The place of a host's packet sockets: its interface, in the namespaces of a process."""
+    """Location of a host's packet sockets: its interface, and a process in its network namespace."""
 
     name: str
     ip: int
@@ -22,7 +22,7 @@ class HostSocket:
 
     @property
     def place(self) -> tuple[int, str]:
-        """The process and the interface."""
+        """(Process in the namespace, interface)."""
         return self.namespace_pid, self.interface
 
 
@@ -31,16 +31,16 @@ class TrafficJob:
     """One run of a schedule.
 
     Attributes:
-        hosts: all hosts, in the order in which the schedule counts them.
-        schedule: its settings (`traffic.workload.schedule.from_dict`).
-        template: a probe of this run; its length is the frames'.
+        hosts: all hosts, in the order of the schedule.
+        schedule: settings of the schedule (`traffic.workload.schedule.schedule_from_dict`).
+        template: a probe of this run; all frames have its length.
         run: the run's id in the probes.
         flows: source ports per host pair.
-        window_ns: begin and end of the measured window, since the schedule's start; None if it is set while
-            traffic flows.
-        quiet_ns: silence after the last packet was sent, upon which the collector ends.
-        interval_ns: the time step of the series.
-        keep_log: whether the collector logs every packet, beside counting it.
+        window_ns: start and end of the measurement window, since the schedule's start; None if it is set
+            while traffic is running.
+        quiet_ns: time without arrivals after the last packet was sent, after which the collector ends.
+        interval_ns: time step of the series.
+        keep_log: whether the collector also logs every packet.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -54,31 +54,31 @@ class TrafficJob:
     keep_log: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the job in a form that JSON can carry."""
+        """Returns the job as JSON-compatible data."""
         return {**asdict(self), "template": self.template.hex()}
 
 
 @dataclass(frozen=True)
 class CollectiveJob:
-    """One collective, over message sizes and iterations.
+    """One collective, with several message sizes and iterations.
 
     Attributes:
         hosts: all hosts of the fabric, in order.
-        ranks: the index of each rank's host.
-        name, algorithm: of the collective.
-        message_bytes: the sizes, in the order in which they are run.
-        iterations: measured iterations of each size.
-        warmup_iterations: iterations of each size before the measured ones.
-        slices: number of parts of a vector that are worked on side by side.
+        ranks: index of each rank's host.
+        name, algorithm: names of the collective and its algorithm.
+        message_bytes: message sizes, in the order in which they are run.
+        iterations: measured iterations per size.
+        warmup_iterations: iterations per size before the measured ones.
+        slices: number of slices of a vector that are processed concurrently.
         template: the first bytes of a frame of this run.
-        frame_bytes: the longest frame.
+        frame_bytes: maximum frame length.
         run: the run's id in the frames.
         flows: source ports per host pair.
-        seed: of the data and of the packets' flows.
-        most_in_flight: most packets that a rank sends to another before any is acknowledged.
-        acknowledge_after_ns: longest wait of an acknowledgement for more packets to acknowledge.
-        silence_ns: silence after which a rank that owes another an answer is taken for dead.
-        interval_ns: the time step of the series.
+        seed: seed of the data and of the packets' flows.
+        most_in_flight: maximum number of unacknowledged packets from one rank to another.
+        acknowledge_after_ns: maximum delay of an acknowledgement, which waits for more packets.
+        silence_ns: time after which a rank that does not acknowledge is considered unreachable.
+        interval_ns: time step of the series.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -100,7 +100,7 @@ class CollectiveJob:
     interval_ns: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the job in a form that JSON can carry."""
+        """Returns the job as JSON-compatible data."""
         return {**asdict(self), "template": self.template.hex()}
 
 
@@ -110,11 +110,12 @@ class FlowJob:
 
     Attributes:
         hosts: all hosts of the fabric, in order.
-        time_ns, source, destination, bytes: of each flow, in the order of the starts (`FlowList`).
-        congestion_control: the kernel's algorithm for all flows.
-        window_ns: begin and end of the measured window, since the start of the traffic.
-        end_ns: time at which flows that are not complete are given up.
-        interval_ns: the time step of the series.
+        time_ns, source, destination, bytes: start time, hosts and size of each flow, in the order of the
+            start times (`FlowList`).
+        congestion_control: congestion control algorithm of the kernel, for all flows.
+        window_ns: start and end of the measurement window, since the start of the traffic.
+        end_ns: time at which incomplete flows are aborted.
+        interval_ns: time step of the series.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -128,11 +129,11 @@ class FlowJob:
     interval_ns: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the job in a form that JSON can carry."""
+        """Returns the job as JSON-compatible data."""
         return asdict(self)
 
     def records(self) -> npt.NDArray[np.void]:
-        """Returns the flows as FLOW records, none of which has started."""
+        """Returns the flows as FLOW records, marked as not started."""
         flows = np.zeros(len(self.bytes), FLOW)
         for name in ("time_ns", "source", "destination", "bytes"):
             flows[name] = getattr(self, name)
@@ -141,14 +142,14 @@ class FlowJob:
 
 
 def flow_job_from_dict(settings: dict[str, Any]) -> FlowJob:
-    """Returns the job that `FlowJob.to_dict` described."""
+    """Recreates a job from the result of `FlowJob.to_dict`."""
     lists = ("time_ns", "source", "destination", "bytes", "window_ns")
     arguments = {**settings, **{name: tuple(settings[name]) for name in lists}}
     return FlowJob(**{**arguments, "hosts": _hosts(settings)})
 
 
 def job_from_dict(settings: dict[str, Any]) -> TrafficJob:
-    """Returns the job that `TrafficJob.to_dict` described."""
+    """Recreates a job from the result of `TrafficJob.to_dict`."""
     arguments = _common_arguments(settings)
     window_ns = arguments["window_ns"]
     arguments["window_ns"] = None if window_ns is None else tuple(window_ns)
@@ -156,7 +157,7 @@ def job_from_dict(settings: dict[str, Any]) -> TrafficJob:
 
 
 def collective_job_from_dict(settings: dict[str, Any]) -> CollectiveJob:
-    """Returns the job that `CollectiveJob.to_dict` described."""
+    """Recreates a job from the result of `CollectiveJob.to_dict`."""
     arguments = _common_arguments(settings)
     for name in ("ranks", "message_bytes"):
         arguments[name] = tuple(arguments[name])

@@ -1,4 +1,4 @@
-"""Files by which the traffic processes hand their measurements over (.npz)."""
+"""Files with the measurements of traffic processes (.npz), which their parent reads."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from traffic.metrics.measurements import CollectiveOutcome, FlowOutcome, Receive
 _NESTED = {"sent": Sent, "received": Received}
 Measurement = TypeVar("Measurement")
 
-# A checkpoint is stored about so often, and in at most this share of the time.
-CHECKPOINT_EVERY_S, _MOST_SHARE = 1.0, 1 / 200
-# Counts of more pairs of hosts take too long to be stored while packets arrive.
-_MOST_PAIRS = 250_000
+# Interval between checkpoints, and the maximum share of the time spent on storing them.
+CHECKPOINT_EVERY_S, _MAX_SHARE = 1.0, 1 / 200
+# With more host pairs than this, storing the counts takes too long while packets arrive: no checkpoints.
+_MAX_PAIRS = 250_000
 
 
 class Checkpoints:
-    """Measurements so far in a file, so that something is left of them if the process is killed."""
+    """Periodically stores the measurements so far in a file, in case the process is killed."""
 
     def __init__(self, path: Path, pairs: int) -> None:
-        """Begins with the first checkpoint due a moment later.
+        """Schedules the first checkpoint.
 
         Args:
             path: the file.
-            pairs: the number of pairs of hosts.
+            pairs: number of host pairs.
         """
         self._path = path
-        self._next_s = time.monotonic() + CHECKPOINT_EVERY_S if pairs <= _MOST_PAIRS else float("inf")
+        self._next_s = time.monotonic() + CHECKPOINT_EVERY_S if pairs <= _MAX_PAIRS else float("inf")
 
     def keep(self, measured: Callable[[], Received | FlowOutcome | CollectiveOutcome]) -> None:
-        """Stores the measurement so far if the next checkpoint is due."""
+        """Stores the measurements so far if the next checkpoint is due."""
         started_s = time.monotonic()
         if started_s >= self._next_s:
             outcome = measured()
@@ -44,47 +44,47 @@ class Checkpoints:
             else:
                 store(outcome, self._path)
             ended_s = time.monotonic()
-            self._next_s = ended_s + max(CHECKPOINT_EVERY_S, (ended_s - started_s) / _MOST_SHARE)
+            self._next_s = ended_s + max(CHECKPOINT_EVERY_S, (ended_s - started_s) / _MAX_SHARE)
 
 
 def loaded_or(instead: Measurement | None, load: Callable[[Path], Measurement], path: Path) -> Measurement:
-    """Returns the measurement that a process stored.
+    """Returns the measurements that a process stored, or a substitute.
 
     Args:
-        instead: the measurement where the process stored none before it failed; None if it did not fail.
-        load: reads a file.
+        instead: substitute if the process failed before it stored any; None if it did not fail.
+        load: function that reads the file.
         path: the file.
     """
     try:
         return load(path)
-    except FileNotFoundError:  # files are written whole or not at all
+    except FileNotFoundError:  # files are written atomically: a file that exists is complete
         if instead is None:
             raise
         return instead
 
 
 def store(measurement: Sent | Received | FlowOutcome, path: Path) -> None:
-    """Writes the measurement of a sender, of a collector or of TCP flows to `path`, all of it or nothing."""
+    """Writes the measurements of a sender, a collector or TCP flows to `path` atomically."""
     _write(_arrays_of(measurement), path)
 
 
 def load_sent(path: Path) -> Sent:
-    """Returns the measurement that a sender stored."""
+    """Loads the measurements of a sender."""
     return Sent(**_values_of(_load_arrays(path)))
 
 
 def load_received(path: Path) -> Received:
-    """Returns the measurement that a collector stored."""
+    """Loads the measurements of a collector."""
     return Received(**_values_of(_load_arrays(path)))
 
 
 def load_flows(path: Path) -> FlowOutcome:
-    """Returns the outcome of TCP flows that was stored."""
+    """Loads the outcome of TCP flows."""
     return FlowOutcome(**_values_of(_load_arrays(path)))
 
 
 def store_outcome(outcome: CollectiveOutcome, path: Path) -> None:
-    """Writes a collective's outcome to `path`, all of it or nothing."""
+    """Writes a collective's outcome to `path` atomically."""
     arrays: dict[str, Any] = {}
     for name, value in vars(outcome).items():
         if name in _NESTED:
@@ -95,7 +95,7 @@ def store_outcome(outcome: CollectiveOutcome, path: Path) -> None:
 
 
 def load_outcome(path: Path) -> CollectiveOutcome:
-    """Returns the outcome that `store_outcome` wrote."""
+    """Loads the outcome of a collective."""
     arrays = _load_arrays(path)
     values: dict[str, Any] = {}
     for name, kind in _NESTED.items():
@@ -112,7 +112,7 @@ def _write(arrays: Mapping[str, Any], path: Path) -> None:
 
 
 def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:
-    """Returns a measurement as arrays by name."""
+    """Converts measurements to arrays by name."""
     arrays: dict[str, Any] = {}
     for name, value in vars(measurement).items():
         if isinstance(value, LogHistogram):
@@ -124,7 +124,7 @@ def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:
 
 
 def _values_of(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Returns a measurement's values by name, the inverse of `_arrays_of`."""
+    """Converts arrays to the values of measurements by name, the inverse of `_arrays_of`."""
     values: dict[str, Any] = {}
     for name, array in arrays.items():
         if name.endswith(".counts"):
@@ -136,6 +136,6 @@ def _values_of(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_arrays(path: Path) -> dict[str, Any]:
-    """Returns the arrays of a file by name."""
+    """Reads the arrays of a file by name."""
     with np.load(path) as stored:
         return {name: stored[name] for name in stored.files}

@@ -1,4 +1,4 @@
-"""The traffic processes as their parent sees them: started, given their jobs, awaited and ended."""
+"""Control of the traffic processes by their parent: starting them, sending jobs, waiting, and killing."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from traffic.engine.telemetry import LiveCounts
 from traffic.metrics.measurements import Clock
 
 _LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
-_READY_S = 60.0  # from the start of a process to its readiness; sockets of many hosts take a while
+_READY_S = 60.0  # limit from a process's start to its readiness; opening sockets of many hosts takes a while
 _GRACE_S = 10.0
-_LOOK_EVERY_S = 0.05
-# A process that reports nothing for so long, and this share of the time so far, has been stopped.
-_SILENT_S, _SILENT_SHARE, _MOST_SILENT_S = 5.0, 0.1, 30.0
-# A longer time between two looks is that of a machine that stood still, or of a stopped parent.
-_MOST_BETWEEN_LOOKS_S = 0.5
+_POLL_INTERVAL_S = 0.05
+# A process without reports for this time plus this share of the elapsed time (limited) has been suspended.
+_SILENT_S, _SILENT_SHARE, _MAX_SILENT_S = 5.0, 0.1, 30.0
+# A longer time between two polls means that the machine or this process was suspended; it does not count.
+_MAX_POLL_INTERVAL_S = 0.5
 
 
 class TrafficError(PolarLabError):
-    """A traffic process failed; the text has its last line of error."""
+    """A traffic process failed; the message has its last line on standard error."""
 
 
 @dataclass(frozen=True)
-class Course:
-    """Course of a run of traffic processes.
+class TrafficRun:
+    """A run of traffic processes that has ended.
 
     Attributes:
         clock: the instant of its start.
         interrupted: whether Ctrl-C ended it early.
-        failed: reason why it was ended early, a sentence; empty if all processes did their work.
+        failed: reason why it ended early, a sentence; empty if all processes succeeded.
         seconds: time from the start to its end.
     """
 
@@ -54,7 +54,7 @@ class TrafficProcess:
     """A process that runs `traffic.engine.worker`.
 
     Attributes:
-        counts: the totals of its packets that it has reported so far.
+        counts: the packet totals that it has reported so far.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class TrafficProcess:
         Args:
             role: one of `traffic.engine.worker.ROLES`.
             job: the job, as plain data.
-            path: the file for its measurement.
-            environment: of the process.
-            names: names of definitions that the process needs, which may be those of plug-ins.
+            path: file for its measurements.
+            environment: environment of the process.
+            names: names of definitions that the process needs, which may come from plug-ins.
         """
         self.counts = LiveCounts()
         self._role, self._job = role, job
@@ -86,20 +86,20 @@ class TrafficProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet.
+        """Whether the process has not ended yet.
 
         Raises:
-            TrafficError: it failed.
+            TrafficError: the process failed.
         """
         if self._process.poll():
             raise self._failure()
         return self._process.returncode is None
 
     def send(self, content: Any) -> None:
-        """Sends it plain data as a line of JSON, unless it has ended with its work done.
+        """Sends plain data as a line of JSON, unless the process has ended successfully.
 
         Raises:
-            TrafficError: it failed.
+            TrafficError: the process failed.
         """
         assert self._process.stdin
         try:
@@ -110,11 +110,11 @@ class TrafficProcess:
                 raise TrafficError(failed) from None
 
     def send_job(self) -> None:
-        """Sends it its job."""
+        """Sends the job to the process."""
         self.send(self._job)
 
     def silent_s(self, elapsed_s: float) -> float:
-        """Returns the time for which it has reported nothing; `elapsed_s` passed since the last call."""
+        """Returns the time since the last report, given the time `elapsed_s` since the last call."""
         silent = self._process.returncode is None and self._reports == self._reports_seen
         self._reports_seen = self._reports
         self._silent_s = self._silent_s + elapsed_s if silent else 0.0
@@ -122,99 +122,99 @@ class TrafficProcess:
 
     @property
     def role(self) -> str:
-        """Its role."""
+        """The role of the process."""
         return self._role
 
     def wait_until_ready(self) -> None:
-        """Returns when its sockets are open."""
+        """Waits until the process has opened its sockets."""
         assert self._process.stdout
         if self._process.stdout.readline() != "ready\n":
             raise self._failure()
         self._listener.start()
 
     def request_end(self) -> None:
-        """Asks it to end early and to store its measurement so far, even if it was stopped."""
+        """Asks the process to end early and store its measurements so far, even if it is suspended."""
         self._process.terminate()
         self._process.send_signal(signal.SIGCONT)
 
     def wait_or_kill(self) -> str:
-        """Returns when it has ended; one that does not end is killed.
+        """Waits until the process has ended, and kills it if it does not end in time.
 
         Returns:
-            The reason for which its measurement may be lost, a sentence; empty if it ended as it should.
+            The reason why its measurements may be lost, a sentence; empty if it succeeded.
         """
         try:
             self._process.wait(_GRACE_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            return f"the process to {self._role} had not ended after {_GRACE_S:g} s and was killed"
+            return f"the {self._role} process did not end within {_GRACE_S:g} s and was killed"
         return str(self._failure()) if self._process.returncode else ""
 
-    def give_up(self) -> None:
-        """Kills it, as it is not ready in time."""
+    def kill_late(self) -> None:
+        """Kills the process because it is not ready in time."""
         self._late = True
         self._process.kill()
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills the process and waits for its end."""
         self._process.kill()
         self._process.wait()
         if self._listener.is_alive():
             self._listener.join()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe:
-                with contextlib.suppress(BrokenPipeError):  # it ended before it had read all
+                with contextlib.suppress(BrokenPipeError):  # it ended before it had read everything
                     pipe.close()
 
     def _listen(self) -> None:
         assert self._process.stdout
         for line in self._process.stdout:
             self._reports += 1
-            if line[-1:] == "\n":  # else torn off by its end
+            if line[-1:] == "\n":  # an incomplete line means that the process ended while writing it
                 self.counts.read(line)
 
     def _failure(self) -> TrafficError:
         assert self._process.stderr
         if self._late:
-            return TrafficError(f"the process to {self._role} was not ready after {_READY_S:g} s")
+            return TrafficError(f"the {self._role} process was not ready within {_READY_S:g} s")
         status = self._process.poll()
         if status is not None and status < 0:
-            return TrafficError(f"the process to {self._role} {end_text(status)}")
+            return TrafficError(f"the {self._role} process {end_text(status)}")
         self._process.kill()
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
-        return TrafficError(f"the process to {self._role} failed: {lines[-1] if lines else 'no output'}")
+        return TrafficError(f"the {self._role} process failed: {lines[-1] if lines else 'no output'}")
 
 
 @contextlib.contextmanager
 def started(processes: Iterable[TrafficProcess]) -> Iterator[list[TrafficProcess]]:
-    """Yields processes once they have their jobs and are ready, and ends them in any case.
+    """Sends jobs to processes, yields the processes when all are ready, and kills them at the end.
 
     Raises:
         TrafficError: a process failed.
     """
-    begun: list[TrafficProcess] = []
-    with contextlib.ExitStack() as ends:
+    running: list[TrafficProcess] = []
+    with contextlib.ExitStack() as cleanup:
         for process in processes:
-            ends.callback(process.kill)
-            begun.append(process)
-        with _ended_in_time(begun):
-            for process in begun:
+            cleanup.callback(process.kill)
+            running.append(process)
+        with _killed_if_late(running):
+            for process in running:
                 process.send_job()
-            for process in begun:
+            for process in running:
                 process.wait_until_ready()
-        yield begun
+        yield running
 
 
 @contextlib.contextmanager
-def _ended_in_time(processes: list[TrafficProcess]) -> Iterator[None]:
-    """Kills processes that are not ready in time, whether they take their jobs or not."""
+def _killed_if_late(processes: list[TrafficProcess]) -> Iterator[None]:
+    """Kills all processes if the block takes too long; this also unblocks a pending write of a job."""
 
-    def end() -> None:
+    def kill_all() -> None:
         for process in processes:
-            process.give_up()
+            process.kill_late()
 
-    timer = threading.Timer(_READY_S, end)
+    timer = threading.Timer(_READY_S, kill_all)
     timer.daemon = True
     timer.start()
     try:
@@ -227,15 +227,15 @@ def run_until_done(
     processes: list[TrafficProcess],
     latest_s: float,
     starts: Callable[[Clock], None],
-    look: Callable[[float], None],
-) -> Course:
-    """Starts the clock and waits for all processes to end; if one fails, the others are asked to end.
+    poll: Callable[[float], None],
+) -> TrafficRun:
+    """Starts the clock and waits until all processes have ended; if one fails, asks the others to end.
 
     Args:
         processes: processes that are ready.
         latest_s: latest time of their end, in seconds after the start.
         starts: called once, just before the start, with its clock.
-        look: called several times a second with the seconds since the start.
+        poll: called several times per second with the seconds since the start.
 
     Raises:
         TrafficError: a process failed before the start.
@@ -246,7 +246,7 @@ def run_until_done(
     starts(clock)
     interrupted, failed = False, ""
     try:
-        failed = _watched(processes, clock, latest_s, look)
+        failed = _watch(processes, clock, latest_s, poll)
     except (KeyboardInterrupt, SystemExit):
         interrupted = True
     seconds = (time.monotonic_ns() - clock.monotonic_ns) / 1e9
@@ -257,32 +257,32 @@ def run_until_done(
     for process in processes:
         try:
             lost.append(process.wait_or_kill())
-        except (KeyboardInterrupt, SystemExit):  # it was asked to end already, and does so
+        except (KeyboardInterrupt, SystemExit):  # while waiting: it may not have been asked to end yet
             interrupted = True
             process.request_end()
             lost.append(process.wait_or_kill())
     failed = failed or next(filter(None, lost), "")
-    return Course(clock, interrupted, failed, seconds)
+    return TrafficRun(clock, interrupted, failed, seconds)
 
 
-def _watched(
-    processes: list[TrafficProcess], clock: Clock, latest_s: float, look: Callable[[float], None]
+def _watch(
+    processes: list[TrafficProcess], clock: Clock, latest_s: float, poll: Callable[[float], None]
 ) -> str:
-    """Returns when all processes have ended, or one failed: then with the reason, a sentence."""
+    """Waits until all processes have ended or one has failed; returns the reason, a sentence, or ""."""
     before_s = time.monotonic()
     try:
-        while sum(process.running for process in processes):  # every one is polled
+        while sum(process.running for process in processes):  # `sum` checks every process, unlike `any`
             now_s = time.monotonic()
-            elapsed_s, before_s = min(now_s - before_s, _MOST_BETWEEN_LOOKS_S), now_s
+            elapsed_s, before_s = min(now_s - before_s, _MAX_POLL_INTERVAL_S), now_s
             seconds = now_s - clock.monotonic_ns / 1e9
-            longest_s = min(_SILENT_S + _SILENT_SHARE * seconds, _MOST_SILENT_S)
+            limit_s = min(_SILENT_S + _SILENT_SHARE * seconds, _MAX_SILENT_S)
             for process in processes:
-                if process.silent_s(elapsed_s) > longest_s:
-                    return f"the process to {process.role} was stopped: no report for {longest_s:.0f} s"
+                if process.silent_s(elapsed_s) > limit_s:
+                    return f"the {process.role} process was suspended: no report for {limit_s:.0f} s"
             if seconds > latest_s + _GRACE_S:
-                return f"the traffic was not done after {latest_s:.0f} s"
-            look(seconds)
-            time.sleep(_LOOK_EVERY_S)
+                return f"the traffic did not end within {latest_s:.0f} s"
+            poll(seconds)
+            time.sleep(_POLL_INTERVAL_S)
     except TrafficError as error:
         return str(error)
     return ""

@@ -1,4 +1,4 @@
-"""Receiving packet sockets of many hosts, read together into one buffer."""
+"""Receiving packet sockets of many hosts, which are read into one buffer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
-# Most by which a frame may seem to arrive before it was sent, as the machine's clock may be set meanwhile.
-MOST_CLOCK_STEP_NS = 1_000_000_000
-# Of a buffer's slots, those for one socket: a host that sends without end leaves room for the others.
+# Maximum time by which a frame may seem to arrive before it was sent, because the clock was set meanwhile.
+MAX_CLOCK_STEP_NS = 1_000_000_000
+# One socket may fill 1/_SHARE of the buffer per call, so that a host that floods leaves room for the others.
 _SHARE = 4
 
 
 class Receivers:
-    """One receiving socket per host. They receive from their creation on.
+    """One receiving socket per host, which receives from its creation on.
 
     Attributes:
-        buffer: the frames of the last `receive`; the caller resets it before the next.
-        owners: int64 array, slots: the index of the socket from which each slot of the buffer was read.
+        buffer: the frames of the last `receive`; the caller resets it before the next call.
+        owners: int64 array, slots: index of the socket from which each slot of the buffer was read.
     """
 
     def __init__(
@@ -38,12 +38,13 @@ class Receivers:
         """Opens the sockets.
 
         Args:
-            places: of each socket, a process in its namespace and the interface.
-            run: the id of the run whose frames are received.
-            slots: most frames that one `receive` reads.
-            magic: the magic number of the frames, MAGIC or SEGMENT_MAGIC.
-            frame_bytes: bytes that are kept of a frame.
-            opener: opens the socket of an interface; None for the frames of that run and magic number.
+            places: for each socket, a process in its namespace and the interface.
+            run: id of the run whose frames are received.
+            slots: maximum number of frames per call of `receive`.
+            magic: magic number of the frames, MAGIC or SEGMENT_MAGIC.
+            frame_bytes: number of bytes to keep per frame.
+            opener: function that opens the socket of an interface; None for a socket that receives frames of
+                this run and magic number.
         """
         self.buffer = sockets.ReceiveBuffer(slots, frame_bytes)
         self.owners = np.zeros(slots, np.int64)
@@ -57,11 +58,11 @@ class Receivers:
             self._poll.register(descriptor, select.EPOLLIN)
 
     def receive(self) -> int:
-        """Reads the frames that wait, as far as the buffer has room, and returns their number."""
+        """Reads waiting frames while the buffer has room, and returns their number."""
         filled = 0
         for descriptor, _ in self._poll.poll(0):
-            most = min(self._slots - filled, max(1, self._slots // _SHARE))
-            count = self.buffer.receive(descriptor, filled, most)
+            limit = min(self._slots - filled, max(1, self._slots // _SHARE))
+            count = self.buffer.receive(descriptor, filled, limit)
             self.owners[filled : filled + count] = self._owner_of[descriptor]
             filled += count
             if filled == self._slots:

@@ -1,4 +1,4 @@
-"""The sender: one process that puts a schedule's probes on all hosts' interfaces at their times."""
+"""The sender: one process that sends a schedule's probes through all hosts' interfaces at their times."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from traffic.workload.schedule import schedule_from_dict
 
 # Packets due within this time are sent together: a wake-up costs more than a packet.
 _TICK_S = 0.0002
-# It reports between two packets, however far apart they are: silence would mean that it was stopped.
-_LONGEST_SLEEP_S = 0.25
-# Most packets that share a time stamp when the sender has to catch up.
+# The sender reports even between two distant packets, because a silent process is considered suspended.
+_MAX_SLEEP_S = 0.25
+# Maximum number of packets with the same timestamp when the sender has to catch up.
 _BURST = 64
 
 
@@ -43,11 +43,12 @@ class Sender:
         self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
-        """Sends the schedule until the window's end, or until `stopped` returns True; returns the counts."""
+        """Sends the schedule until the window ends or `stopped` returns True; returns the counts."""
         sockets.sleep_precisely()
         sockets.run_first()
         for events in self._schedule.chunks():
-            if stopped() or events.time_ns[0] >= self._window.end_ns:  # also if the sender is late
+            # The window's end is checked here, too, because a late sender never waits in `_send`.
+            if stopped() or events.time_ns[0] >= self._window.end_ns:
                 break
             self._buffer.fill(
                 self._ips[events.source],
@@ -71,7 +72,7 @@ class Sender:
         return self._counts.result((time.monotonic_ns() - clock.monotonic_ns) / 1e9)
 
     def _send(self, events: Events, clock: Clock, stopped: Callable[[], bool]) -> npt.NDArray[np.int64]:
-        """Sends one chunk on time; returns the times of departure, fewer than packets if sending ended."""
+        """Sends a chunk on schedule; returns the departure times of the packets sent before the end."""
         due_ns = (events.time_ns + clock.monotonic_ns).tolist()
         to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
         senders = [self._sockets[source] for source in events.source.tolist()]
@@ -84,10 +85,10 @@ class Sender:
             if end == position:
                 if stopped() or now_ns - clock.monotonic_ns >= self._window.end_ns:
                     break
-                time.sleep(min(max((due_ns[position] - now_ns) / 1e9, _TICK_S), _LONGEST_SLEEP_S))
+                time.sleep(min(max((due_ns[position] - now_ns) / 1e9, _TICK_S), _MAX_SLEEP_S))
                 self._reporter.add(0, 0)
                 continue
-            if stopped():  # also when it is late
+            if stopped():  # a late sender never waits: check here, too
                 break
             stamp(position, end, now_ns + to_epoch_ns)
             self._send_burst(senders, position, end)
@@ -99,7 +100,7 @@ class Sender:
     def _send_burst(self, senders: list[socket.socket], position: int, end: int) -> None:
         views = iter(self._buffer.views[position:end])
         while position < end:
-            try:  # the loop runs inside of map and deque: it costs a tenth of what it sends
+            try:  # `deque(map(...), 0)` loops in C: its overhead is a tenth of the system calls' time
                 deque(map(socket.socket.send, senders[position:end], views), 0)
             except OSError:  # a host's queue is full, or its interface is down
                 self._counts.refused += 1

@@ -1,7 +1,7 @@
 """Packet sockets in many network namespaces, opened and used by one process.
 
-A socket stays in the namespace in which it was opened when the process moves on to another. Frames are
-received in batches (recvmmsg), with the kernel's times of arrival, into memory that numpy reads in place.
+A socket stays in the namespace in which it was opened, even if the process enters another one. Frames are
+received in batches (recvmmsg), with the kernel's arrival times, into memory that NumPy reads in place.
 """
 
 from __future__ import annotations
@@ -28,27 +28,27 @@ _SO_RCVBUFFORCE = 33
 _SO_TIMESTAMPNS = 35
 _MSG_DONTWAIT, _MSG_TRUNC = 0x40, 0x20
 _PR_SET_TIMERSLACK = 29
-_LOAD_WORD, _GIVE_BACK = 0x20, 0x06  # of classic BPF
-# Room for the frames in a host's own queue, and for those that arrive between two readings.
+_LOAD_WORD, _RETURN = 0x20, 0x06  # opcodes of classic BPF
+# Room for the frames in a host's own queue, and for frames that arrive between two readings.
 _SEND_BUFFER_BYTES = 8 << 20
 _RECEIVE_BUFFER_BYTES = 8 << 20
 
-# 32-bit words that a wanted frame holds: (offset in bytes, value). The kernel drops all other frames.
+# 32-bit words that a frame must contain: (offset in bytes, value). The kernel drops all other frames.
 Words = Sequence[tuple[int, int]]
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def sleep_precisely() -> None:
-    """Asks the kernel to wake this thread on time, not up to 50 us late to save a timer."""
+    """Disables the kernel's timer slack, which may wake this thread up to 50 us late."""
     _libc.prctl(_PR_SET_TIMERSLACK, 1)
 
 
 def run_first() -> None:
-    """Asks the kernel to run this process before all ordinary ones; without permission nothing changes.
+    """Requests real-time priority for this process; does nothing if that is not permitted.
 
-    Otherwise a generator would wait for the switches that it loads, and follow their speed instead of its
-    schedule.
+    Otherwise a traffic generator would wait for the switches that it loads, and send at their speed instead
+    of on schedule.
     """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
@@ -56,7 +56,7 @@ def run_first() -> None:
 
 @contextlib.contextmanager
 def namespaces() -> Iterator[None]:
-    """Restores the present namespace at the end of a block in which `enter` is called."""
+    """Restores the current network namespace at the end of the block, in which `enter` may be called."""
     with open("/proc/self/ns/net") as home:
         try:
             yield
@@ -68,33 +68,33 @@ def enter(pid: int) -> None:
     """Moves this thread to the network namespace of a process.
 
     Raises:
-        MachineError: that process has ended, or this one does not run as root.
+        MachineError: the other process has ended, or this one does not run as root.
     """
     try:
         with open(Path("/proc", str(pid), "ns", "net")) as namespace:
             _set_namespace(namespace.fileno())
     except OSError as error:
         raise MachineError(
-            f"cannot enter the namespace of process {pid} ({error.strerror}); root is needed"
+            f"cannot enter the namespace of process {pid} ({error.strerror}); run as root"
         ) from error
 
 
 class HostNamespaces:
-    """Namespaces of hosts, held open so that one is entered by a single call."""
+    """Network namespaces of hosts, kept open so that entering one takes a single system call."""
 
     def __init__(self, pids: Iterable[int]) -> None:
-        """Opens the namespaces of some processes; raises MachineError if one has ended."""
+        """Opens the namespaces of the processes; raises MachineError if one has ended."""
         try:
             self._descriptors = [os.open(f"/proc/{pid}/ns/net", os.O_RDONLY) for pid in pids]
         except OSError as error:
-            raise MachineError(f"cannot open the namespaces of all hosts ({error.strerror})") from error
+            raise MachineError(f"cannot open the hosts' namespaces ({error.strerror})") from error
 
     def enter(self, index: int) -> None:
-        """Moves this thread to the namespace of the process with that index."""
+        """Moves this thread to the namespace of the process with the given index."""
         _set_namespace(self._descriptors[index])
 
     def close(self) -> None:
-        """Closes them."""
+        """Closes the namespaces."""
         for descriptor in self._descriptors:
             os.close(descriptor)
 
@@ -111,7 +111,7 @@ def open_all(
     """Opens a socket for each (process, interface), in that process's namespace.
 
     Raises:
-        MachineError: a process has ended, or this one does not run as root.
+        MachineError: one of the processes has ended, or this one does not run as root.
     """
     opened = []
     with namespaces():
@@ -122,7 +122,7 @@ def open_all(
 
 
 def open_sender(interface: str) -> socket.socket:
-    """Returns a non-blocking socket that sends frames unchanged."""
+    """Opens a non-blocking socket that sends frames unchanged."""
     sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     sender.bind((interface, 0))
     sender.setsockopt(socket.SOL_SOCKET, _SO_SNDBUFFORCE, _SEND_BUFFER_BYTES)
@@ -131,13 +131,13 @@ def open_sender(interface: str) -> socket.socket:
 
 
 def open_receiver(interface: str, words: Words) -> socket.socket:
-    """Returns a socket that gets the frames with these words that arrive, with their times of arrival."""
-    # Frames that the host itself sends are not among those of one protocol.
+    """Opens a socket that receives the arriving frames with these words, with their arrival times."""
+    # A socket bound to one protocol does not see the frames that the host itself sends.
     return _listening(interface, ETH_P_IP, packet_filter(words))
 
 
 def open_sampler(interface: str, every: int) -> socket.socket:
-    """Returns a socket that gets a random sample of the IPv4 frames that arrive: one in `every`, on average.
+    """Opens a socket that receives a random sample of the arriving IPv4 frames: one in `every`, on average.
 
     Args:
         interface: the interface.
@@ -147,7 +147,7 @@ def open_sampler(interface: str, every: int) -> socket.socket:
 
 
 def open_tap(interface: str, words: Words) -> socket.socket:
-    """Returns a socket that gets the frames with these words that leave a host or arrive at it."""
+    """Opens a socket that receives the frames with these words that leave or reach a host."""
     return _listening(interface, _ETH_P_ALL, packet_filter(words))
 
 
@@ -158,30 +158,30 @@ def _listening(interface: str, protocol: int, program: bytes) -> socket.socket:
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    receiver.bind((interface, protocol))  # it gets packets from here on, all of them filtered
+    receiver.bind((interface, protocol))  # last: packets arrive from here on, and all pass the filter
     return receiver
 
 
 def packet_filter(words: Words) -> bytes:
-    """Returns the classic BPF program that accepts frames with these words and no others."""
-    load_word, jump_if_equal, give_back = _LOAD_WORD, 0x15, _GIVE_BACK
+    """Returns a classic BPF program that accepts only frames with these words."""
+    load_word, jump_if_equal, return_ = _LOAD_WORD, 0x15, _RETURN
     instructions = []
     for number, (offset, value) in enumerate(words):
         to_rejection = 2 * (len(words) - number) - 1
         instructions += [(load_word, 0, 0, offset), (jump_if_equal, 0, to_rejection, value)]
-    instructions += [(give_back, 0, 0, 0xFFFF), (give_back, 0, 0, 0)]
+    instructions += [(return_, 0, 0, 0xFFFF), (return_, 0, 0, 0)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
 
 
 def _sampling_filter(every: int) -> bytes:
-    """Returns the classic BPF program that accepts a frame where a random number's last bits are all 0."""
+    """Returns a classic BPF program that accepts a frame if the last bits of a random number are all 0."""
     jump_if_any_bit, random_number = 0x45, 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
     instructions = [(_LOAD_WORD, 0, 0, random_number), (jump_if_any_bit, 1, 0, every - 1)]
-    instructions += [(_GIVE_BACK, 0, 0, 0xFFFF), (_GIVE_BACK, 0, 0, 0)]
+    instructions += [(_RETURN, 0, 0, 0xFFFF), (_RETURN, 0, 0, 0)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
 
 
-# struct mmsghdr of x86-64 and arm64 Linux: a msghdr and the length of the message received into it.
+# struct mmsghdr on x86-64 and arm64 Linux: a msghdr and the length of the received message.
 _MESSAGE = np.dtype(
     [
         ("name", np.uint64),
@@ -208,7 +208,7 @@ _CONTROL = np.dtype(
 
 
 class ReceiveBuffer:
-    """Memory for received frames, or their first bytes, filled from many sockets and then read at once.
+    """Memory for received frames, or their first bytes; filled from many sockets, then read in bulk.
 
     Attributes:
         frames: uint8 array, slots x bytes: the first bytes of each frame.
@@ -238,7 +238,7 @@ class ReceiveBuffer:
         ]
 
     def receive(self, descriptor: int, first: int, most: int) -> int:
-        """Receives up to `most` frames into slots from `first` on and returns their number.
+        """Receives at most `most` frames into the slots from `first` on, and returns their number.
 
         Raises:
             OSError: the socket failed.
@@ -257,7 +257,7 @@ class ReceiveBuffer:
         return self._messages["length"][:count].astype(np.int64)
 
     def arrivals_ns(self, count: int) -> npt.NDArray[np.int64]:
-        """Returns the times of arrival of the frames in the first `count` slots, in ns since the epoch."""
+        """Returns the arrival times of the frames in the first `count` slots, in ns since the epoch."""
         control = self._controls[:count]
         times: npt.NDArray[np.int64] = control["seconds"] * 1_000_000_000 + control["nanoseconds"]
         return times

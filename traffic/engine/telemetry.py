@@ -1,4 +1,4 @@
-"""Live counts of running traffic: reported by its processes a few times a second, read by their parent."""
+"""Live counts of running traffic: reported by its processes a few times per second, read by their parent."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from traffic.metrics.silence import Silence
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
-_KEPT_SILENCES = 120  # reports: half a minute
+_KEPT_SILENCES = 120  # reports, of half a minute
 _Report = tuple[float, int, int, float | None, float | None, int]
 
 
 class CountReporter:
-    """Running totals of one traffic process, written as lines of JSON, a few a second at most."""
+    """Running totals of one traffic process, written as lines of JSON a few times per second."""
 
     def __init__(self, write_line: Callable[[str], None]) -> None:
         self._write_line = write_line
         self._next_s = 0.0
         self._packets = self._bytes = self._reordered = 0
         self._latency = LogHistogram()
-        self.silences: Callable[[], Silence] | None = None  # those since the line before
-        self.done: float | None = None  # share of a work whose end is known, 0 to 1
+        self.silences: Callable[[], Silence] | None = None  # returns the silences since the last call
+        self.done: float | None = None  # fraction of the work that is done, 0 to 1; None if unknown
 
     def add(
         self,
@@ -43,13 +43,13 @@ class CountReporter:
         latency_ns: npt.NDArray[np.int64] | None = None,
         reordered: int | None = None,
     ) -> None:
-        """Counts packets that were sent, or received with these latencies, just now.
+        """Counts packets that were just sent or received, and reports if a report is due.
 
         Args:
-            packets: their number.
-            frame_bytes: their bytes.
-            latency_ns: their latencies; None of packets that were sent.
-            reordered: the number of all packets so far that were out of order; None if that has not changed.
+            packets: number of packets.
+            frame_bytes: total bytes of their frames.
+            latency_ns: latencies of received packets; None for sent packets.
+            reordered: total number of out-of-order packets so far; None if it has not changed.
         """
         self._reordered = self._reordered if reordered is None else reordered
         self._packets += packets
@@ -71,10 +71,10 @@ class LiveCounts:
     """The totals that one process has reported so far.
 
     Attributes:
-        reports: (time by the monotonic clock in s, packets, bytes, p99 and median in ms, packets out of
+        reports: (time on the monotonic clock in s, packets, bytes, p99 and median in ms, packets out of
             order), ascending.
         silences: the latest reports of silences.
-        done: share of a work whose end is known, 0 to 1; None where it is not.
+        done: fraction of the work that is done, 0 to 1; None if unknown.
     """
 
     reports: list[_Report] = field(default_factory=list)
@@ -82,7 +82,7 @@ class LiveCounts:
     done: float | None = None
 
     def read(self, line: str) -> None:
-        """Adds a line of a `CountReporter`."""
+        """Adds a report: a line written by `CountReporter`."""
         time_s, packets, frame_bytes, p99_ms, p50_ms, reordered, silence, self.done = json.loads(line)
         self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms, reordered))
         if silence is not None:
@@ -90,12 +90,12 @@ class LiveCounts:
 
     @property
     def packets(self) -> int:
-        """Packets until the last report."""
+        """Packets up to the last report."""
         return self.reports[-1][1] if self.reports else 0
 
     @property
     def until_s(self) -> float:
-        """The time of the last report; 0 before the first."""
+        """Time of the last report; 0 before the first report."""
         return self.reports[-1][0] if self.reports else 0.0
 
     @property
@@ -109,7 +109,7 @@ class LiveCounts:
         return self.reports[-1][4] if self.reports else None
 
     def packets_until(self, time_s: float) -> float:
-        """Returns the packets until a time, by interpolation between two reports."""
+        """Returns the packets up to a given time, interpolated between two reports."""
         if not self.reports:
             return 0.0
         index = bisect_right(self.reports, time_s, key=itemgetter(0))
@@ -118,27 +118,27 @@ class LiveCounts:
         return float(np.interp(time_s, (before[0], after[0]), (before[1], after[1])))
 
     def rate_bps(self) -> float:
-        """Returns the rate over about the last second."""
+        """Returns the rate over about the last second, in bit/s."""
         if len(self.reports) < 2:
             return 0.0
         first, last = self._last_second()
         return (last[2] - first[2]) * 8 / (last[0] - first[0])
 
     def out_of_order(self) -> float | None:
-        """Returns the share of the last second's packets that were out of order; None without any."""
+        """Returns the share of the last second's packets that were out of order; None without packets."""
         if len(self.reports) < 2:
             return None
         first, last = self._last_second()
         return (last[5] - first[5]) / (last[1] - first[1]) if last[1] > first[1] else None
 
     def _last_second(self) -> tuple[_Report, _Report]:
-        """Returns the report of about a second ago, and the last one."""
+        """Returns the report from about a second before the last one, and the last one."""
         last = self.reports[-1]
         before = (report for report in reversed(self.reports) if report[0] <= last[0] - _RATE_SPAN_S)
         return next(before, self.reports[0]), last
 
     def byte_totals(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Returns the times of all reports in s, and the bytes until each."""
+        """Returns the times of all reports in s, and the total bytes at each."""
         reports = list(self.reports)  # a thread appends meanwhile
         return np.array([report[0] for report in reports]), np.array(
             [report[2] for report in reports], np.int64
@@ -149,15 +149,15 @@ class TrafficSnapshot(NamedTuple):
     """Running traffic at one moment.
 
     Attributes:
-        seconds: since the schedule's start.
-        offered_bps, accepted_bps: rates over about the last second.
-        loss: share of the packets that had time to arrive and did not; None before the first.
+        seconds: seconds since the schedule's start.
+        offered_bps, accepted_bps: rates over about the last second, in bit/s.
+        loss: share of the packets that should have arrived by now but have not; None before the first.
         p99_ms: 99th percentile of the latencies since the last report.
-        under_way: packets that were sent and have not arrived, lost ones among them.
-        draining: whether the measured window has ended, so that only packets under way are awaited.
+        under_way: packets that were sent and have not arrived, including lost ones.
+        draining: whether the measurement window has ended and only packets under way are still received.
         p50_ms: median of the latencies since the last report.
-        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
-        silences: the reports of silences of the last half minute, the oldest first.
+        out_of_order: share of the last second's packets that arrived after a later packet of their flow.
+        silences: reports of silences in the last half minute, the oldest first.
     """
 
     seconds: float
@@ -179,11 +179,12 @@ class TrafficSnapshot(NamedTuple):
 
         Args:
             seconds: seconds since the schedule's start.
-            sender: counts of the process that sends.
-            collector: counts of the process that collects.
-            end_s: end of the measured window, inf where it is not known yet.
+            sender: counts of the sender.
+            collector: counts of the collector.
+            end_s: end of the measurement window; inf if it is not known yet.
         """
-        # Packets in flight are not lost; but a collector that fell silent does not put its losses off.
+        # Packets under way are not lost: compare with those sent p99 before the collector's last report. If
+        # the collector has fallen silent, the time moves on nevertheless, so that losses become visible.
         arrived_by_s = max(collector.until_s, sender.until_s - 2 * _EVERY_S)
         sent = sender.packets_until(arrived_by_s - (collector.p99_ms or 0.0) / 1e3)
         loss = max(0.0, 1 - collector.packets / sent) if sent else None

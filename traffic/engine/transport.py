@@ -1,9 +1,9 @@
 """Reliable transport between two ranks: acknowledgements, loss detection and the congestion window.
 
-Every transmission has a number of its own, retransmissions included, so that an acknowledgement states
-exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission counts as lost if it was sent
-well before another that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC 6298). The
-window grows and shrinks as TCP's does (RFC 5681). Pure: time and packets are passed in.
+Every transmission, including a retransmission, has a number of its own, so that an acknowledgement states
+exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission is considered lost if it was
+sent well before another one that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC
+6298). The window grows and shrinks like TCP's (RFC 5681). Pure: time and packets are passed in.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping
 
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
-MOST_IN_FLIGHT = 96
-_FIRST_WINDOW = 16.0
-_LEAST_WINDOW = 2.0
+MAX_IN_FLIGHT = 96
+_INITIAL_WINDOW = 16.0
+_MIN_WINDOW = 2.0
 _MS = 1_000_000
-_LEAST_TIMEOUT_NS, _FIRST_TIMEOUT_NS, _MOST_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_000 * _MS
-_LEAST_REORDERING_NS = 2 * _MS
+_MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_000 * _MS
+_MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
-_REMEMBERED = 512  # transmissions taken for lost that are remembered, as some arrive after all
+_MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
 
 # (message, segment): the content of a transmission
 Segment = tuple[int, int]
@@ -30,17 +30,17 @@ class Outgoing:
     """The sending end of a connection.
 
     Attributes:
-        waiting: segments to be sent, in order; lost ones come first.
-        resent: transmissions of segments that had been sent before.
-        heard_ns: time of the last acknowledgement of anything new; 0 before the first.
+        waiting: segments to send, in order; lost segments come first.
+        resent: number of retransmissions.
+        heard_ns: time of the last acknowledgement of new arrivals; 0 before the first.
     """
 
-    def __init__(self, most_in_flight: int = MOST_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
+    def __init__(self, most_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
         """Opens an idle connection.
 
         Args:
-            most_in_flight: most packets that are sent before any is acknowledged.
-            acknowledged_after_ns: longest delay of an acknowledgement by the other end.
+            most_in_flight: maximum number of unacknowledged packets.
+            acknowledged_after_ns: maximum delay of an acknowledgement by the other end.
         """
         self.waiting: deque[Segment] = deque()
         self.resent = 0
@@ -51,17 +51,17 @@ class Outgoing:
         self._sent: set[Segment] = set()
         self._acknowledged: set[Segment] = set()
         self._next = 0
-        self._most = float(min(most_in_flight, MOST_IN_FLIGHT))
-        self._window, self._threshold = min(_FIRST_WINDOW, self._most), self._most
+        self._most = float(min(most_in_flight, MAX_IN_FLIGHT))
+        self._window, self._threshold = min(_INITIAL_WINDOW, self._most), self._most
         self._recovery_until = 0
         self._round_trip_ns, self._variation_ns = 0.0, 0.0
-        self._reordering_ns = float(_LEAST_REORDERING_NS)
-        self._least_timeout_ns = _LEAST_TIMEOUT_NS + 2 * acknowledged_after_ns
-        self._timeout_ns, self._backoff = float(_FIRST_TIMEOUT_NS + acknowledged_after_ns), 1
+        self._reordering_ns = float(_MIN_REORDERING_NS)
+        self._min_timeout_ns = _MIN_TIMEOUT_NS + 2 * acknowledged_after_ns
+        self._timeout_ns, self._backoff = float(_INITIAL_TIMEOUT_NS + acknowledged_after_ns), 1
 
     @property
     def idle(self) -> bool:
-        """Whether every segment was acknowledged."""
+        """Whether all segments have been acknowledged."""
         return not self._in_flight and not self.waiting
 
     @property
@@ -70,21 +70,21 @@ class Outgoing:
         return self._next
 
     def awaited(self, number: int) -> Segment | None:
-        """Returns the segment of a transmission whose arrival is not known yet; None of any other."""
+        """Returns the segment of a transmission whose arrival is not known yet; None for any other."""
         segment, _ = self._in_flight.get(number) or self._lost.get(number) or (None, 0)
         return segment
 
     def silent_ns(self, now_ns: int) -> int:
-        """Returns the time since the last acknowledgement while one is awaited, else 0."""
+        """Returns the time since the last acknowledgement if one is awaited, else 0."""
         return 0 if self._silent_since_ns is None else now_ns - self._silent_since_ns
 
     @property
     def room(self) -> int:
-        """The number of packets that the window still admits."""
+        """The number of packets that the window still allows."""
         return int(self._window) - len(self._in_flight)
 
     def note_sent(self, segment: Segment, now_ns: int) -> int:
-        """Records that a segment is sent and returns the number of its transmission."""
+        """Records the transmission of a segment and returns the transmission's number."""
         if self._silent_since_ns is None:
             self._silent_since_ns = now_ns
         self.resent += segment in self._sent
@@ -95,21 +95,21 @@ class Outgoing:
         return number
 
     def take_back(self, number: int) -> None:
-        """Withdraws a transmission for which the host's own queue had no room."""
+        """Cancels a transmission that the host's own queue had no room for."""
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
         self.waiting.appendleft(segment)
-        # The queue holds as many packets as it can; none was lost.
-        self._window = max(_LEAST_WINDOW, float(len(self._in_flight)))
+        # The queue is full, but nothing was lost: the window becomes what is in flight.
+        self._window = max(_MIN_WINDOW, float(len(self._in_flight)))
         self._threshold = self._window
 
     def acknowledge(self, highest: int, bits: int, now_ns: int) -> None:
         """Processes an acknowledgement.
 
         Args:
-            highest: the highest transmission number that arrived.
+            highest: highest transmission number that arrived.
             bits: bit k is set if transmission `highest` - k arrived.
-            now_ns: the time of its arrival.
+            now_ns: arrival time of the acknowledgement.
         """
         if highest >= self._next:
             return
@@ -133,32 +133,32 @@ class Outgoing:
             self._silent_since_ns = None if self.idle else now_ns
 
     def expire(self, now_ns: int) -> bool:
-        """Takes all in flight for lost if the retransmission timeout has expired; returns whether it has."""
+        """Checks the retransmission timeout: if it has expired, all packets in flight are considered lost."""
         if not self._in_flight:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))
         last_heard_ns = self._silent_since_ns or 0
-        timeout_ns = min(self._timeout_ns * self._backoff, max(_MOST_TIMEOUT_NS, 2 * self._timeout_ns))
+        timeout_ns = min(self._timeout_ns * self._backoff, max(_MAX_TIMEOUT_NS, 2 * self._timeout_ns))
         if now_ns - max(oldest_ns, last_heard_ns) < timeout_ns:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
-        if self.idle:  # all in flight were copies of acknowledged segments
+        if self.idle:  # everything in flight was a duplicate of an acknowledged segment
             self._silent_since_ns = None
-        self._window = _LEAST_WINDOW
+        self._window = _MIN_WINDOW
         return True
 
     def forget(self) -> None:
-        """Forgets the segments that arrived, once their messages are complete."""
+        """Forgets the segments that arrived; called when their messages are complete."""
         self._sent.clear()
         self._acknowledged.clear()
         self._lost.clear()
 
     def _undo_losses(self, highest: int, bits: int) -> int:
-        """Widens the reordering window if transmissions taken for lost have arrived.
+        """Widens the reordering window if transmissions considered lost have arrived.
 
         Returns:
-            The time at which the last of them was sent; -1 if there is none.
+            The send time of the latest of them; -1 if there are none.
         """
         newest_ns = -1
         for number in _covered(self._lost, highest, bits):
@@ -166,7 +166,7 @@ class Outgoing:
             self._acknowledged.add(segment)
             newest_ns = max(newest_ns, sent_ns)
         if newest_ns >= 0:
-            self._reordering_ns = min(2 * self._reordering_ns, max(self._round_trip_ns, _LEAST_REORDERING_NS))
+            self._reordering_ns = min(2 * self._reordering_ns, max(self._round_trip_ns, _MIN_REORDERING_NS))
             self.waiting = deque(s for s in self.waiting if s not in self._acknowledged)
         return newest_ns
 
@@ -177,13 +177,13 @@ class Outgoing:
             deviation_ns = abs(round_trip_ns - self._round_trip_ns)
             self._variation_ns += (deviation_ns - self._variation_ns) / 4
             self._round_trip_ns += (round_trip_ns - self._round_trip_ns) / 8
-        self._timeout_ns = max(self._round_trip_ns + 4 * self._variation_ns, self._least_timeout_ns)
+        self._timeout_ns = max(self._round_trip_ns + 4 * self._variation_ns, self._min_timeout_ns)
 
     def _lose_before(self, time_ns: float) -> None:
         late = []
         for number, (_, sent_ns) in self._in_flight.items():
             if sent_ns >= time_ns:
-                break  # the rest was sent later still
+                break  # all others were sent later
             late.append(number)
         if late:
             self._lose(late)
@@ -193,25 +193,25 @@ class Outgoing:
         for number in numbers:
             self._lost[number] = self._in_flight.pop(number)
             segments.append(self._lost[number][0])
-        while len(self._lost) > _REMEMBERED:
+        while len(self._lost) > _MAX_REMEMBERED:
             del self._lost[next(iter(self._lost))]
         again = [segment for segment in segments if segment not in self._acknowledged]
         self.waiting.extendleft(reversed(again))
-        if numbers[-1] >= self._recovery_until:  # one loss event in a round trip
+        if numbers[-1] >= self._recovery_until:  # at most one loss event per round trip
             self._recovery_until = self._next
-            self._window = self._threshold = max(_LEAST_WINDOW, self._window / 2)
+            self._window = self._threshold = max(_MIN_WINDOW, self._window / 2)
 
 
 def _covered(transmissions: dict[int, tuple[Segment, int]], highest: int, bits: int) -> list[int]:
-    """Returns the numbers of those transmissions that an acknowledgement states to have arrived."""
+    """Returns the numbers of the transmissions that an acknowledgement reports as arrived."""
     return [number for number in transmissions if number <= highest and bits >> (highest - number) & 1]
 
 
 class Incoming:
-    """The receiving end of a connection: the transmissions that arrived.
+    """The receiving end of a connection.
 
     Attributes:
-        owed: transmissions that arrived since the last acknowledgement.
+        owed: number of transmissions that arrived since the last acknowledgement.
     """
 
     def __init__(self) -> None:
@@ -230,25 +230,25 @@ class Incoming:
             self._bits |= 1 << (self._highest - number)
 
     def acknowledgement(self) -> tuple[int, int]:
-        """Returns the highest number and the bits of an acknowledgement that is sent now."""
+        """Returns the highest number and the bits for an acknowledgement that is sent now."""
         self.owed = 0
         return self._highest, self._bits
 
     def confirmed(self, highest: int, bits: int) -> int | None:
-        """Returns what is known to be true of an acknowledgement of this end.
+        """Verifies an acknowledgement that claims to come from this end.
 
         Args:
             highest: its highest number.
-            bits: its bits, as `acknowledgement` returns them.
+            bits: its bits, as returned by `acknowledgement`.
 
         Returns:
-            The bits of those transmissions whose arrival is remembered; None if the acknowledgement states
-            one that has not arrived.
+            The bits of the transmissions whose arrival is remembered; None if the acknowledgement reports a
+            transmission that has not arrived.
         """
         later = self._highest - highest
         if later < 0:
             return None
-        if later >= ACKNOWLEDGED_BITS:  # overtaken by many others
+        if later >= ACKNOWLEDGED_BITS:  # overtaken by many later acknowledgements
             return 0
         arrived = self._bits >> later
         if bits & (_ALL_BITS >> later) & ~arrived:
@@ -259,16 +259,15 @@ class Incoming:
 def rank_not_reached(
     pair: tuple[int, int], silent: Iterable[tuple[int, int]], heard_ns: Mapping[tuple[int, int], int]
 ) -> int:
-    """Returns the one of two ranks with a silent connection between them that is likely not reached.
+    """Returns which of two ranks with a silent connection is probably unreachable.
 
     Args:
         pair: the two ranks.
         silent: (source, destination) of all silent connections.
-        heard_ns: (source, destination) -> when an acknowledgement last came.
+        heard_ns: (source, destination) -> time of the last acknowledgement.
 
     Returns:
-        The rank that more of the silent connections have in common; of two alike, the one of which nothing
-        was heard for longer.
+        The rank with more silent connections; in case of a tie, the one with the older last acknowledgement.
     """
     counts = Counter(rank for ranks in silent for rank in ranks)
     last_ns = {rank: max((ns for ranks, ns in heard_ns.items() if rank in ranks), default=0) for rank in pair}

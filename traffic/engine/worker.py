@@ -1,10 +1,10 @@
 """A traffic process: `python -m traffic.engine.worker ROLE RESULT [FD]`, with its job on standard input.
 
-It reads two lines: the job, upon which it opens its sockets and answers `ready`; and the clock, at whose time
-it begins to work. Meanwhile it reports its counts (`traffic.engine.telemetry`), and may read the measured
-window as a third line. On SIGTERM it ends early and stores its measurement so far in the file RESULT. All
-but a sender, which has packets to send in time, also store it about once a second, so that little is lost if
-they are killed. FD is the descriptor of a file with the parent's plug-ins.
+It reads the job (first line), opens its sockets and answers `ready`. Then it reads the clock (second line)
+and starts to work at the clock's time. Meanwhile it reports its counts (`traffic.engine.telemetry`) and may
+read the measurement window (third line). On SIGTERM, it ends early and stores its measurements so far in the
+file RESULT. All roles except the sender, which must send packets on time, also store them about once per
+second, so that little is lost if they are killed. FD is the descriptor of a file with the parent's plug-ins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from traffic.metrics.window import Window
 _READ_BYTES = 65_536
 
 Stopped = Callable[[], bool]
-# Works from a clock's time until it is stopped, and writes its result to a path.
+# Works from the clock's time until the end or until it is stopped, and writes the measurements to a path.
 Work = Callable[[Clock, Stopped, Path], None]
 
 
@@ -94,18 +94,18 @@ ROLES: Mapping[str, Callable[[dict[str, Any]], Work]] = {
 
 
 class LineReader:
-    """A reader of an open file's lines, which several threads may call in turn.
+    """Reads lines of an open file; several threads may call it one after the other.
 
-    Lines that arrive together are all found, whoever reads them. It holds no lock, unlike sys.stdin, whose
-    lock a thread that still waits for a line would keep while the interpreter ends.
+    Lines that arrive together are kept for later calls. Unlike sys.stdin, it has no lock: a thread that waits
+    for a line in sys.stdin would hold its lock while the interpreter exits.
     """
 
     def __init__(self, descriptor: int) -> None:
-        """Prepares the reader; `descriptor` is the open file."""
+        """Creates a reader for the open file `descriptor`."""
         self._descriptor, self._rest = descriptor, b""
 
     def read(self) -> str:
-        """Returns the next line; an empty text if the file ends before it."""
+        """Returns the next line, or an empty string at the end of the file."""
         while b"\n" not in self._rest:
             read = os.read(self._descriptor, _READ_BYTES)
             if not read:
@@ -115,11 +115,11 @@ class LineReader:
         return line.decode()
 
 
-_orders = LineReader(0)
+_input = LineReader(0)
 
 
 def main() -> int:
-    """Runs one job; returns 0, or 1 after one line on standard error."""
+    """Runs one job; returns the exit status: 0, or 1 after an error message on standard error."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
@@ -128,9 +128,9 @@ def main() -> int:
     try:
         for descriptor in plugins:
             receive(int(descriptor))
-        work = ROLES[role](json.loads(_orders.read()))
+        work = ROLES[role](json.loads(_input.read()))
         _write_line("ready")
-        line = _orders.read()
+        line = _input.read()
         if line:
             work(Clock(**json.loads(line)), stop.is_set, Path(result_path))
     except (PolarLabError, OSError) as error:
@@ -140,13 +140,13 @@ def main() -> int:
 
 
 def _write_line(line: str) -> None:
-    with contextlib.suppress(BlockingIOError):  # a parent that was stopped does without it
+    with contextlib.suppress(BlockingIOError):  # the pipe is full (the parent is suspended): drop the line
         os.write(1, f"{line}\n".encode())
 
 
 def read_window(window: Window) -> None:
-    """Sets a window to the one that the parent sends, if it sends one."""
-    line = _orders.read()
+    """Waits for the window that the parent may send, and sets it."""
+    line = _input.read()
     if line:
         window.set(*json.loads(line)["window_ns"])
 

@@ -1,1 +1,1 @@
-"""Metrics of traffic: measurements, counters, histograms, reordering, windows, steady state. Pure."""
+"""Traffic metrics: measurements, counters, histograms, reordering, windows, steady state. Pure."""

@@ -1,4 +1,4 @@
-"""Running counts of packets sent and received, in memory that hardly grows with the length of a run."""
+"""Running counts of packets sent and received; memory hardly grows with the length of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import ARRIVAL, Received, Sent
 from traffic.metrics.reordering import FlowOrder
-from traffic.metrics.window import HeldBatches, Window
+from traffic.metrics.window import PendingBatches, Window
 
 Numbers = npt.NDArray[np.int64]
 
@@ -21,22 +21,22 @@ class CounterSettings:
     """Settings of counters.
 
     Attributes:
-        hosts: the number of hosts.
+        hosts: number of hosts.
         flows: number of source ports per host pair.
-        window: the time in which packets are measured.
-        interval_ns: the time step of series, in nanoseconds.
-        most_intervals: the greatest length of series; later packets go into the last interval.
+        window: measurement window.
+        interval_ns: time step of series, in nanoseconds.
+        max_intervals: maximum length of series; later packets count in the last interval.
     """
 
     hosts: int
     flows: int
     window: Window
     interval_ns: int
-    most_intervals: int = 1 << 20
+    max_intervals: int = 1 << 20
 
 
 class _SentBatch(NamedTuple):
-    """Packets that were sent: their pairs of hosts, times of departure, and delays behind the schedule."""
+    """Packets that were sent: their host pairs, departure times, and delays behind the schedule."""
 
     pairs: Numbers
     sent_ns: Numbers
@@ -47,21 +47,21 @@ class SentCounter:
     """Running counts of the packets that hosts send.
 
     Attributes:
-        refused: number of packets that a host's own queue or interface did not take.
+        refused: number of packets rejected by a host's own queue or interface.
     """
 
     def __init__(self, settings: CounterSettings) -> None:
-        """Begins to count.
+        """Creates a counter with all counts 0.
 
         Args:
-            settings: of the counts.
+            settings: settings of the counter.
         """
         self._settings = settings
         self._frames = np.zeros(settings.hosts**2, np.int64)
         self._run_frames = np.zeros(settings.hosts**2, np.int64)
         self._bytes = _ByteSeries(settings)
         self._lag = LogHistogram()
-        self._held: HeldBatches[_SentBatch] = HeldBatches(settings.window)
+        self._pending: PendingBatches[_SentBatch] = PendingBatches(settings.window)
         self.refused = 0
 
     def add(
@@ -77,21 +77,21 @@ class SentCounter:
         Args:
             source: index of each packet's sending host; shape (packets,).
             destination: index of each packet's receiving host; shape (packets,).
-            sent_ns: times of departure since the schedule's start; shape (packets,).
-            due_ns: scheduled times since the schedule's start; shape (packets,). None for packets without a
-                schedule.
+            sent_ns: departure times since the schedule's start in nanoseconds; shape (packets,).
+            due_ns: scheduled times since the schedule's start in nanoseconds; shape (packets,). None for
+                packets without a schedule.
             frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
         """
         pairs = source * self._settings.hosts + destination
         np.add.at(self._run_frames, pairs, 1)
         self._bytes.add(sent_ns, source, frame_bytes)
         lag_ns = None if due_ns is None else sent_ns - due_ns
-        self._held.add(_SentBatch(pairs, sent_ns, lag_ns), sent_ns)
+        self._pending.add(_SentBatch(pairs, sent_ns, lag_ns), sent_ns)
         self._count_measured()
 
     def _count_measured(self) -> None:
-        """Counts the packets sent in the window, as far as it is known."""
-        for batch in self._held.released():
+        """Counts pending packets that were sent in the window, once the window is known."""
+        for batch in self._pending.released():
             inside = self._settings.window.contains(batch.sent_ns)
             np.add.at(self._frames, batch.pairs[inside], 1)
             if batch.lag_ns is not None:
@@ -101,7 +101,7 @@ class SentCounter:
         """Returns everything counted so far.
 
         Args:
-            seconds: the time since the schedule's start, in seconds.
+            seconds: time since the schedule's start, in seconds.
 
         Returns:
             The counts; arrays are not copied.
@@ -114,12 +114,12 @@ class SentCounter:
 
 @dataclass(frozen=True)
 class ReceivedPackets:
-    """Packets in the order in which each host received them; arrays of one length.
+    """Packets in the order in which each host received them; arrays of the same length.
 
     Attributes:
-        source, destination: hosts' indices (int64).
+        source, destination: indices of the hosts (int64).
         flow: number of the flow within the host pair (int64).
-        number: ascending as the pair's source sent them (int64).
+        number: sequence number, ascending in the order in which the source sent the packets (int64).
         hops: number of links between routers on the packet's path (int64).
         frame_bytes: length of the frame in bytes (int64).
         sent_ns, arrived_ns: times since the schedule's start in nanoseconds (int64).
@@ -136,7 +136,7 @@ class ReceivedPackets:
 
 
 class _ReceivedBatch(NamedTuple):
-    """Packets that were received, and which of them arrived after a later one of their flow."""
+    """Packets that were received, and whether each arrived after a later packet of its flow."""
 
     packets: ReceivedPackets
     reordered: npt.NDArray[np.bool_]
@@ -146,17 +146,17 @@ class ReceivedCounter:
     """Running counts of the packets that hosts receive.
 
     Attributes:
-        misdelivered: number of probes that reached another host than theirs.
-        damaged: number of packets that failed their checks, copies among them.
-        reordered: number of packets of the whole run that arrived after a later one of their flow.
+        misdelivered: number of probes that arrived at the wrong host.
+        damaged: number of packets that failed their checks, including duplicates.
+        reordered: number of packets in the whole run that arrived after a later packet of their flow.
     """
 
     def __init__(self, settings: CounterSettings, *, keep_log: bool = False) -> None:
-        """Begins to count.
+        """Creates a counter with all counts 0.
 
         Args:
-            settings: of the counts.
-            keep_log: whether a record of every packet is kept; its memory grows with the run.
+            settings: settings of the counter.
+            keep_log: whether to keep a record of every packet; its memory grows with the run.
         """
         hosts = settings.hosts
         self._settings = settings
@@ -172,7 +172,7 @@ class ReceivedCounter:
         self._latency = LogHistogram()
         self._log: list[npt.NDArray[np.void]] | None = [] if keep_log else None
         self._order = FlowOrder(hosts * hosts * settings.flows)
-        self._held: HeldBatches[_ReceivedBatch] = HeldBatches(settings.window)
+        self._pending: PendingBatches[_ReceivedBatch] = PendingBatches(settings.window)
         self.misdelivered = 0
         self.damaged = 0
         self.reordered = 0
@@ -181,7 +181,7 @@ class ReceivedCounter:
         """Counts packets.
 
         Args:
-            packets: packets that arrived after all those counted before.
+            packets: packets that arrived after all packets counted before.
         """
         pairs = packets.source * self._settings.hosts + packets.destination
         np.add.at(self._run_frames, pairs, 1)
@@ -193,12 +193,12 @@ class ReceivedCounter:
             self._log.append(_records(packets))
         reordered = self._order.reordered(pairs * self._settings.flows + packets.flow, packets.number)
         self.reordered += int(reordered.sum())
-        self._held.add(_ReceivedBatch(packets, reordered), packets.arrived_ns)
+        self._pending.add(_ReceivedBatch(packets, reordered), packets.arrived_ns)
         self._count_measured()
 
     def _count_measured(self) -> None:
-        """Counts the packets sent in the window, and those that arrived in it, as far as it is known."""
-        for packets, reordered in self._held.released():
+        """Counts pending packets that were sent, or arrived, in the window, once the window is known."""
+        for packets, reordered in self._pending.released():
             arrived = self._settings.window.contains(packets.arrived_ns)
             np.add.at(self._window_bytes, packets.destination[arrived], packets.frame_bytes[arrived])
             inside = self._settings.window.contains(packets.sent_ns)
@@ -239,7 +239,7 @@ def _records(packets: ReceivedPackets) -> npt.NDArray[np.void]:
 
 
 class _ByteSeries:
-    """Bytes by time and host, in a table that grows with the time."""
+    """Bytes by time and host, in a table that grows with time."""
 
     def __init__(self, settings: CounterSettings) -> None:
         self._settings = settings
@@ -256,10 +256,10 @@ class _ByteSeries:
 
         Args:
             times_ns: times since the schedule's start in nanoseconds; shape (packets,).
-            hosts: indices of the hosts that the bytes are counted for; shape (packets,).
+            hosts: indices of the hosts to which the bytes are attributed; shape (packets,).
             frame_bytes: length of the frames in bytes; one for all, or of shape (packets,).
         """
-        steps = np.clip(times_ns // self._settings.interval_ns, 0, self._settings.most_intervals - 1)
+        steps = np.clip(times_ns // self._settings.interval_ns, 0, self._settings.max_intervals - 1)
         self._steps = max(self._steps, 1 + int(steps.max(initial=0)))
         while len(self._table) < self._steps:
             self._table = np.concatenate([self._table, np.zeros_like(self._table)])

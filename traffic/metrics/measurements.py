@@ -1,4 +1,4 @@
-"""Measurements of one run: packets sent and received, the iterations of a collective, TCP flows."""
+"""Measurements of one run: packets sent and received, iterations of a collective, TCP flows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from traffic.metrics.histogram import LogHistogram
 
-# One packet that arrived: its source and destination (hosts' indices), its number among its source's packets,
-# its flow, the number of its hops, and its times of departure and arrival since the schedule's start.
+# A packet that arrived: source and destination (indices of hosts), sequence number among its source's
+# packets, flow, number of hops, and times of departure and arrival since the schedule's start.
 ARRIVAL = np.dtype(
     [
         ("source", "u4"),
@@ -24,8 +24,8 @@ ARRIVAL = np.dtype(
     ]
 )
 
-# One iteration of a collective: its message size, its number (negative ones are warm-up), its begin since the
-# run's start, the time until the last rank had its result, and the number of ranks with a wrong result.
+# An iteration of a collective: message size, number (negative for warm-up), start time since the run's start,
+# time until the last rank had its result, and number of ranks with a wrong result.
 ITERATION = np.dtype(
     [
         ("message_bytes", "i8"),
@@ -36,10 +36,10 @@ ITERATION = np.dtype(
     ]
 )
 
-# One TCP flow: its start as asked for and its real one since the traffic's start (-1 if it did not start),
-# its source and destination (hosts' indices), its bytes, the arrival of the last of them (-1 if it did not
-# come), and the bytes that arrived. Then the kernel's counts (TCP_INFO): payload bytes that the source sent
-# and sent again, segments that the source sent and the destination received, and back; segments out of order.
+# A TCP flow: scheduled and actual start since the traffic's start (-1 if it did not start), source and
+# destination (indices of hosts), bytes, arrival time of the last byte (-1 if it did not arrive), and received
+# bytes. Then the kernel's counts (TCP_INFO): payload bytes that the source sent and retransmitted, segments
+# that the source sent and the destination received, the same in the other direction, segments out of order.
 FLOW = np.dtype(
     [
         ("time_ns", "i8"),
@@ -66,11 +66,11 @@ class Sent:
     """Packets that hosts sent.
 
     Attributes:
-        frames: int64, hosts x hosts: frames per ordered pair (source, destination), sent in the window.
-        run_frames: int64, hosts x hosts: the same, sent in the whole run.
-        bytes: int64, intervals x hosts: bytes handed to each host's interface, by time of departure.
-        refused: packets that the host's own queue or interface did not take.
-        lag: delays of packets behind their scheduled times, of those sent in the window.
+        frames: int64, hosts x hosts: frames per ordered pair (source, destination) sent in the window.
+        run_frames: int64, hosts x hosts: the same for the whole run.
+        bytes: int64, intervals x hosts: bytes passed to each host's interface, by departure time.
+        refused: packets rejected by the host's own queue or interface.
+        lag: delays behind the schedule of packets sent in the window.
         seconds: time from the schedule's start to the end of sending.
     """
 
@@ -89,19 +89,19 @@ class Received:
     Attributes:
         frames: int64, hosts x hosts: frames per ordered pair (source, destination) that were sent in the
             window and arrived.
-        run_frames: int64, hosts x hosts: the same, sent in the whole run.
-        latency_sum_ns: float64, hosts x hosts: sum of the latencies of these frames.
-        out_of_order: int64, hosts x hosts: those of these frames that came after a later one of their flow
+        run_frames: int64, hosts x hosts: the same for the whole run.
+        latency_sum_ns: float64, hosts x hosts: sum of the latencies of `frames`.
+        out_of_order: int64, hosts x hosts: number of `frames` that arrived after a later frame of their flow
             (RFC 4737, section 3).
-        hops_min, hops_max: uint8, hosts x hosts: fewest and most hops of all packets of a pair; 255 and
-            0 where none arrived.
-        hops: int64, 256: packets sent in the window by their number of hops.
-        bytes: int64, intervals x hosts: bytes received by each host, by time of arrival.
-        window_bytes: int64, hosts: bytes received in the window, by time of arrival.
+        hops_min, hops_max: uint8, hosts x hosts: minimum and maximum hops of all packets of a pair; 255 and 0
+            if none arrived.
+        hops: int64, 256: packets sent in the window by number of hops.
+        bytes: int64, intervals x hosts: bytes received by each host, by arrival time.
+        window_bytes: int64, hosts: bytes that arrived in the window.
         latency: latencies of the packets sent in the window.
-        misdelivered: probes that reached another host than their destination.
-        damaged: probes whose checks failed, copies among them.
-        log: ARRIVAL records of all packets in the order of their arrival; empty unless a log was asked for.
+        misdelivered: probes that arrived at the wrong host.
+        damaged: probes that failed their checks, including duplicates.
+        log: ARRIVAL records of all packets in the order of arrival; empty unless a log was requested.
     """
 
     frames: npt.NDArray[np.int64]
@@ -121,16 +121,16 @@ class Received:
 
 @dataclass(frozen=True)
 class CollectiveOutcome:
-    """The iterations of a collective and the segments that they took.
+    """The iterations of a collective and the segments that they needed.
 
     Attributes:
         sent, received: its segments, between all hosts of the fabric; every transmission counts.
-        hosts: int64, ranks: the index of each rank's host.
+        hosts: int64, ranks: index of each rank's host.
         iterations: ITERATION records of all completed iterations.
         finished_ns: int64, iterations x ranks: time from the iteration's start to each rank's result.
-        resent: transmissions of segments that had been sent before.
-        acknowledgements_sent, acknowledgements_received: frames that carry no data.
-        failed: the reason for which the collective ended early; empty if it did not.
+        resent: number of retransmitted segments.
+        acknowledgements_sent, acknowledgements_received: frames without data.
+        failed: reason why the collective ended early; empty if it did not.
     """
 
     sent: Sent
@@ -146,19 +146,20 @@ class CollectiveOutcome:
 
 @dataclass(frozen=True)
 class FlowOutcome:
-    """TCP flows and the frames that they took.
+    """TCP flows and the frames that they needed.
 
     Attributes:
         flows: FLOW records of all flows, in the order of their starts.
         tx_frames, rx_frames: int64, hosts: frames that each host's interface sent and received.
-        bytes_sent, bytes_received: int64, intervals x hosts: their bytes, without FCS.
-        window_bytes: int64, hosts: payload that each host received in the measured window.
-        hop_bytes: float64, hosts x hosts: sum over frames of a sample of their bytes times their hops, by
-            source and destination.
-        sampled_bytes: int64, hosts x hosts: bytes of these frames.
-        hops: int64, 256: frames by their number of hops, estimated from the sample.
-        hops_min, hops_max: uint8, hosts x hosts: fewest and most hops in the sample; 255 and 0 without one.
-        lag: delays of the flows' starts behind their times.
+        bytes_sent, bytes_received: int64, intervals x hosts: bytes of these frames, without FCS.
+        window_bytes: int64, hosts: payload that each host received in the measurement window.
+        hop_bytes: float64, hosts x hosts: sum of bytes times hops over a sample of frames, by source and
+            destination.
+        sampled_bytes: int64, hosts x hosts: bytes of the sampled frames.
+        hops: int64, 256: frames by number of hops, estimated from the sample.
+        hops_min, hops_max: uint8, hosts x hosts: minimum and maximum hops in the sample; 255 and 0 without
+            samples.
+        lag: delays of the flows' starts behind the schedule.
         seconds: time from the start of the traffic to its end.
     """
 
@@ -177,13 +178,13 @@ class FlowOutcome:
     seconds: float
 
     def sent(self) -> Sent:
-        """Returns the frames of the whole run as other traffic has them; pairs by the kernel's counts."""
+        """Returns the sent frames of the whole run in the form of other traffic, from the kernel's counts."""
         frames = self._by_pair("sent_segments", "answer_segments")
         refused = max(0, int(frames.sum() - self.tx_frames.sum()))
         return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
-        """Returns the frames that arrived as other traffic has them; latencies are not known."""
+        """Returns the received frames in the form of other traffic, without latencies."""
         frames = self._by_pair("received_segments", "received_answers")
         hosts = len(self.window_bytes)
         out_of_order = np.zeros((hosts, hosts), np.int64)
@@ -206,7 +207,7 @@ class FlowOutcome:
         )
 
     def _by_pair(self, there: str, back: str) -> npt.NDArray[np.int64]:
-        """Returns the sums of a flow's counts from its source and from its destination, by pair."""
+        """Returns the counts of all flows by ordered pair: forward direction `there`, reverse `back`."""
         hosts, flows = len(self.window_bytes), self.flows
         sums = np.zeros((hosts, hosts), np.int64)
         np.add.at(sums, (flows["source"], flows["destination"]), flows[there])
@@ -219,8 +220,8 @@ class Clock:
     """The instant at which a schedule starts, on two clocks.
 
     Attributes:
-        monotonic_ns: on the clock that paces the sender.
-        epoch_ns: on the clock of the probes' time stamps and of the kernel's.
+        monotonic_ns: time on the clock that paces the sender.
+        epoch_ns: time on the clock of the timestamps of probes and of the kernel.
     """
 
     monotonic_ns: int
@@ -233,14 +234,14 @@ class TrafficResult:
 
     Attributes:
         sent, received: packets that hosts sent and received.
-        clock: the instant of its start.
-        interval_ns: the time step of its series.
-        window_ns: begin and end of the measured window, since the start; None if it never began.
-        steady: whether throughput was steady when the window began; None if the job set the window.
-        interrupted: whether the job was ended early.
-        outcome: a collective's outcome; None for other traffic.
-        flows: the outcome of TCP flows; None for other traffic.
-        failed: reason why the job was ended early, a sentence; empty if it was not, or by Ctrl-C.
+        clock: the instant of the job's start.
+        interval_ns: time step of the series.
+        window_ns: start and end of the measurement window, since the job's start; None if it never started.
+        steady: whether throughput was steady when the window started; None if the job set the window.
+        interrupted: whether the job ended early.
+        outcome: outcome of a collective; None for other traffic.
+        flows: outcome of TCP flows; None for other traffic.
+        failed: reason why the job ended early, a sentence; empty if it did not, or after Ctrl-C.
     """
 
     sent: Sent
@@ -256,30 +257,24 @@ class TrafficResult:
 
 
 def no_packets_sent(hosts: int, seconds: float) -> Sent:
-    """Returns the measurement of a time in which hosts sent nothing, or of which nothing is left.
+    """Returns measurements with all counts 0, for hosts that sent nothing or whose measurements are lost.
 
     Args:
-        hosts: the number of hosts.
-        seconds: the length of the time in seconds.
-
-    Returns:
-        Counts of 0.
+        hosts: number of hosts.
+        seconds: length of the measurement in seconds.
     """
     pairs, one_interval = np.zeros((hosts, hosts), np.int64), np.zeros((1, hosts), np.int64)
     return Sent(pairs, pairs, one_interval, 0, LogHistogram(), seconds)
 
 
 def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) -> CollectiveOutcome:
-    """Returns the outcome of a collective of which nothing is left.
+    """Returns the outcome of a collective whose measurements are lost: no iterations, no packets.
 
     Args:
-        hosts: the number of hosts.
-        ranks: the index of each rank's host.
-        seconds: the length of its time in seconds.
-        failed: the reason.
-
-    Returns:
-        An outcome without iterations and packets.
+        hosts: number of hosts.
+        ranks: index of each rank's host.
+        seconds: duration of the collective in seconds.
+        failed: reason for the loss.
     """
     return CollectiveOutcome(
         sent=no_packets_sent(hosts, seconds),
@@ -295,12 +290,12 @@ def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) ->
 
 
 def no_flows(listed: npt.NDArray[np.void], hosts: int, seconds: float) -> FlowOutcome:
-    """Returns the outcome of TCP flows of which nothing is left.
+    """Returns the outcome of TCP flows whose measurements are lost.
 
     Args:
-        listed: FLOW records of the flows, none of which has started.
-        hosts: the number of hosts.
-        seconds: the length of their time in seconds.
+        listed: FLOW records of the flows, as not started.
+        hosts: number of hosts.
+        seconds: duration of the traffic in seconds.
     """
     shape, per_host = (hosts, hosts), np.zeros(hosts, np.int64)
     return FlowOutcome(
@@ -321,13 +316,10 @@ def no_flows(listed: npt.NDArray[np.void], hosts: int, seconds: float) -> FlowOu
 
 
 def no_packets_received(hosts: int) -> Received:
-    """Returns the measurement of a time in which no packets arrived, or of which nothing is left.
+    """Returns measurements with all counts 0, for hosts that received nothing or whose measurements are lost.
 
     Args:
-        hosts: the number of hosts.
-
-    Returns:
-        Counts of 0.
+        hosts: number of hosts.
     """
     shape = (hosts, hosts)
     return Received(

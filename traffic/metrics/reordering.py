@@ -1,42 +1,42 @@
-"""Reordered and repeated packets, detected in bounded memory."""
+"""Detection of reordered, forged and duplicate packets in bounded memory."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-MOST_SLOTS = 1 << 22
-# Packets' numbers are below this; one more than each is remembered in 32 bits.
-MOST_NUMBERS = (1 << 32) - 1
-# 128 MB, of which a run touches 4 bytes for each packet that it sends.
-MOST_REMEMBERED = 1 << 25
+MAX_SLOTS = 1 << 22
+# Sequence numbers of packets are below this, because number + 1 is stored in 32 bits.
+MAX_NUMBERS = (1 << 32) - 1
+# 128 MB of virtual memory; a run uses 4 bytes of it for each packet that it sends.
+MAX_REMEMBERED = 1 << 25
 
 
 class FlowOrder:
-    """The highest sequence number that arrived of every flow (RFC 4737, section 3).
+    """Detects reordered packets by the highest sequence number of each flow (RFC 4737, section 3).
 
-    With more flows than slots, flows share a slot, which remembers the flow that used it last. Few reordered
-    packets are missed, as most are overtaken by a packet sent shortly after them.
+    With more flows than slots, flows share slots, and a slot remembers the flow that used it last. Few
+    reordered packets are missed, because most are overtaken by a packet that was sent shortly after them.
     """
 
     def __init__(self, flows: int) -> None:
-        """Begins with flows of which nothing has arrived.
+        """Creates a detector before the first packet.
 
         Args:
-            flows: the number of flows, at least 1.
+            flows: number of flows, at least 1.
         """
-        self._slots = min(flows, MOST_SLOTS)
-        # One more than the highest number so far; untouched pages cost nothing.
+        self._slots = min(flows, MAX_SLOTS)
+        # Highest number so far + 1. Unused pages take no memory.
         self._next = np.zeros(self._slots, np.uint32)
-        # For shared slots: which of its flows a slot belongs to.
+        # For shared slots: which of its flows used the slot last.
         self._owner = np.zeros(self._slots, np.uint32) if flows > self._slots else None
 
     def reordered(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Returns whether packets arrived after one of their flow that was sent later, and remembers them.
+        """Returns whether each packet arrived after a later packet of its flow, and records the packets.
 
         Args:
             flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's number, ascending as its flow's source sent them, 0 to MOST_NUMBERS - 1;
+            number: each packet's sequence number, ascending in the order of sending, 0 to MAX_NUMBERS - 1;
                 shape (packets,).
 
         Returns:
@@ -49,7 +49,7 @@ class FlowOrder:
         flows, numbers = flow[order], number[order] + 1
         first = np.ones(len(flows), bool)
         first[1:] = flows[1:] != flows[:-1]
-        # A running maximum that starts anew with each flow: each gets a base above all before it.
+        # A running maximum that restarts with each flow: each flow gets a base above all previous values.
         base = np.cumsum(first).astype(np.int64) << 33
         highest = np.maximum.accumulate(numbers + base) - base
         before = np.zeros_like(numbers)
@@ -62,7 +62,7 @@ class FlowOrder:
         return reordered
 
     def _recall(self, flows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns one more than the highest number of each flow, 0 where it is not known."""
+        """Returns the highest number of each flow + 1; 0 if it is unknown."""
         slots = flows % self._slots
         known = self._next[slots].astype(np.int64)
         if self._owner is None:
@@ -80,24 +80,24 @@ Numbers = npt.NDArray[np.int64]
 
 
 class SendingOrder:
-    """The highest number of each source, and the time at which it was sent.
+    """Detects forged frames by the order of sequence numbers and timestamps.
 
-    One process numbers and stamps all frames of a run, in the order in which it sends them. A frame that was
-    sent after one of a higher number proves that one of the two was forged.
+    One process numbers and timestamps all frames of a run, in the order of sending. If a frame was sent after
+    a frame with a higher number of the same source, one of the two was forged.
     """
 
     def __init__(self, hosts: int) -> None:
-        """Begins with sources that have sent nothing; `hosts` is their number."""
+        """Creates a detector for `hosts` sources, before their first frames."""
         self._number = np.full(hosts, -1, np.int64)
         self._sent_ns = np.zeros(hosts, np.int64)
 
     def contradicted(self, source: Numbers, number: Numbers, sent_ns: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns which frames were sent after one of their source with a higher number.
+        """Returns whether each frame was sent after a frame of its source with a higher number.
 
         Args:
             source: index of each frame's sending host, in any order; shape (frames,).
-            number: each frame's number among those of its source; shape (frames,).
-            sent_ns: the time at which each was sent; shape (frames,).
+            number: each frame's sequence number among its source's frames; shape (frames,).
+            sent_ns: time at which each frame was sent; shape (frames,).
         """
         np.maximum.at(self._number, source, number)
         highest = number == self._number[source]
@@ -105,27 +105,30 @@ class SendingOrder:
         return np.asarray(sent_ns > self._sent_ns[source])
 
 
-class Arrivals:
-    """The numbers that arrived of each source, of its latest ones: 2^25 of all sources together.
+class DuplicateDetector:
+    """Detects duplicate frames by the latest sequence numbers of each source, 2^25 of all sources together.
 
-    The place of a number keeps one more than the highest that arrived of all those that share it.
+    Numbers share places modulo the number of places per source. A place has the highest number that has
+    arrived, plus 1.
     """
 
     def __init__(self, hosts: int) -> None:
-        """Begins with sources of which nothing has arrived; `hosts` is their number."""
-        self._hosts, self._numbers = hosts, 1 << ((MOST_REMEMBERED // hosts).bit_length() - 1)
-        self._next = np.zeros(self._numbers * hosts, np.uint32)  # untouched pages cost nothing
+        """Creates a detector for `hosts` sources, before their first frames."""
+        self._hosts, self._numbers = hosts, 1 << ((MAX_REMEMBERED // hosts).bit_length() - 1)
+        self._next = np.zeros(self._numbers * hosts, np.uint32)  # unused pages take no memory
 
     def repeated(self, source: Numbers, number: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns which frames arrived before, or too late for that to be known, and remembers the others.
+        """Returns whether each frame is a duplicate or too old to decide, and records the others.
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).
-            number: each frame's number among those of its source, 0 to MOST_NUMBERS - 1; shape (frames,).
+            number: each frame's sequence number among its source's frames, 0 to MAX_NUMBERS - 1; shape
+                (frames,).
         """
         place = (number & (self._numbers - 1)) * self._hosts + source
         before, order = self._next[place], np.arange(len(place), dtype=np.uint32)
-        self._next[place[::-1]] = order[::-1]  # the first of equal frames stays
+        # NumPy keeps the last of several values for an index: reversed, the first of equal frames wins.
+        self._next[place[::-1]] = order[::-1]
         repeated = (number < before) | (self._next[place] != order)
         self._next[place] = np.maximum(before, (number + 1).astype(np.uint32))
         return np.asarray(repeated)

@@ -1,4 +1,4 @@
-"""Silences of host pairs, times between two arrivals, and packets that later ones have overtaken."""
+"""Silences of host pairs (times between two arrivals), and packets missing although later ones arrived."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _NEVER = 1 << 62
 
 
 class Silence(NamedTuple):
-    """Silences and losses of running traffic at one moment; times on the monotonic clock in s.
+    """Silences and losses of running traffic at one moment; times in s on the monotonic clock.
 
     Attributes:
         time_s: the moment.
-        ended_s: end of the longest silence that has ended since the report before; 0 without any.
-        longest_s: its length.
-        pair: its host pair, source x number of hosts + destination; -1 without any.
-        open_s: length of the longest silence that goes on.
+        ended_s: end of the longest silence that has ended since the previous report; 0 if none has.
+        longest_s: length of that silence.
+        pair: its host pair, source x number of hosts + destination; -1 if there is none.
+        open_s: length of the longest ongoing silence.
         open_pair: its host pair; -1 before the first packet.
-        missing: packets so far that have not arrived though a later one of their source has.
+        missing: packets that have not arrived although a later packet of their source has.
     """
 
     time_s: float
@@ -35,41 +35,42 @@ class Silence(NamedTuple):
 
 
 class PairSilences:
-    """The silences of all host pairs, in memory that does not grow with the time."""
+    """Tracks the silences of all host pairs in constant memory."""
 
     def __init__(self, hosts: int) -> None:
-        """Begins with pairs of which nothing has arrived.
+        """Creates a tracker before the first packet.
 
         Args:
-            hosts: the number of hosts, at least 1.
+            hosts: number of hosts, at least 1.
         """
         self._hosts = hosts
         self._last_ns = np.full(hosts * hosts, _NEVER, np.int64)
-        self._next = np.zeros(hosts, np.int64)  # one more than each source's highest number so far
+        self._next = np.zeros(hosts, np.int64)  # highest number of each source so far + 1
         self._arrived = 0
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
 
     def add(self, source: Numbers, destination: Numbers, number: Numbers, arrived_ns: Numbers) -> None:
-        """Adds packets in the order of their arrival, those of one pair at least.
+        """Adds packets in the order of arrival; packets of different pairs may be in any order.
 
         Args:
             source: index of each packet's sending host; shape (packets,).
             destination: index of each packet's receiving host; shape (packets,).
-            number: each packet's number among those of its source, from 0; shape (packets,).
-            arrived_ns: times of arrival in nanoseconds, on any clock; shape (packets,).
+            number: each packet's sequence number among its source's packets, from 0; shape (packets,).
+            arrived_ns: arrival times in nanoseconds, on any clock; shape (packets,).
         """
         if not len(source):
             return
         pairs = source * self._hosts + destination
         longest_ns = max(int((arrived_ns - self._last_ns[pairs]).max()), int(np.ptp(arrived_ns)))
-        if longest_ns > self._longest_ns:  # perhaps: packets of one pair among them end silences of their own
+        # `longest_ns` is an upper bound: the exact search is needed only if it exceeds the longest silence.
+        if longest_ns > self._longest_ns:
             self._find_longest(pairs, arrived_ns)
         self._last_ns[pairs] = arrived_ns
         np.maximum.at(self._next, source, number + 1)
         self._arrived += len(source)
 
     def _find_longest(self, pairs: Numbers, arrived_ns: Numbers) -> None:
-        """Takes the longest silence that some packets end, if it is longer than the one before."""
+        """Records the longest silence ended by the packets, if it is longer than the recorded one."""
         order = np.argsort(pairs, kind="stable")
         pairs, arrived_ns = pairs[order], arrived_ns[order]
         before_ns = self._last_ns[pairs]
@@ -82,22 +83,22 @@ class PairSilences:
             self._pair = int(pairs[longest])
 
     def take(self, now_ns: int, to_monotonic_ns: int = 0) -> Silence:
-        """Returns the silences since the last call, and forgets those that have ended.
+        """Returns the silences since the last call, and resets those that have ended.
 
         Args:
-            now_ns: the present time in nanoseconds, on the clock of the arrivals.
-            to_monotonic_ns: the difference of the monotonic clock to that clock in nanoseconds.
+            now_ns: current time in nanoseconds, on the clock of the arrivals.
+            to_monotonic_ns: offset of the monotonic clock from that clock, in nanoseconds.
         """
         oldest = int(self._last_ns.argmin())
-        heard = self._last_ns[oldest] < _NEVER
-        taken = Silence(
+        any_arrived = self._last_ns[oldest] < _NEVER
+        silence = Silence(
             time_s=(now_ns + to_monotonic_ns) / 1e9,
             ended_s=(self._ended_ns + to_monotonic_ns) / 1e9 if self._pair >= 0 else 0.0,
             longest_s=self._longest_ns / 1e9,
             pair=self._pair,
-            open_s=max(0.0, (now_ns - int(self._last_ns[oldest])) / 1e9) if heard else 0.0,
-            open_pair=oldest if heard else -1,
+            open_s=max(0.0, (now_ns - int(self._last_ns[oldest])) / 1e9) if any_arrived else 0.0,
+            open_pair=oldest if any_arrived else -1,
             missing=max(0, int(self._next.sum()) - self._arrived),
         )
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
-        return taken
+        return silence

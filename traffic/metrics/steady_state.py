@@ -1,4 +1,4 @@
-"""The warm-up criterion: throughput that no longer changes."""
+"""The criterion that ends the warm-up: throughput no longer changes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy.typing as npt
 class SteadyState:
     """The criterion that ends a warm-up.
 
-    Throughput is steady once its mean over the last `span_s` seconds differs from that over the `span_s`
-    before by at most `tolerance`, or by no more than chance would make it: twice the standard error of the
-    difference of the two means, estimated from the rates between successive readings.
+    Throughput is steady if its means over the last two spans of `span_s` seconds differ by at most
+    `tolerance`, or by at most twice the standard error of the difference, estimated from the rates between
+    successive readings.
 
     Attributes:
-        span_s: length of either of the two spans, in seconds.
-        most_s: time after which the warm-up ends even if throughput is not steady, in seconds.
+        span_s: length of each span, in seconds.
+        most_s: maximum length of the warm-up, in seconds; it then ends even if throughput is not steady.
         duration_ns: length of the measurement that follows, in ns.
-        tolerance: largest accepted difference, as a fraction of the later mean.
+        tolerance: maximum accepted difference, as a fraction of the later mean.
     """
 
     span_s: float
@@ -33,10 +33,10 @@ class SteadyState:
 
         Args:
             times_s: times of the readings, ascending, in seconds on any clock; shape (readings,).
-            total_bytes: bytes received until each of these times; shape (readings,).
+            total_bytes: total bytes received at each of these times; shape (readings,).
 
         Returns:
-            True if both spans hold at least two rates and their means agree; False before that.
+            Whether both spans have at least two rates and their means agree.
         """
         if len(times_s) < 2 or times_s[-1] - times_s[0] < 2 * self.span_s:
             return False

@@ -1,4 +1,4 @@
-"""The measured window of a run, which can be set while traffic flows already."""
+"""The measurement window of a run, which can be set while traffic is already flowing."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import numpy.typing as npt
 from topology.errors import PolarLabError
 
 _NEVER = 1 << 62
-# Most packets that are held for a window to come, beside those of one batch: some 35 MB.
-MOST_HELD_PACKETS = 500_000
+# Maximum number of packets that wait for the window to be set, besides one batch: about 35 MB.
+MAX_PENDING_PACKETS = 500_000
 
 Batch = TypeVar("Batch")
 
 
 class LateWindowError(PolarLabError):
-    """Measured window that became known so late that packets in it were dropped uncounted."""
+    """The measurement window became known too late: packets in it had been dropped without being counted."""
 
 
 class Window:
     """The time in which packets are measured, in nanoseconds since the schedule's start.
 
     Attributes:
-        begin_ns, end_ns: its first nanosecond, and the first after it; later than any packet until set.
+        begin_ns, end_ns: its first nanosecond, and the first one after it; later than any packet until set.
     """
 
     def __init__(self, window_ns: tuple[int, int] | None) -> None:
-        """Sets the window, or leaves it open until `set`.
+        """Creates a window, which may be set later.
 
         Args:
-            window_ns: begin and end; None if they are not known yet.
+            window_ns: start and end; None if they are not known yet.
         """
         self.begin_ns, self.end_ns = window_ns or (_NEVER, _NEVER)
 
@@ -40,15 +40,15 @@ class Window:
         """Sets the window.
 
         Args:
-            begin_ns: its first nanosecond since the schedule's start.
-            end_ns: the first nanosecond after it.
+            begin_ns: first nanosecond of the window, since the schedule's start.
+            end_ns: first nanosecond after the window.
         """
-        # In one statement, as another thread may read both meanwhile.
+        # One statement, because another thread may read both meanwhile.
         self.begin_ns, self.end_ns = begin_ns, end_ns
 
     @property
     def known(self) -> bool:
-        """Whether it is set."""
+        """Whether the window is set."""
         return self.begin_ns != _NEVER
 
     def contains(self, times_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -63,49 +63,49 @@ class Window:
         return (times_ns >= self.begin_ns) & (times_ns < self.end_ns)
 
 
-class HeldBatches(Generic[Batch]):
-    """Batches of packets that wait for the measured window to become known.
+class PendingBatches(Generic[Batch]):
+    """Batches of packets that wait for the measurement window to become known.
 
-    A process on a busy machine may learn of the window after its begin. Packets that it sent or received by
-    then would be missing in one process's counts and not in the other's, and so count as lost.
+    On a busy machine, a process may learn of the window after its start. Packets sent or received before that
+    would be missing in the counts of one process but not of the other, and would therefore count as lost.
     """
 
     def __init__(self, window: Window) -> None:
-        """Holds nothing yet; `window` is the one that is waited for."""
+        """Creates an empty buffer that waits for `window`."""
         self._window = window
-        self._batches: deque[tuple[Batch, int, int]] = deque()  # with their packets and their latest time
+        self._batches: deque[tuple[Batch, int, int]] = deque()  # (batch, packets, latest time)
         self._packets = 0
         self._dropped_until_ns = -_NEVER
 
     def add(self, batch: Batch, times_ns: npt.NDArray[np.int64]) -> None:
-        """Takes a batch.
+        """Adds a batch.
 
         Args:
             batch: the batch.
-            times_ns: nanoseconds since the schedule's start that tell whether its packets are in the window;
-                shape (packets,).
+            times_ns: times that decide whether its packets are in the window, in nanoseconds since the
+                schedule's start; shape (packets,).
         """
         if not len(times_ns):
             return
         self._batches.append((batch, len(times_ns), int(times_ns.max())))
         self._packets += len(times_ns)
-        while self._packets - self._batches[0][1] >= MOST_HELD_PACKETS:
+        while self._packets - self._batches[0][1] >= MAX_PENDING_PACKETS:
             _, packets, latest_ns = self._batches.popleft()
             self._packets -= packets
             self._dropped_until_ns = max(self._dropped_until_ns, latest_ns)
 
     def released(self) -> list[Batch]:
-        """Returns the batches that can be counted, and holds them no longer; none until the window is known.
+        """Removes and returns the batches that can be counted; none until the window is known.
 
         Raises:
-            LateWindowError: packets in the window were dropped before.
+            LateWindowError: packets in the window have been dropped.
         """
         if not self._window.known:
             return []
         if self._dropped_until_ns >= self._window.begin_ns:
             raise LateWindowError(
-                f"the measured window became known over {MOST_HELD_PACKETS} packets after its begin; "
-                "this machine is too busy"
+                f"this machine is too busy: the measurement window became known over {MAX_PENDING_PACKETS} "
+                "packets after its start"
             )
         batches = [batch for batch, _, _ in self._batches]
         self._batches.clear()

@@ -1,1 +1,1 @@
-"""Frames on the wire: probes and segments of collectives, as bytes."""
+"""Frames on the wire: probes and segments of collectives as bytes."""

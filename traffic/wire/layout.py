@@ -7,12 +7,12 @@ import numpy as np
 from topology.errors import ParameterError
 
 MAGIC = 0x506F4C61  # of probes
-SEGMENT_MAGIC = 0x506F4C43  # of collectives' segments, whose layout `traffic.wire.segment_codec` describes
+SEGMENT_MAGIC = 0x506F4C43  # of segments of collectives; for their layout see `traffic.wire.segment_codec`
 SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair
 ETHERNET_BYTES = 14
-# An acknowledgement carries the highest number received and a bit for each of so many numbers up to it.
+# An acknowledgement has the highest number received, and a bit for each of this many numbers up to it.
 ACKNOWLEDGED_BITS = 128
 
 HEADER = np.dtype(
@@ -51,7 +51,7 @@ def offset_of(field: str) -> int:
 
 
 def signature(run: int, magic: int = MAGIC) -> tuple[tuple[int, int], ...]:
-    """Returns the 32-bit words by which the frames of a run are known, as (offset in bytes, value).
+    """Returns the 32-bit words that identify the frames of a run, as (offset in bytes, value).
 
     Args:
         run: the run's id.
@@ -61,7 +61,7 @@ def signature(run: int, magic: int = MAGIC) -> tuple[tuple[int, int], ...]:
 
 
 def check_frame_bytes(frame_bytes: int, mtu: int = 1500) -> None:
-    """Raises ParameterError unless a probe can have that length on links of that MTU, both in bytes."""
-    most = mtu + ETHERNET_BYTES
-    if not HEADER_BYTES <= frame_bytes <= most:
-        raise ParameterError(f"a frame must have {HEADER_BYTES} to {most} bytes, got {frame_bytes}")
+    """Raises ParameterError unless a probe can have this length on links with this MTU, both in bytes."""
+    limit = mtu + ETHERNET_BYTES
+    if not HEADER_BYTES <= frame_bytes <= limit:
+        raise ParameterError(f"frame length must be {HEADER_BYTES} to {limit} bytes, got {frame_bytes}")

@@ -1,4 +1,4 @@
-"""Probe frames by the thousand, in the layout that `probe_frame` builds, filled and read with numpy."""
+"""Writes and reads probe frames in bulk with NumPy, in the layout of `probe_frame`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Headers = npt.NDArray[np.void]
 
 
 class FrameBuffer:
-    """Frames laid out behind one another, made from a template and filled in bulk.
+    """Consecutive frames in memory, copied from a template and filled in bulk.
 
     Attributes:
         views: a memory view of each frame, ready to be sent.
@@ -31,9 +31,9 @@ class FrameBuffer:
         first = self._headers[0]
         addresses = [_words(first["ip_src"]), _words(first["ip_dst"])]
         self._ip_rest = _minus(_complement(first["ip_checksum"]), *addresses)
-        # The template's checksum is wrong by its last bit (see traffic.wire.probe_frame).
-        right = int(first["tcp_checksum"]) ^ 1
-        self._tcp_rest = _minus(_complement(right), *addresses, int(first["source_port"]))
+        # The last bit of the template's checksum is wrong on purpose (see traffic.wire.probe_frame).
+        correct = int(first["tcp_checksum"]) ^ 1
+        self._tcp_rest = _minus(_complement(correct), *addresses, int(first["source_port"]))
 
     def fill(
         self,
@@ -45,10 +45,10 @@ class FrameBuffer:
         """Writes the first len(sources) frames, except for their send times.
 
         Args:
-            sources: IPv4 addresses.
-            destinations: IPv4 addresses.
-            flows: each frame's flow among those of its host pair, from 0.
-            sequences: each frame's number among its source's frames.
+            sources: IPv4 addresses of the sources.
+            destinations: IPv4 addresses of the destinations.
+            flows: each frame's flow within its host pair, from 0.
+            sequences: each frame's sequence number among its source's frames.
         """
         header = self._headers[: len(sources)]
         header["eth_src_prefix"] = header["eth_dst_prefix"] = MAC_PREFIX
@@ -74,7 +74,7 @@ def read_headers(frames: Frames) -> Headers:
 
 
 def intact(headers: Headers) -> npt.NDArray[np.bool_]:
-    """Returns which headers carry the magic number, a possible TTL, and agree with their own checks."""
+    """Returns whether each header has the magic number, a valid TTL and correct check values."""
     return np.asarray(
         (headers["magic"] == MAGIC)
         & (headers["ttl"] - np.uint8(1) < INITIAL_TTL)  # 0 becomes 255
@@ -83,7 +83,7 @@ def intact(headers: Headers) -> npt.NDArray[np.bool_]:
     )
 
 
-# ---- ones' complement sums (RFC 1071), modulo 65535 ----
+# ---- ones' complement sums (RFC 1071) modulo 65535 ----
 
 
 def _words(address: Any) -> Any:

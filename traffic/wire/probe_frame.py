@@ -1,14 +1,14 @@
-"""Probe frames, built and parsed with scapy, which no other module imports.
+"""Builds and parses probe frames with scapy, which no other module imports.
 
-A probe is an Ethernet frame with an IPv4 header, a TCP-shaped header and the `Probe` layer below:
+A probe is an Ethernet frame with an IPv4 header, a TCP header and the `Probe` layer:
 
     Ethernet 14 | IPv4 20 | TCP 20 | Probe 40 | zeros up to the frame's length
 
-Its IPv4 time to live (TTL) starts at 64 and every router decrements it, so that the TTL gives the hops. The
-TCP checksum is wrong on purpose: a host's kernel drops such a segment silently, whereas it answers UDP to a
-closed port; and Open vSwitch's select groups hash the ports of TCP, not those of UDP. A probe's sequence
-number and send time are followed by their complements: the four cancel out in the checksum, which therefore
-stays wrong for all of their values, and a damaged probe is recognised.
+The IPv4 time to live (TTL) starts at 64 and every router decrements it, so that the TTL reveals the number of
+hops. The TCP checksum is wrong on purpose: a host's kernel drops such segments silently, whereas it would
+answer UDP packets to a closed port. Also, select groups of Open vSwitch hash TCP ports but not UDP ports. The
+sequence number and the send time are followed by their complements. The four values cancel out in the
+checksum, which is therefore wrong for all of them; the complements also reveal damaged probes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALL_ONES = (1 << 64) - 1
 
 
 class Probe(Packet):  # type: ignore[misc]
-    """PolarLab's own layer: a probe's run, sequence number and send time, with check values."""
+    """PolarLab's layer: a probe's run, sequence number and send time, with check values."""
 
     name = "Probe"
     fields_desc = [  # noqa: RUF012  # scapy's convention
@@ -49,7 +49,7 @@ class Probe(Packet):  # type: ignore[misc]
 
 
 class Segment(Packet):  # type: ignore[misc]
-    """The beginning of a collective's segment; `traffic.wire.segment_codec` writes the rest."""
+    """The first fields of a collective's segment; `traffic.wire.segment_codec` writes the rest."""
 
     name = "Segment"
     fields_desc = [IntField("magic", SEGMENT_MAGIC), IntField("run", 0)]  # noqa: RUF012
@@ -68,16 +68,16 @@ def build_probe(
     sequence: int = 0,
     sent_ns: int = 0,
 ) -> bytes:
-    """Returns one probe's frame, `frame_bytes` long.
+    """Returns the frame of a probe.
 
     Args:
-        source: the host that sends it.
-        destination: the host that receives it.
-        frame_bytes: its length, without FCS, at least HEADER_BYTES.
+        source: the sending host.
+        destination: the receiving host.
+        frame_bytes: length of the frame without FCS, at least HEADER_BYTES.
         run: the run's id, 32 bits.
-        flow: its flow among those of the host pair, from 0; it decides the TCP source port.
-        sequence: its number among the source's probes.
-        sent_ns: the time at which it is sent, in ns since the epoch.
+        flow: the probe's flow within the host pair, from 0; determines the TCP source port.
+        sequence: the probe's sequence number among the source's probes.
+        sent_ns: send time in ns since the epoch.
 
     Raises:
         ParameterError: `frame_bytes` is too small.
@@ -101,7 +101,7 @@ def build_probe(
 
 
 def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
-    """Returns the first bytes of a segment's frame (`segment_codec`), the run's id included."""
+    """Returns the first bytes of a segment's frame (`segment_codec`), up to and including the run's id."""
     frame = (
         Ether(src=format_mac(source.mac), dst=format_mac(destination.mac))
         / IP(src=format_ip(source.ip), dst=format_ip(destination.ip), ttl=INITIAL_TTL, flags="DF")
@@ -113,9 +113,9 @@ def build_segment_head(source: Host, destination: Host, run: int) -> bytes:
 
 def _with_wrong_checksum(frame: bytes) -> bytes:
     offset = offset_of("tcp_checksum")
-    (right,) = struct.unpack_from("!H", frame, offset)
-    # Its last bit is flipped; inverting all bits would not do, as 0 and 0xFFFF are equal in ones' complement.
-    return frame[:offset] + struct.pack("!H", right ^ 1) + frame[offset + 2 :]
+    (correct,) = struct.unpack_from("!H", frame, offset)
+    # Flips the last bit. Inverting all bits could fail: 0 and 0xFFFF are equal in ones' complement.
+    return frame[:offset] + struct.pack("!H", correct ^ 1) + frame[offset + 2 :]
 
 
 def parse_probe(frame: bytes) -> Ether | None:

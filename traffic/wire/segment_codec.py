@@ -1,12 +1,12 @@
 """Segments of collectives' messages, and their acknowledgements, as bytes on the wire.
 
-A segment is a frame like a probe's (`probe_frame`) up to the run's id, followed by these fields:
+A segment has the layout of a probe (`probe_frame`) up to the run's id, followed by these fields:
 
     number | message | segment | length | kind | zero | sent_ns | the message's bytes
 
-Its TCP header has the flag RST, which no kernel answers, right or wrong as its checksum may be.
-Acknowledgements carry the highest number received in `number`, and in the place of the message's bytes a bit
-for each of the last numbers.
+The TCP header has the RST flag: kernels never answer such segments, whatever their checksum.
+Acknowledgements have the highest number received in `number`, and a bit for each of the last numbers instead
+of the message's bytes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEGMENT_BYTES = _COMMON + _TAIL.size
 
 
 class Head(NamedTuple):
-    """The fields that are read of a segment: numbers of one segment, or arrays over many."""
+    """The fields that are read from a segment: numbers for one segment, or arrays for many."""
 
     ttl: Any
     source_ip: Any
@@ -41,7 +41,7 @@ class Head(NamedTuple):
 
 
 def _head_format() -> str:
-    """Returns the struct format of a Head; the bytes between its fields are skipped."""
+    """Returns the struct format of a Head, which skips the bytes between its fields."""
     text, position = "!", 0
     for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
         offset = offset_of(name)
@@ -60,10 +60,10 @@ ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
 
 @dataclass(frozen=True)
 class Heads:
-    """The beginnings of a run's segments, made from a frame that scapy built.
+    """Generates the first bytes of a run's segments from a frame that scapy built.
 
     Attributes:
-        template: the first bytes of a segment, the run's id included.
+        template: the first bytes of a segment, up to and including the run's id.
     """
 
     template: bytes
@@ -83,7 +83,7 @@ class Heads:
 
 
 class Writer:
-    """A writer of frames, one after another into the same memory."""
+    """Writes frames one after another to the same memory."""
 
     def __init__(self, heads: Heads, frame_bytes: int) -> None:
         self._heads = heads
@@ -99,14 +99,14 @@ class Writer:
         sent_ns: int,
         payload: bytes | memoryview,
     ) -> memoryview:
-        """Returns a frame; it is valid until the next is written.
+        """Returns a frame, which is valid until the next one is written.
 
         Args:
             source_ip: the sending host's address.
             destination_ip: the receiving host's address.
-            port: the TCP header's source port, which stands for the flow.
+            port: TCP source port, which identifies the flow.
             fields: number, message, segment, kind.
-            sent_ns: the time at which it is sent, in ns since the epoch.
+            sent_ns: send time in ns since the epoch.
             payload: the message's bytes.
         """
         number, message, segment, kind = fields

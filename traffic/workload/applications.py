@@ -1,4 +1,4 @@
-"""Applications by their names on the command line: collectives and motifs, as programs of their ranks."""
+"""Applications by their names on the command line: collectives and motifs, as programs of ranks."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from traffic.workload.motifs import MOTIFS
 
 
 def is_application(pattern: str) -> bool:
-    """Returns whether a name is that of a collective or of a motif.
+    """Returns whether a name denotes a collective or a motif.
 
     Args:
-        pattern: the name of a pattern or an application, with or without parameters, as `halo2d:4x4`.
+        pattern: name of a pattern or application, with or without parameters, for example `halo2d:4x4`.
     """
     return is_collective(pattern) or pattern.partition(":")[0] in MOTIFS
 
 
 def application_name(text: str) -> str:
-    """Returns the one name of all texts that mean the same application, as `allreduce:ring` for `allreduce`.
+    """Returns the canonical name of an application, for example `allreduce:ring` for `allreduce`.
 
     Args:
         text: a name of COLLECTIVES or MOTIFS, alone or followed by a colon and parameters.
 
     Raises:
-        UsageError: the application has not such a parameter.
-        ParameterError: the value of a parameter is outside its domain.
+        UsageError: the application has no such parameter.
+        ParameterError: a parameter's value is out of range.
     """
     if is_collective(text):
         return ":".join(split_collective(text))
@@ -44,11 +44,11 @@ def _split_motif(text: str) -> tuple[str, dict[str, Value]]:
 
 
 def default_ranks(pattern: str, hosts: int) -> int:
-    """Returns the number of ranks where none is given: all hosts, or of a motif the ranks of its grid.
+    """Returns the default number of ranks: all hosts for a collective, the size of the grid for a motif.
 
     Args:
         pattern: the application's name, with its parameters.
-        hosts: number of hosts of the fabric, at least 2.
+        hosts: number of hosts in the fabric, at least 2.
     """
     if is_collective(pattern):
         return hosts
@@ -60,18 +60,18 @@ def default_ranks(pattern: str, hosts: int) -> int:
 
 @dataclass(frozen=True)
 class Application:
-    """An application of a number of ranks.
+    """An application for a given number of ranks.
 
     Attributes:
         name: its name without parameters.
-        algorithm: the algorithm of a collective, or the grid of a motif, as `4x4`.
+        algorithm: the algorithm of a collective, or the grid of a motif, for example `4x4`.
         ranks: number of ranks, at least 2.
-        granule: number of bytes that message sizes are multiples of.
-        bus_factor: ratio of bus bandwidth to algorithm bandwidth; None of a motif, which has neither.
-        computes: whether its ranks compute: in motifs, and to add what they receive.
-        most_messages: bound on the messages of a slice.
-        programs: (bytes of a message, slices of a vector that are worked on side by side) -> for each slice a
-            program for every rank.
+        granule: message sizes are multiples of this number of bytes.
+        bus_factor: ratio of bus bandwidth to algorithm bandwidth; None for a motif.
+        computes: whether its ranks compute: in motifs, and in collectives that add received elements.
+        most_messages: upper bound on the number of messages of a slice.
+        programs: (bytes of a message, number of concurrent slices of a vector) -> for each slice, a program
+            for every rank.
     """
 
     name: str
@@ -84,10 +84,10 @@ class Application:
     programs: Callable[[int, int], list[list[Program]]]
 
     def check_message(self, message_bytes: int) -> None:
-        """Checks the size of a message: of a collective's vector, or of a motif's message to a neighbour.
+        """Checks a message size: of a collective's message, or of a motif's message to a neighbour.
 
         Args:
-            message_bytes: the size in bytes.
+            message_bytes: size in bytes.
 
         Raises:
             ParameterError: the size is not a positive multiple of the granule.
@@ -96,21 +96,25 @@ class Application:
 
 
 def make_application(pattern: str, ranks: int) -> Application:
-    """Returns an application of a number of ranks.
+    """Returns an application for a given number of ranks.
 
     Args:
-        pattern: its name, with its parameters.
+        pattern: the application's name, with its parameters.
         ranks: number of ranks, at least 2.
 
     Raises:
-        UsageError: the application has not such a parameter.
-        ParameterError: the value of a parameter is outside its domain, or the number of ranks is not that of
-            the motif's grid.
+        UsageError: the application has no such parameter.
+        ParameterError: a parameter's value is out of range, or the number of ranks does not match the motif's
+            grid.
     """
-    return _of_collective(pattern, ranks) if is_collective(pattern) else _of_motif(pattern, ranks)
+    return (
+        _collective_application(pattern, ranks)
+        if is_collective(pattern)
+        else _motif_application(pattern, ranks)
+    )
 
 
-def _of_collective(pattern: str, ranks: int) -> Application:
+def _collective_application(pattern: str, ranks: int) -> Application:
     name, chosen = split_collective(pattern)
     collective = COLLECTIVES[name]
     algorithm = collective.algorithms[chosen]
@@ -130,12 +134,12 @@ def _of_collective(pattern: str, ranks: int) -> Application:
     )
 
 
-def _of_motif(pattern: str, ranks: int) -> Application:
+def _motif_application(pattern: str, ranks: int) -> Application:
     name, values = _split_motif(pattern)
     motif = MOTIFS[name]
     grid = motif.parse_grid(str(values["grid"])) if "grid" in values else motif.default_grid(ranks)
     if math.prod(grid) != ranks:
-        raise ParameterError(f"ranks of {pattern} must be {math.prod(grid)}, those of its grid, got {ranks}")
+        raise ParameterError(f"ranks of {pattern} must be {math.prod(grid)} (its grid), got {ranks}")
     times = int(values.get(motif.repeated.key, motif.repeated.default or 1))
 
     def programs(message_bytes: int, _slices: int) -> list[list[Program]]:

@@ -1,7 +1,7 @@
-"""Arrival processes: how the packets that a host injects are spread over time.
+"""Arrival processes: the times at which hosts inject packets.
 
-An arrival process is one function here and one line in ARRIVALS. It yields times and sending hosts without
-end or until after the duration, in chunks; every host that sends injects at the same mean rate.
+An arrival process is a function in this module and an entry in ARRIVALS. It yields chunks of times and
+sending hosts, endlessly or until after the duration. All sending hosts inject at the same mean rate.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-CHUNK_EVENTS = 2048  # the most packets of one Events
+CHUNK_EVENTS = 2048  # maximum number of packets in one Events object
 
 Indices = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Events:
-    """Packets in the order in which they are to be sent; arrays of one length.
+    """Scheduled packets in the order of sending; arrays of the same length.
 
     Attributes:
         time_ns: time since the schedule's start in nanoseconds (int64, ascending).
         source: index of the sending host (int64).
         destination: index of the receiving host (int64).
         flow: number of the flow within the host pair (int64, from 0).
-        sequence: number of the packet among those of its source (int64, from 0).
+        sequence: number of the packet among its source's packets (int64, from 0).
     """
 
     time_ns: Indices
@@ -46,14 +46,14 @@ def number_per_source(sources: Indices, sent: Indices) -> Indices:
 
     Args:
         sources: index of each packet's sending host, in the order of sending; shape (packets,).
-        sent: the number of packets that each host has sent before; shape (hosts,). It is changed in place.
+        sent: number of packets that each host has sent before; shape (hosts,). Updated in place.
 
     Returns:
-        int64 array of shape (packets,): numbers that count up from `sent` for every source.
+        int64 array of shape (packets,): consecutive numbers for every source, starting from `sent`.
     """
     order = np.argsort(sources, kind="stable")
     ordered = sources[order]
-    # Within a run of equal sources the number counts up from the run's start.
+    # Within a run of equal sources, numbers count up from the run's start.
     starts = np.searchsorted(ordered, ordered)
     numbers = np.empty(len(sources), np.int64)
     numbers[order] = sent[ordered] + np.arange(len(sources)) - starts
@@ -69,10 +69,10 @@ class InjectionSettings:
     """Hosts that inject packets, and their rate.
 
     Attributes:
-        senders: indices of the hosts that send, ascending (int64).
-        packets_per_s: the mean rate of one host, over 0.
-        most_packets_per_s: the rate of a host that sends without pause; used by Bernoulli arrivals only.
-        duration_ns: the time that has to be covered, in nanoseconds.
+        senders: indices of the sending hosts, ascending (int64).
+        packets_per_s: mean rate per host, over 0.
+        most_packets_per_s: rate of a host that sends without pause; used by Bernoulli arrivals only.
+        duration_ns: length of time to cover, in nanoseconds.
     """
 
     senders: npt.NDArray[np.int64]
@@ -89,15 +89,15 @@ ArrivalProcess = Callable[[InjectionSettings, np.random.Generator], Iterator[Inj
 def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
     """Yields packets of independent Poisson processes, one per host.
 
-    The superposition of the hosts' processes is a Poisson process of their summed rate in which each packet's
-    source is drawn at random; the gaps between packets of a single host are then exponential, too.
+    The superposition of the hosts' processes is a Poisson process with the sum of their rates, in which each
+    packet's source is uniformly random. The gaps between packets of a single host are then exponential, too.
 
     Args:
         settings: the sending hosts and their rate.
-        generator: source of the random times and senders.
+        generator: random generator of the times and senders.
 
     Yields:
-        Times in nanoseconds and hosts of CHUNK_EVENTS packets, without end.
+        Times in nanoseconds and hosts of CHUNK_EVENTS packets, endlessly.
     """
     senders = settings.senders
     mean_gap_ns = _NS / (settings.packets_per_s * len(senders))
@@ -109,17 +109,17 @@ def poisson(settings: InjectionSettings, generator: np.random.Generator) -> Iter
 
 
 def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
-    """Yields packets of independent Bernoulli processes: in every packet time a host injects one or none.
+    """Yields packets of independent Bernoulli processes: a host injects at most one packet per packet time.
 
-    A packet time is that of a host that sends without pause. The hosts' packet times begin one after another,
-    in a random order.
+    The packet time is the time between packets of a host that sends without pause. The hosts' packet times
+    are staggered in a random order.
 
     Args:
         settings: the sending hosts, their rate and the rate without pause.
-        generator: source of the random order and of the decisions.
+        generator: random generator of the order and of the decisions.
 
     Yields:
-        Times in nanoseconds and hosts of about CHUNK_EVENTS packets at most, until after the duration.
+        Times in nanoseconds and hosts of at most about CHUNK_EVENTS packets, until after the duration.
 
     Source:
         Dally and Towles, Principles and Practices of Interconnection Networks, section 24.2.
@@ -134,14 +134,14 @@ def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> It
 
 
 def constant(settings: InjectionSettings, generator: np.random.Generator) -> Iterator[Injections]:
-    """Yields packets at constant distances for every host, with a random phase.
+    """Yields packets at constant intervals for every host, with a random phase.
 
     Args:
         settings: the sending hosts and their rate.
-        generator: source of the phases.
+        generator: random generator of the phases.
 
     Yields:
-        Times in nanoseconds and hosts of whole rounds of packets, without end.
+        Times in nanoseconds and hosts of complete rounds of packets, endlessly.
     """
     senders = settings.senders
     gap_ns = _NS / settings.packets_per_s

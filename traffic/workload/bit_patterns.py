@@ -1,7 +1,7 @@
-"""Patterns of endpoints by the bits of their numbers.
+"""Bit patterns: permutations of endpoints by the bits of their numbers.
 
-Such a pattern is one function here and one line in `patterns.PATTERNS`. Endpoints are counted host by host,
-router by router; the functions are for numbers of b bits, 0 to 2^b - 1.
+Such a pattern is a function in this module and an entry in `patterns.PATTERNS`. Endpoints are numbered router
+by router. The functions map b-bit numbers, 0 to 2^b - 1.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 HostIndices = npt.NDArray[np.int64]
 
-# (numbers of endpoints, b, parameters by their keys) -> the numbers of the endpoints that they send to
+# (numbers of endpoints, b, parameters by key) -> numbers of their destinations
 BitPattern = Callable[..., HostIndices]
 
 
@@ -73,7 +73,7 @@ def transpose(number: HostIndices, bits: int) -> HostIndices:
 
     Args:
         number: numbers from 0 to 2^bits - 1, any shape.
-        bits: b, at least 1; of an odd number the lower part has one bit more.
+        bits: b, at least 1; if b is odd, the lower half has one more bit.
 
     Returns:
         int64 array of the same shape.
@@ -88,8 +88,8 @@ def transpose(number: HostIndices, bits: int) -> HostIndices:
 def half_shift(number: HostIndices, bits: int) -> HostIndices:
     """Returns numbers with their highest bit inverted: s + N / 2 modulo N for N = 2^bits endpoints.
 
-    Slim Fly's shift sends to s mod N / 2 and, with chance 1/2, N / 2 further on: to s itself or to this
-    number, each with half of the packets.
+    Slim Fly's shift pattern sends to s mod N / 2, or, with probability 1/2, to s mod N / 2 + N / 2. One of
+    the two is s itself, the other is this number; each gets half of the packets.
 
     Args:
         number: numbers from 0 to 2^bits - 1, any shape.

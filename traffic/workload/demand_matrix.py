@@ -13,30 +13,30 @@ from topology.files.reading import TABLE_BYTES, read_lines
 from topology.files.shown import quoted
 
 COLUMNS = ["source", "destination", "share"]
-_TOLERANCE = 1e-6  # of a source's sum of shares, which rounding in the file may move away from 1
+_TOLERANCE = 1e-6  # deviation of a source's sum of shares from 1, because files have rounded numbers
 
 Entries = tuple[tuple[int, int, float], ...]
 
 
-def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
-    """Returns the demand matrix in a CSV file with the columns source, destination and share.
+def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries:
+    """Reads a demand matrix from a CSV file with the columns source, destination and share.
 
-    Hosts are named as in the emulation (`h3_1`). A host that does not occur as a source is idle.
+    Hosts have the names of the emulation (`h3_1`). A host that is not listed as a source is idle.
 
     Args:
-        path: of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
+        path: path of the file (UTF-8, with or without a byte order mark).
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
-        (source, destination, share) for every share over 0, ascending; hosts by their indices, shares as
-        fractions of the source's packets.
+        (source, destination, share) for every share over 0, ascending: indices of the hosts, and the share as
+        a fraction of the source's packets.
 
     Raises:
-        ParameterError: the file cannot be read, names an unknown host or a pair twice, or a source's shares
-            do not add up to 1; the text names the line.
+        ParameterError: the file cannot be read, names an unknown host, lists a pair twice, or a source's
+            shares do not add up to 1; the message contains the line number.
     """
-    indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
+    indices = {host.name: index for index, host in enumerate(hosts_of(topology, hosts_per_router))}
     shares: dict[tuple[int, int], float] = {}
     for number, line in _lines(path):
         source, destination, share = _entry(line, f"{path}, line {number}", indices)
@@ -49,7 +49,7 @@ def read_matrix(path: str, topology: Topology, concentration: int) -> Entries:
 
 
 def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields number and fields of every line of a CSV file below the first, which names the columns."""
+    """Yields the line number and the fields of every line below the header of a CSV file."""
     reader = csv.reader(read_lines(path, TABLE_BYTES, what="demand matrix"))
     try:
         header = next(reader, [])
@@ -62,7 +62,7 @@ def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, float]:
-    """Returns source, destination and share of a line."""
+    """Parses source, destination and share of a line."""
     words = [word.strip() for word in line]
     if len(words) != len(COLUMNS):
         raise ParameterError(f"{place}: number of columns must be {len(COLUMNS)}, got {len(words)}")

@@ -1,4 +1,4 @@
-"""Hot spots: a share of every host's packets goes to a few hosts, the rest to all others alike."""
+"""Hot spots: a share of every host's packets goes to a few hot hosts, the rest to all hosts uniformly."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PARAMETERS = (
 
 @dataclass(frozen=True)
 class HotSpots:
-    """Hosts that receive a share of every other host's packets, beside their part of the rest.
+    """Hot hosts, which receive a share of all packets in addition to uniform traffic.
 
-    A hot host sends its share to the other hot hosts; if there is none, all of its packets are of the rest.
+    A hot host sends this share to the other hot hosts. If it is the only one, all its packets are uniform.
 
     Attributes:
         hosts: indices of the hot hosts, ascending; at least one.
-        share: share of a host's packets that goes to them, over 0 and at most 1.
+        share: share of a host's packets that goes to hot hosts, over 0 and at most 1.
     """
 
     hosts: tuple[int, ...]
@@ -41,12 +41,12 @@ class HotSpots:
     def destinations(
         self, sources: HostIndices, everyone: int, generator: np.random.Generator
     ) -> HostIndices:
-        """Returns the destinations of packets, given their sources.
+        """Draws the destinations of packets, given their sources.
 
         Args:
             sources: index of each packet's sending host; shape (packets,).
-            everyone: the number of all hosts, at least 2.
-            generator: source of the destinations.
+            everyone: total number of hosts, at least 2.
+            generator: random generator of the destinations.
 
         Returns:
             int64 array, (packets,): index of each packet's receiving host, never its source.
@@ -65,10 +65,10 @@ class HotSpots:
         """Returns the demand matrix: the share of a source's packets that goes to each destination.
 
         Args:
-            everyone: the number of all hosts, at least 2.
+            everyone: total number of hosts, at least 2.
 
         Returns:
-            float64 array, hosts x hosts, [source, destination]; the sum of every row is 1.
+            float64 array, hosts x hosts, [source, destination]; every row sums to 1.
         """
         elsewhere = 1 - np.eye(everyone)
         to_hot = np.zeros((everyone, everyone))
@@ -79,15 +79,15 @@ class HotSpots:
 
 
 def hotspot(everyone: int, *, hosts: int, share: float) -> HotSpots:
-    """Returns evenly spaced hot hosts: number floor(k n / hosts) of n hosts, for k = 0 .. hosts - 1.
+    """Returns evenly spaced hot hosts: hosts floor(k n / hosts) of n, for k = 0 .. hosts - 1.
 
     Args:
-        everyone: n, the number of all hosts, at least 2.
-        hosts: the number of hot hosts, 1 to n.
-        share: the share of a host's packets that goes to them, over 0 and at most 1.
+        everyone: n, the total number of hosts, at least 2.
+        hosts: number of hot hosts, 1 to n.
+        share: share of a host's packets that goes to hot hosts, over 0 and at most 1.
 
     Raises:
-        ParameterError: more hot hosts than hosts.
+        ParameterError: there are fewer than `hosts` hosts.
 
     Source:
         Pfister and Norton, "Hot spot" contention and combining in multistage interconnection networks (IEEE

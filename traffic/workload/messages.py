@@ -1,4 +1,4 @@
-"""Messages of an application with their dependencies: a message is sent when others have arrived."""
+"""Messages of an application and their dependencies: a message is sent after others have arrived."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MessageGraph:
-    """Messages between hosts, and computations of hosts, numbered from 0; int64 arrays.
+    """Messages between hosts and computations on hosts, numbered from 0; int64 arrays.
 
-    One whose source is its destination is a computation: nothing is sent, and it ends when its time of
-    computing has passed.
+    A message from a host to itself is a computation: nothing is sent, and it ends when its computing time has
+    passed.
 
     Attributes:
-        source, destination: hosts' indices, (messages,).
-        bytes: length of each message, at least 0, (messages,); 0 of a computation.
-        begin_cycles: cycle of the application from which it may be sent, (messages,).
-        compute_cycles: cycles of computing between the arrival of all that it waits for and its sending,
+        source, destination: indices of the hosts, (messages,).
+        bytes: length of each message, at least 0, (messages,); 0 for a computation.
+        begin_cycles: earliest cycle, since the application's start, in which it may be sent, (messages,).
+        compute_cycles: cycles of computing between the arrival of its dependencies and its sending,
             (messages,).
-        dependencies: (dependencies, 2): a message, and one that waits for its arrival.
+        dependencies: (dependencies, 2): a message, and a message that waits for it.
     """
 
     source: Numbers
@@ -45,18 +45,18 @@ class MessageGraph:
 
     @property
     def sent(self) -> npt.NDArray[np.bool_]:
-        """Whether each is a message, not a computation: bool array, (messages,)."""
+        """Whether each entry is a message rather than a computation: bool array, (messages,)."""
         return np.asarray(self.source != self.destination)
 
     def waits_for(self) -> Numbers:
-        """Returns the number of messages that each waits for: int64 array, (messages,)."""
+        """Returns the number of dependencies of each message: int64 array, (messages,)."""
         return np.bincount(self.dependencies[:, 1], minlength=len(self)).astype(np.int64)
 
     def successors(self) -> tuple[Numbers, Numbers]:
         """Returns the messages that wait for each message.
 
         Returns:
-            Places at which those of each message begin, (messages + 1,), and the messages that wait.
+            Start of each message's successors, (messages + 1,), and all successors, concatenated.
         """
         order = np.argsort(self.dependencies[:, 0], kind="stable")
         counts = np.bincount(self.dependencies[:, 0], minlength=len(self))
@@ -69,22 +69,22 @@ MAX_MESSAGES = 1_000_000
 MAX_CYCLE = 10**9
 
 
-def read_trace(path: str, topology: Topology, concentration: int) -> MessageGraph:
-    """Returns the messages in a CSV file with the columns COLUMNS; lines that begin with # are comments.
+def read_trace(path: str, topology: Topology, hosts_per_router: int) -> MessageGraph:
+    """Reads messages from a CSV file with the columns COLUMNS; lines that start with # are comments.
 
     Args:
-        path: of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
+        path: path of the file (UTF-8, with or without a byte order mark).
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
-        The messages, in the order of the file; each may be sent from its time on, and waits for no other.
+        The messages, in the order of the file; each may be sent from its time on, without dependencies.
 
     Raises:
-        ParameterError: the file cannot be read, names an unknown host, or has times that go back or sizes
-            below 1; the text names the line.
+        ParameterError: the file cannot be read, names an unknown host, has a time before that of the previous
+            line, or a size below 1; the message contains the line number.
     """
-    indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
+    indices = {host.name: index for index, host in enumerate(hosts_of(topology, hosts_per_router))}
     rows: list[tuple[int, int, int, int]] = []
     for number, words in csv_lines(path, COLUMNS, "trace"):
         place = f"{path}, line {number}"
@@ -98,8 +98,8 @@ def read_trace(path: str, topology: Topology, concentration: int) -> MessageGrap
             raise ParameterError(f"{place}: time_cycles must not go back, got {time} after {rows[-1][0]}")
         rows.append((time, *transfer))
         if len(rows) > MAX_MESSAGES:
-            raise ParameterError(f"{path}: messages must be at most {MAX_MESSAGES:,}, got more")
+            raise ParameterError(f"{path}: number of messages must be at most {MAX_MESSAGES:,}, got more")
     if not rows:
-        raise ParameterError(f"{path}: messages must be at least 1, got none")
+        raise ParameterError(f"{path}: number of messages must be at least 1, got none")
     begin, source, destination, size = np.array(rows, np.int64).T
     return MessageGraph(source, destination, size, begin, np.zeros_like(begin), np.zeros((0, 2), np.int64))

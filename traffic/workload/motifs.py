@@ -1,7 +1,7 @@
-"""Motifs: the exchanges of messages that applications on a grid of ranks repeat.
+"""Motifs: message exchanges that applications on a grid of ranks repeat.
 
-A motif is one function here and a line in MOTIFS: it returns a program for every rank. Ranks are counted
-along the first dimension of the grid, then along the second, and so on; the grid has ends and does not wrap
+A motif is a function in this module that returns a program for every rank, and an entry in MOTIFS. Ranks are
+numbered along the first dimension of the grid, then along the second, and so on. The grid does not wrap
 around.
 """
 
@@ -25,12 +25,12 @@ Programs = Callable[[Grid, int, int], list[Program]]
 
 
 def halo(grid: Grid, elements: int, steps: int) -> list[Program]:
-    """Returns the programs of halo exchanges: every rank computes, and then sends to its neighbours.
+    """Returns the programs of halo exchanges: every rank computes, then sends to its neighbours.
 
-    The next step begins when all messages of its neighbours have arrived.
+    A rank starts its next step when all messages of its neighbours have arrived.
 
     Args:
-        grid: sizes of the grid of ranks, of any number of dimensions.
+        grid: sizes of the grid of ranks, in any number of dimensions.
         elements: length of a message.
         steps: number of steps, at least 1.
 
@@ -54,13 +54,13 @@ def halo(grid: Grid, elements: int, steps: int) -> list[Program]:
 def sweep(grid: Grid, elements: int, blocks: int) -> list[Program]:
     """Returns the programs of wavefronts that sweep over a grid of ranks: two from each of its four corners.
 
-    For each block of a sweep a rank waits for its neighbours towards the corner, computes, and sends to those
-    on the other side; a wavefront follows the one before at once.
+    For each block of a sweep, a rank waits for its neighbours towards the corner, computes, and sends to the
+    neighbours on the other side. Wavefronts follow one another without a pause.
 
     Args:
-        grid: sizes of the grid of ranks, of two dimensions.
+        grid: sizes of the grid of ranks, in two dimensions.
         elements: length of a message.
-        blocks: blocks of a rank's planes that are worked on one after the other, at least 1.
+        blocks: number of blocks into which the planes of a rank are divided, at least 1.
 
     Returns:
         A program for every rank.
@@ -86,27 +86,27 @@ def sweep(grid: Grid, elements: int, blocks: int) -> list[Program]:
 
 
 def _neighbours(grid: Grid, rank: int) -> list[int | None]:
-    """Returns a rank's neighbours down and up each dimension; None beyond the grid."""
-    found: list[int | None] = []
+    """Returns a rank's lower and upper neighbour in each dimension; None outside the grid."""
+    neighbours: list[int | None] = []
     stride = 1
     for size in grid:
         place = rank // stride % size
-        found += [rank - stride if place else None, rank + stride if place < size - 1 else None]
+        neighbours += [rank - stride if place else None, rank + stride if place < size - 1 else None]
         stride *= size
-    return found
+    return neighbours
 
 
 @dataclass(frozen=True)
 class Motif:
-    """Definition of a motif, by its name on the command line.
+    """Definition of a motif.
 
     Attributes:
         dimensions: number of dimensions of its grid of ranks.
-        programs: see Programs.
-        repeated: the parameter that says how often its exchange is repeated.
-        most_messages: most messages that a rank sends in one repetition.
-        description: the definition, for users.
-        source: the publication that it is taken from.
+        programs: function of the grid, the message length and the repetitions; see Programs.
+        repeated: parameter with the number of repetitions.
+        most_messages: maximum number of messages that a rank sends in one repetition.
+        description: definition, shown to users.
+        source: publication of the motif.
     """
 
     dimensions: int
@@ -118,15 +118,15 @@ class Motif:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of its name: grid, and number of repetitions."""
+        """The motif's parameters: the grid and the number of repetitions."""
         sizes = "x".join(("PX", "PY", "PZ")[: self.dimensions])
         grid = Parameter(
             name="grid",
             type=str,
             help=f"sizes of the grid of ranks, {sizes}",
             parse=self.parse_grid,
-            domain_text=f"as {self._example}",
-            default_text="as near to equal as the ranks allow",
+            domain_text=f"for example {self._example}",
+            default_text="as equal as the number of ranks allows",
             metavar=sizes,
         )
         return grid, self.repeated
@@ -136,25 +136,25 @@ class Motif:
         return "x".join(["4"] * self.dimensions)
 
     def parse_grid(self, text: str) -> Grid:
-        """Returns the sizes of a grid like `4x4`.
+        """Parses the sizes of a grid, for example `4x4`.
 
         Args:
-            text: the sizes with x between them.
+            text: the sizes, separated by x.
 
         Raises:
-            ParameterError: the text has another form, or names fewer than two ranks.
+            ParameterError: the text has another form, or the grid has fewer than two ranks.
         """
         words = text.lower().split("x")
-        right = len(words) == self.dimensions and all(re.fullmatch(r"[1-9]\d{0,5}", one) for one in words)
-        if not right or math.prod(map(int, words)) < 2:
+        valid = len(words) == self.dimensions and all(re.fullmatch(r"[1-9]\d{0,5}", one) for one in words)
+        if not valid or math.prod(map(int, words)) < 2:
             raise ParameterError(
-                f"grid must be {self.dimensions} sizes of two ranks or more, as {self._example}, got "
-                f"{quoted(text)}"
+                f"grid must be {self.dimensions} sizes with two ranks or more, for example {self._example}, "
+                f"got {quoted(text)}"
             )
         return tuple(map(int, words))
 
     def default_ranks(self, hosts: int) -> int:
-        """Returns the number of ranks where none is given: the greatest grid of equal sizes, at least 2.
+        """Returns the default number of ranks: those of the largest grid with equal sizes, at least 2.
 
         Args:
             hosts: number of hosts, at least 2.
@@ -165,22 +165,24 @@ class Motif:
         return max(2, int(size**self.dimensions))
 
     def default_grid(self, ranks: int) -> Grid:
-        """Returns the grid of some ranks whose sizes are as near to equal as can be, the largest first.
+        """Returns the grid of a number of ranks with sizes as equal as possible, the largest first.
 
         Args:
             ranks: number of ranks, at least 2.
         """
         sizes: list[int] = []
-        for left in range(self.dimensions, 1, -1):
-            most = round(ranks ** (1 / left))
-            size = next(one for one in range(most + 1, 0, -1) if ranks % one == 0 and one**left <= ranks)
+        for dimensions in range(self.dimensions, 1, -1):
+            root = round(ranks ** (1 / dimensions))
+            size = next(
+                one for one in range(root + 1, 0, -1) if ranks % one == 0 and one**dimensions <= ranks
+            )
             sizes.append(size)
             ranks //= size
         return tuple(sorted([*sizes, ranks], reverse=True))
 
 
 def motif_usage(name: str) -> str:
-    """Returns the name of a motif with the arguments that it takes, as `halo2d[:grid=PXxPY,steps=STEPS]`.
+    """Returns the syntax of a motif's name, for example `halo2d[:grid=PXxPY,steps=STEPS]`.
 
     Args:
         name: a name of MOTIFS.
@@ -194,7 +196,7 @@ def _repeated(name: str, text: str, default: int) -> Parameter:
     return Parameter(name=name, type=int, help=text, least=1, most=10_000, default=default)
 
 
-_STEPS = _repeated("steps", "exchanges one after the other", 1)
+_STEPS = _repeated("steps", "number of consecutive exchanges", 1)
 _EMBER = "SST Ember motif"
 
 
@@ -222,9 +224,9 @@ _OWN = {
     "sweep3d": Motif(
         2,
         sweep,
-        _repeated("blocks", "messages of a wavefront to each neighbour, one after the other", 10),
+        _repeated("blocks", "number of consecutive messages of a wavefront to each neighbour", 10),
         16,
-        "wavefronts pass over a grid of ranks, two from each corner",
+        "wavefronts sweep over a grid of ranks, two from each corner",
         f"{_EMBER} Sweep3D",
     ),
 }

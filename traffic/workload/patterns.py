@@ -1,8 +1,8 @@
 """Traffic patterns: the destinations of every host's packets.
 
-A pattern is fixed for a run: every host has one destination or none, or every packet draws its own. Patterns
-of routers (`router_patterns`) are carried over to the routers' hosts; patterns of endpoints (`bit_patterns`),
-hot spots and demand matrices count all hosts, router by router. PATTERNS holds a line for each.
+A pattern is fixed for a run: every host has a fixed destination (or is idle), or every packet has a random
+destination. Router patterns (`router_patterns`) apply to the hosts of the routers. Bit patterns
+(`bit_patterns`), hot spots and demand matrices number all hosts, router by router. PATTERNS lists them all.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from topology.errors import ParameterError, UsageError
 from topology.files.shown import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
 from topology.plugins import Call, Registry
-from traffic.workload import bit_patterns as of_bits
-from traffic.workload import hot_spots
-from traffic.workload import router_patterns as of_routers
+from traffic.workload import bit_patterns, hot_spots, router_patterns
 from traffic.workload.bit_patterns import BitPattern, HostIndices
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.demand_matrix import read_matrix
@@ -31,20 +29,21 @@ from traffic.workload.motifs import MOTIFS
 from traffic.workload.router_patterns import RouterPattern
 from traffic.workload.worst_case import worst_case
 
-IDLE = -1  # in the place of a destination: the host sends nothing
+IDLE = -1  # instead of a destination: the host sends nothing
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern on a fabric of a certain size.
+    """A pattern on a given fabric.
+
+    Without partners, matrix and hot hosts, all other hosts are equally likely destinations of a packet.
 
     Attributes:
-        name: as on the command line.
-        hosts: the number of hosts, at least 2, which are counted router by router.
-        partners: each host's only destination, IDLE where it sends nothing; None where packets draw theirs.
-        matrix: (source, destination, share of the source's packets), ascending; None where all other hosts
-            are equally likely.
-        hot: hosts that receive a share of all packets; None where there are none.
+        name: canonical name, see `pattern_name`.
+        hosts: number of hosts, at least 2; hosts are numbered router by router.
+        partners: each host's fixed destination, or IDLE; None if packets have random destinations.
+        matrix: (source, destination, share of the source's packets), ascending; None for other patterns.
+        hot: hot hosts, which receive a share of all packets; None for other patterns.
     """
 
     name: str
@@ -55,7 +54,7 @@ class Pattern:
 
     @cached_property
     def senders(self) -> HostIndices:
-        """The hosts that send, ascending."""
+        """Indices of the sending hosts, ascending."""
         if self.partners is not None:
             return np.flatnonzero(np.asarray(self.partners) != IDLE)
         if self.matrix is not None:
@@ -67,7 +66,7 @@ class Pattern:
 
         Args:
             sources: index of each packet's sending host, one of `senders`; shape (packets,).
-            generator: source of the destinations that packets draw; unused where hosts have partners.
+            generator: random generator of the destinations; unused if destinations are fixed.
 
         Returns:
             int64 array, (packets,): index of each packet's receiving host.
@@ -75,9 +74,9 @@ class Pattern:
         if self.partners is not None:
             return np.asarray(self.partners, np.int64)[sources]
         if self.matrix is not None:
-            # All shares in a row, those of a source between its number and the next.
-            places = np.searchsorted(self._cumulated, sources + generator.random(sources.shape), "right")
-            return self._matrix_destinations[np.minimum(places, len(self._cumulated) - 1)]
+            # `_cumulative` has the shares of source s between s and s + 1: one search serves all sources.
+            places = np.searchsorted(self._cumulative, sources + generator.random(sources.shape), "right")
+            return self._matrix_destinations[np.minimum(places, len(self._cumulative) - 1)]
         if self.hot is not None:
             return self.hot.destinations(sources, self.hosts, generator)
         return (sources + generator.integers(1, self.hosts, sources.shape)) % self.hosts
@@ -86,7 +85,7 @@ class Pattern:
         """Returns the demand matrix: the share of a source's packets that goes to each destination.
 
         Returns:
-            float64 array, hosts x hosts, [source, destination]; a row's sum is 1, or 0 for idle hosts.
+            float64 array, hosts x hosts, [source, destination]; a row sums to 1, or to 0 for an idle host.
         """
         if self.hot is not None:
             return self.hot.shares(self.hosts)
@@ -101,14 +100,14 @@ class Pattern:
         return shares
 
     @cached_property
-    def _cumulated(self) -> npt.NDArray[np.float64]:
-        """Source + cumulated shares of its destinations, one entry per entry of the matrix, ascending."""
+    def _cumulative(self) -> npt.NDArray[np.float64]:
+        """Source number + cumulative share of its destinations, for each entry of the matrix, ascending."""
         assert self.matrix is not None
         sources = np.array([source for source, _, _ in self.matrix])
         shares = np.cumsum([share for _, _, share in self.matrix])
         before = np.concatenate([[0.0], shares])[np.searchsorted(sources, sources)]
         last = np.append(sources[1:] != sources[:-1], True)
-        # A source's last share ends at its very end, whatever rounding says.
+        # A source's last share must end exactly at s + 1, despite rounding errors.
         return np.asarray(np.where(last, sources + 1.0, sources + shares - before))
 
     @cached_property
@@ -119,16 +118,17 @@ class Pattern:
 
 @dataclass(frozen=True)
 class PatternDefinition:
-    """Definition of a pattern, by its name on the command line.
+    """Definition of a pattern. Patterns of plug-ins have one of `router_map`, `bit_map` and `hot_spots`.
 
     Attributes:
-        level: the entities that it is defined on: `packets`, `routers` or `endpoints`.
-        description: the definition, for users.
-        source: the publication that defines it.
-        router_map: the function of a pattern of routers; it takes the parameters but SEED by their keys.
-        bit_map: the function of a pattern of endpoints' bits; it takes the parameters by their keys.
-        hot_spots: (number of hosts, parameters by their keys) -> the hot hosts of a pattern that has some.
-        parameters: the parameters that may follow the name, as `hotspot:hosts=8,share=0.5`.
+        level: what the pattern maps: `packets`, `routers` or `endpoints`.
+        description: definition, shown to users.
+        source: publication that defines it.
+        router_map: function of a router pattern; receives all parameters except SEED as keywords.
+        bit_map: function of a bit pattern; receives the parameters as keywords.
+        hot_spots: function that returns the hot hosts for a number of hosts; receives the parameters as
+            keywords.
+        parameters: parameters that may follow the name, for example `hotspot:hosts=8,share=0.5`.
     """
 
     level: str
@@ -140,18 +140,18 @@ class PatternDefinition:
     parameters: tuple[Parameter, ...] = ()
 
 
-_BOOK = "Dally and Towles, table 3.1"
+_DALLY_TOWLES = "Dally and Towles, table 3.1"
 _POLARFLY = "PolarFly, section VIII-A"
 _POWER = "over the largest power of two of endpoints, the rest idle"
 
-# Seed of the random choices of a pattern itself, not of its packets.
+# Seed of the random choices of the pattern itself, not of the random destinations of packets.
 SEED = Parameter(
     name="seed",
     type=int,
     help="seed of the pattern itself",
     least=0,
     most=2**63 - 1,
-    default_text="that of the run",
+    default_text="the run's seed",
 )
 _SEEDED = (SEED,)
 _FILE = Parameter(
@@ -159,104 +159,112 @@ _FILE = Parameter(
 )
 _BY = Parameter(name="by", type=int, help="distance in the order of the routers", least=1, default=1)
 
-_GROUPS_ON = Parameter(name="by", type=int, help="distance in the order of the groups", least=1, default=1)
+_BY_GROUPS = Parameter(name="by", type=int, help="distance in the order of the groups", least=1, default=1)
 
 UNIFORM, MATRIX = "uniform", "matrix"
 
 
 def _calls(name: str, entry: PatternDefinition) -> Iterator[Call]:
-    makers = (entry.router_map, entry.bit_map, entry.hot_spots)
-    functions = [function for function in makers if function is not None]
+    kinds = (entry.router_map, entry.bit_map, entry.hot_spots)
+    functions = [function for function in kinds if function is not None]
     if len(functions) != 1:
         raise ParameterError(
             f"pattern {name} must have one of router_map, bit_map and hot_spots, got {len(functions)}"
         )
-    places = (("topology", "routers", "generator"), ("number", "bits"), ("hosts",))
-    keyed = [parameter for parameter in entry.parameters if parameter is not SEED]
-    yield Call(functions[0], places[makers.index(functions[0])], keyed)
+    positional = (("topology", "routers", "generator"), ("number", "bits"), ("hosts",))
+    keywords = [parameter for parameter in entry.parameters if parameter is not SEED]
+    yield Call(functions[0], positional[kinds.index(functions[0])], keywords)
 
 
 _OWN = {
     UNIFORM: PatternDefinition(
-        "packets", "every packet to any other endpoint, all equally likely", _POLARFLY
+        "packets", "every packet to a random other endpoint, all equally likely", _POLARFLY
     ),
     "hotspot": PatternDefinition(
         "packets",
-        "a share of every endpoint's packets to a few hot ones, the rest to any other",
+        "a share of every endpoint's packets to a few hot endpoints, the rest uniform",
         "Pfister and Norton, IEEE Trans. Computers, 1985",
         hot_spots=hot_spots.hotspot,
         parameters=hot_spots.PARAMETERS,
     ),
     "tornado": PatternDefinition(
-        "routers", "router i to i + floor(N / 2) modulo N", _POLARFLY, of_routers.tornado
+        "routers", "router i to i + floor(N / 2) modulo N", _POLARFLY, router_patterns.tornado
     ),
     "shift": PatternDefinition(
-        "routers", "router i to i + by modulo N", "-", of_routers.shift, parameters=(_BY,)
+        "routers", "router i to i + by modulo N", "-", router_patterns.shift, parameters=(_BY,)
     ),
     "random-permutation": PatternDefinition(
         "routers",
         "a random permutation without fixed points",
         _POLARFLY,
-        of_routers.random_permutation,
+        router_patterns.random_permutation,
         parameters=_SEEDED,
     ),
     "perm1hop": PatternDefinition(
-        "routers", "a random permutation of neighbours", _POLARFLY, of_routers.perm1hop, parameters=_SEEDED
+        "routers",
+        "a random permutation of neighbours",
+        _POLARFLY,
+        router_patterns.perm1hop,
+        parameters=_SEEDED,
     ),
     "perm2hop": PatternDefinition(
         "routers",
         "a random permutation of routers two hops apart",
         _POLARFLY,
-        of_routers.perm2hop,
+        router_patterns.perm2hop,
         parameters=_SEEDED,
     ),
-    "neighbour": PatternDefinition("routers", "router i to i + 1 modulo N", _BOOK, of_routers.neighbour),
+    "neighbour": PatternDefinition(
+        "routers", "router i to i + 1 modulo N", _DALLY_TOWLES, router_patterns.neighbour
+    ),
     "adversarial": PatternDefinition(
         "routers",
-        "all of a group (a supernode) to one other, over longest minimal paths",
+        "each group (supernode) to one other group, over the longest minimal paths",
         "PolarStar, section 9.6",
-        of_routers.adversarial,
+        router_patterns.adversarial,
         parameters=_SEEDED,
     ),
     "adv": PatternDefinition(
         "routers",
-        "all of a group to the group by places further on",
+        "group g to group g + by modulo the number of groups",
         "Kim et al., ISCA 2008, section 4.3",
-        of_routers.next_groups,
-        parameters=(_GROUPS_ON,),
+        router_patterns.next_groups,
+        parameters=(_BY_GROUPS,),
     ),
     "group-permutation": PatternDefinition(
         "routers",
-        "a random permutation of groups; routers and hosts keep their places",
+        "a random permutation of groups; routers and hosts keep their positions",
         "-",
-        of_routers.group_permutation,
+        router_patterns.group_permutation,
         parameters=_SEEDED,
     ),
     "worst-case": PatternDefinition(
         "routers",
-        "of minimal routing at diameter 2: router r to s(s(r)), s a permutation along links",
-        "Slim Fly, section V-C: with as many flows on its links as a permutation can have",
+        "worst case of minimal routing at diameter 2: router r to s(s(r)), s a permutation along links",
+        "Slim Fly, section V-C, with the maximum number of flows per link under a permutation",
         worst_case,
         parameters=_SEEDED,
     ),
     "half-shift": PatternDefinition(
         "endpoints",
         f"endpoint s to s + N / 2 modulo N, {_POWER}",
-        "Slim Fly, section V-B: its shift without what is for the source itself",
-        bit_map=of_bits.half_shift,
+        "Slim Fly, section V-B: its shift without packets to the source itself",
+        bit_map=bit_patterns.half_shift,
     ),
     "transpose": PatternDefinition(
-        "endpoints", f"halves of the bits exchanged, {_POWER}", _BOOK, bit_map=of_bits.transpose
+        "endpoints", f"halves of the bits exchanged, {_POWER}", _DALLY_TOWLES, bit_map=bit_patterns.transpose
     ),
     "bit-shuffle": PatternDefinition(
-        "endpoints", f"bits rotated left by one, {_POWER}", _BOOK, bit_map=of_bits.shuffle
+        "endpoints", f"bits rotated left by one, {_POWER}", _DALLY_TOWLES, bit_map=bit_patterns.shuffle
     ),
     "bit-rotation": PatternDefinition(
-        "endpoints", f"bits rotated right by one, {_POWER}", _BOOK, bit_map=of_bits.rotation
+        "endpoints", f"bits rotated right by one, {_POWER}", _DALLY_TOWLES, bit_map=bit_patterns.rotation
     ),
-    "bit-reverse": PatternDefinition("endpoints", f"bits reversed, {_POWER}", _BOOK, bit_map=of_bits.reverse),
+    "bit-reverse": PatternDefinition(
+        "endpoints", f"bits reversed, {_POWER}", _DALLY_TOWLES, bit_map=bit_patterns.reverse
+    ),
     "bit-complement": PatternDefinition(
-        "endpoints", f"bits inverted, {_POWER}", _BOOK, bit_map=of_bits.complement
+        "endpoints", f"bits inverted, {_POWER}", _DALLY_TOWLES, bit_map=bit_patterns.complement
     ),
     MATRIX: PatternDefinition(
         "endpoints", "shares of sources' packets from a CSV file", "-", parameters=(_FILE,)
@@ -266,13 +274,13 @@ PATTERNS = Registry("patterns", "pattern", PatternDefinition, _OWN, _calls)
 
 
 def usage(name: str) -> str:
-    """Returns the form of a pattern's name on the command line, with its parameters.
+    """Returns the syntax of a pattern's name on the command line, with its parameters.
 
     Args:
         name: a name of PATTERNS.
 
     Returns:
-        The form, as `perm1hop[:SEED]`, `matrix:FILE` or `hotspot[:hosts=HOSTS,share=SHARE]`.
+        The syntax, for example `perm1hop[:SEED]`, `matrix:FILE` or `hotspot[:hosts=HOSTS,share=SHARE]`.
     """
     parameters = PATTERNS[name].parameters
     if not parameters:
@@ -283,17 +291,17 @@ def usage(name: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, dict[str, Value]]:
-    """Returns the pattern and its parameters of a name like `perm1hop:7` or `hotspot:hosts=8,share=0.5`.
+    """Parses a pattern with parameters, for example `perm1hop:7` or `hotspot:hosts=8,share=0.5`.
 
     Args:
         text: a name of PATTERNS, alone or followed by a colon and parameters.
 
     Returns:
-        The pattern's name and key -> value of the parameters that the text gives.
+        The pattern's name, and key -> value of the given parameters.
 
     Raises:
-        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
-        ParameterError: the value of a parameter is outside its domain.
+        UsageError: the pattern does not exist, or has no such parameter.
+        ParameterError: a parameter's value is out of range.
     """
     pattern = text.partition(":")[0]
     if pattern not in PATTERNS:
@@ -302,12 +310,12 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
     name, values = split_parameters(text, parameters)
     for parameter in parameters:
         if parameter.required and parameter.key not in values:
-            raise UsageError(f"pattern {name} must be given a {parameter.name}, as {usage(name)}")
+            raise UsageError(f"pattern {name} requires a {parameter.name}: {usage(name)}")
     return name, values
 
 
 def _unknown(name: str) -> str:
-    """Returns the message that a name is not that of a pattern."""
+    """Returns the error message for an unknown pattern."""
     text = f"pattern must be one of {', '.join(sorted(PATTERNS))}, got {quoted(name)}; "
     if name in COLLECTIVES:
         return f"{text}only `polarlab run` and `polarlab simulate` run collectives"
@@ -319,14 +327,14 @@ def _unknown(name: str) -> str:
 
 
 def pattern_name(text: str) -> str:
-    """Returns the one name of all texts that mean the same pattern, without parameters at their defaults.
+    """Returns the canonical name of a pattern, with its non-default parameters only.
 
     Args:
         text: a name of PATTERNS, alone or followed by a colon and parameters.
 
     Raises:
-        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
-        ParameterError: the value of a parameter is outside its domain.
+        UsageError: the pattern does not exist, or has no such parameter.
+        ParameterError: a parameter's value is out of range.
     """
     name, values = split_name(text)
     parameters = PATTERNS[name].parameters
@@ -335,31 +343,30 @@ def pattern_name(text: str) -> str:
     return join_parameters(name, values, parameters)
 
 
-def make_pattern(name: str, topology: Topology, concentration: int, seed: int) -> Pattern:
+def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int) -> Pattern:
     """Returns a pattern on a fabric.
 
     Args:
         name: a name of PATTERNS, alone or followed by a colon and parameters.
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any, at least 1.
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts, at least 1.
         seed: seed of the random choices of the pattern itself (not of its packets), unless the name has one.
 
     Returns:
-        The pattern; a pattern of routers sends from host k of a router to host k of its partner (modulo the
-        number of the partner's hosts). Its name is that of `pattern_name`.
+        The pattern, with its canonical name. Under a router pattern, host k of a router sends to host k of
+        the partner router (modulo the number of the partner's hosts).
 
     Raises:
-        UsageError: the name is not that of a pattern, or the pattern has not such a parameter.
-        ParameterError: the pattern is not defined on this fabric, or the value of a parameter is outside its
-            domain.
+        UsageError: the pattern does not exist, or has no such parameter.
+        ParameterError: the pattern is not defined on this fabric, or a parameter's value is out of range.
     """
     pattern, given = split_name(name)
     name, definition = pattern_name(name), PATTERNS[pattern]
-    hosts = topology.endpoints(concentration)
+    hosts = topology.endpoints(hosts_per_router)
     if hosts < 2:
         raise ParameterError(f"number of endpoints must be at least 2 for pattern {name}, got {hosts}")
     if pattern == MATRIX:
-        return Pattern(name, hosts, matrix=read_matrix(str(given["file"]), topology, concentration))
+        return Pattern(name, hosts, matrix=read_matrix(str(given["file"]), topology, hosts_per_router))
     values = {p.key: given.get(p.key, p.default) for p in definition.parameters if p is not SEED}
     if definition.hot_spots:
         return Pattern(name, hosts, hot=definition.hot_spots(hosts, **values))
@@ -369,13 +376,13 @@ def make_pattern(name: str, topology: Topology, concentration: int, seed: int) -
     if definition.router_map:
         router_map = partial(definition.router_map, **values)
         generator = np.random.default_rng(int(given.get(SEED.key, seed)))
-        partners = _router_partners(name, router_map, topology, concentration, generator)
+        partners = _router_partners(name, router_map, topology, hosts_per_router, generator)
         return Pattern(name, hosts, partners)
     return Pattern(name, hosts)
 
 
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
-    """Returns the partners; hosts beyond the power of two, or with themselves for partners, are idle."""
+    """Returns the hosts' partners; hosts beyond the power of two or mapped to themselves are idle."""
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
     partners = np.asarray(bit_map(number, bits))
@@ -387,12 +394,12 @@ def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]
 
 
 def _check_partners(name: str, partners: HostIndices, known: HostIndices, what: str) -> None:
-    """Raises ParameterError unless a pattern's function has returned a partner for each that it was given."""
+    """Raises ParameterError unless a pattern's function returned a valid partner for each number."""
     if partners.shape != known.shape or not np.isin(partners, known).all():
         wrong = np.setdiff1d(partners, known)
         got = f"{len(partners.ravel())} partners" if partners.shape != known.shape else f"number {wrong[0]}"
         raise ParameterError(
-            f"partners of pattern {name} must be one of the {len(known)} {what} each, got {got}"
+            f"pattern {name} must map each of the {len(known)} {what} to one of them, got {got}"
         )
 
 
@@ -400,11 +407,11 @@ def _router_partners(
     name: str,
     router_map: RouterPattern,
     topology: Topology,
-    concentration: int,
+    hosts_per_router: int,
     generator: np.random.Generator,
 ) -> tuple[int, ...]:
-    """Returns the hosts' partners, given those of the routers with hosts."""
-    counts = topology.host_counts(concentration)
+    """Returns the hosts' partners under a router pattern."""
+    counts = topology.host_counts(hosts_per_router)
     routers = np.flatnonzero(counts)
     if len(routers) < 2:
         raise ParameterError(
@@ -414,13 +421,13 @@ def _router_partners(
     partners = np.asarray(router_map(topology, routers, generator))
     _check_partners(name, partners, routers, "routers with hosts")
     if (partners == routers).any():
-        alone = routers[partners == routers][0]
+        fixed = routers[partners == routers][0]
         raise ParameterError(
-            f"pattern {name} must send from each router to another one, got router {alone} as its own partner"
+            f"pattern {name} must map each router to another one, got router {fixed} as its own partner"
         )
     partner_of[routers] = partners
     first_host = np.cumsum(counts) - counts
-    own = host_routers(topology, concentration)
+    own = host_routers(topology, hosts_per_router)
     partner = partner_of[own]
     index = np.arange(len(own)) - first_host[own]
     return tuple((first_host[partner] + index % counts[partner]).tolist())

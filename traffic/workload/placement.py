@@ -1,7 +1,7 @@
-"""Placement of a collective's ranks on hosts.
+"""Placement of an application's ranks on hosts.
 
-A placement is one function here and one line in PLACEMENTS: an order of all hosts, the first of which hold
-the ranks. Hosts are counted router by router.
+A placement is a function in this module and an entry in PLACEMENTS. It returns an order of all hosts; rank i
+runs on the i-th host of that order. Hosts are numbered router by router.
 """
 
 from __future__ import annotations
@@ -17,51 +17,51 @@ from topology.files.shown import quoted
 from topology.parameters import Parameter, hint, split_parameters
 
 
-def linear(topology: Topology, concentration: int, _seed: int) -> list[int]:
-    """Returns the hosts in their own order: router by router.
+def linear(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
+    """Returns the hosts in ascending order, router by router.
 
     Args:
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
-        All hosts' indices.
+        The indices of all hosts.
     """
-    return list(range(topology.endpoints(concentration)))
+    return list(range(topology.endpoints(hosts_per_router)))
 
 
-def random(topology: Topology, concentration: int, seed: int) -> list[int]:
+def random(topology: Topology, hosts_per_router: int, seed: int) -> list[int]:
     """Returns the hosts in a random order.
 
     Args:
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
-        seed: of the random generator; a non-negative integer.
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
+        seed: seed of the random generator, at least 0.
 
     Returns:
-        All hosts' indices.
+        The indices of all hosts.
     """
-    hosts = topology.endpoints(concentration)
+    hosts = topology.endpoints(hosts_per_router)
     return list(map(int, np.random.default_rng(seed).permutation(hosts)))
 
 
-def cluster(topology: Topology, concentration: int, _seed: int) -> list[int]:
-    """Returns the hosts cluster by cluster (`Topology.clusters`), those outside of clusters last.
+def cluster(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
+    """Returns the hosts cluster by cluster (`Topology.clusters`), and those outside clusters last.
 
     Args:
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
-        All hosts' indices.
+        The indices of all hosts.
 
     Raises:
         ParameterError: the topology has no clusters.
     """
     clusters = topology.clusters()
     if not clusters.members:
-        raise ParameterError(f"{topology.name} has no clusters to place ranks by")
-    counts = topology.host_counts(concentration)
+        raise ParameterError(f"placement cluster requires clusters of routers; {topology.name} has none")
+    counts = topology.host_counts(hosts_per_router)
     first_host = np.cumsum(counts) - counts
     return [
         int(first_host[router] + index)
@@ -72,11 +72,11 @@ def cluster(topology: Topology, concentration: int, _seed: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Placement:
-    """A placement.
+    """Definition of a placement.
 
     Attributes:
-        order: (topology, concentration, seed) -> all hosts' indices, in the order of the ranks.
-        parameters: the parameters that may follow the name; a seed stands for the run's.
+        order: (topology, hosts_per_router, seed) -> indices of all hosts, in the order of the ranks.
+        parameters: parameters that may follow the name; a seed replaces the run's seed.
     """
 
     order: Callable[[Topology, int, int], list[int]]
@@ -89,7 +89,7 @@ SEED = Parameter(
     help="seed of the placement",
     least=0,
     most=2**63 - 1,
-    default_text="that of the run",
+    default_text="the run's seed",
 )
 PLACEMENTS: Mapping[str, Placement] = {
     "linear": Placement(linear),
@@ -99,22 +99,22 @@ PLACEMENTS: Mapping[str, Placement] = {
 
 
 def place_ranks(
-    placement: str, ranks: int, topology: Topology, concentration: int, seed: int
+    placement: str, ranks: int, topology: Topology, hosts_per_router: int, seed: int
 ) -> tuple[int, ...]:
-    """Returns the host of each rank of a collective.
+    """Returns the host of each rank of an application.
 
     Args:
         placement: one of PLACEMENTS; `random:7` or `random:seed=7` has a seed of its own.
-        ranks: the number of ranks, 2 to the number of hosts.
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
-        seed: seed of random placements that have none of their own.
+        ranks: number of ranks, 2 to the number of hosts.
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
+        seed: seed of random placements without a seed of their own.
 
     Returns:
         The index of each rank's host, by rank; all different.
 
     Raises:
-        UsageError: the placement is not one of PLACEMENTS, or has not such a parameter.
+        UsageError: the placement does not exist, or has no such parameter.
         ParameterError: the fabric has too few hosts, or no clusters for the placement `cluster`.
     """
     name = placement.partition(":")[0]
@@ -123,7 +123,7 @@ def place_ranks(
         raise UsageError(f"placement must be one of {names}, got {quoted(name)}{hint(name, PLACEMENTS)}")
     chosen = PLACEMENTS[name]
     _, values = split_parameters(placement, chosen.parameters)
-    hosts = topology.endpoints(concentration)
+    hosts = topology.endpoints(hosts_per_router)
     if not 2 <= ranks <= hosts:
         raise ParameterError(f"number of ranks must be 2 to {hosts} on this fabric, got {ranks}")
-    return tuple(chosen.order(topology, concentration, int(values.get(SEED.key, seed)))[:ranks])
+    return tuple(chosen.order(topology, hosts_per_router, int(values.get(SEED.key, seed)))[:ranks])

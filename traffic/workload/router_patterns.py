@@ -1,8 +1,8 @@
-"""Patterns of routers: every router with hosts sends to one other router with hosts.
+"""Router patterns: every router with hosts sends to one other router with hosts.
 
-Such a pattern is one function here and one line in `patterns.PATTERNS`. Routers without hosts neither send
-nor receive: patterns are defined over the N routers with hosts, in ascending order of their indices. Where a
-definition counts routers (tornado, neighbour), it counts these.
+Such a pattern is a function in this module and an entry in `patterns.PATTERNS`. Routers without hosts neither
+send nor receive: patterns are defined on the N routers with hosts, numbered in ascending order of their
+indices. "Router i" in a definition (tornado, neighbour) refers to these numbers.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from topology.errors import ParameterError
 
 RouterIndices = npt.NDArray[np.int64]
 
-# (topology, indices of the routers with hosts, random generator, parameters by their keys) -> the router that
-# each of them sends to
+# (topology, indices of the routers with hosts, random generator, parameters by key) -> the router that each
+# of them sends to
 RouterPattern = Callable[..., RouterIndices]
 
 
 def tornado(_topology: Topology, routers: RouterIndices, _generator: np.random.Generator) -> RouterIndices:
-    """Returns, for the i-th router, the one half way round: number i + floor(N / 2), modulo N.
+    """Returns router i + floor(N / 2) modulo N for each router i.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
@@ -39,7 +39,7 @@ def tornado(_topology: Topology, routers: RouterIndices, _generator: np.random.G
 
 
 def neighbour(_topology: Topology, routers: RouterIndices, _generator: np.random.Generator) -> RouterIndices:
-    """Returns, for the i-th router, the next one: number i + 1, modulo N.
+    """Returns router i + 1 modulo N for each router i.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
@@ -56,11 +56,11 @@ def neighbour(_topology: Topology, routers: RouterIndices, _generator: np.random
 def shift(
     _topology: Topology, routers: RouterIndices, _generator: np.random.Generator, *, by: int
 ) -> RouterIndices:
-    """Returns, for the i-th router, number i + by, modulo N.
+    """Returns router i + by modulo N for each router i.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
-        by: the distance in the order of the routers, at least 1 and not a multiple of N.
+        by: distance in the order of the routers, at least 1 and not a multiple of N.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -78,11 +78,11 @@ def shift(
 def random_permutation(
     _topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of the routers, none of which sends to itself.
+    """Returns a random permutation of the routers without fixed points.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
-        generator: source of the permutation; all permutations without fixed points are equally likely.
+        generator: random generator; all permutations without fixed points are equally likely.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -102,13 +102,13 @@ def perm1hop(topology: Topology, routers: RouterIndices, generator: np.random.Ge
     Args:
         topology: the graph of routers.
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
-        generator: source of the permutation.
+        generator: random generator of the permutation.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
 
     Raises:
-        ParameterError: no permutation pairs every router with hosts with a neighbour that has hosts.
+        ParameterError: no such permutation of the routers with hosts exists.
 
     Source:
         PolarFly (SC22), section VIII-A.
@@ -122,13 +122,13 @@ def perm2hop(topology: Topology, routers: RouterIndices, generator: np.random.Ge
     Args:
         topology: the graph of routers.
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
-        generator: source of the permutation.
+        generator: random generator of the permutation.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
 
     Raises:
-        ParameterError: no permutation pairs every router with hosts with one at distance 2 that has hosts.
+        ParameterError: no such permutation of the routers with hosts exists.
 
     Source:
         PolarFly (SC22), section VIII-A.
@@ -139,11 +139,11 @@ def perm2hop(topology: Topology, routers: RouterIndices, generator: np.random.Ge
 def _permutation_at_distance(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator, distance: int
 ) -> RouterIndices:
-    """Returns a perfect matching of sources and destinations at a distance.
+    """Returns a perfect matching of sources and destinations at a given distance.
 
-    The matching is Hopcroft and Karp's on a random renumbering of the routers.
+    Uses the Hopcroft-Karp algorithm on randomly renumbered routers.
     """
-    import networkx as nx  # slow to import, and traffic processes need none of it
+    import networkx as nx  # slow to import, and not needed by traffic processes
 
     count = len(routers)
     apart = topology.distances(routers[:, None], routers[None, :]) == distance
@@ -155,7 +155,7 @@ def _permutation_at_distance(
     matching = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=range(count))
     if len(matching) < 2 * count:
         raise ParameterError(
-            f"pattern perm{distance}hop needs a permutation of the routers with hosts whose pairs are at "
+            f"pattern perm{distance}hop requires a permutation that maps each router with hosts to one at "
             f"distance {distance}; {topology.name} has none"
         )
     partners = np.empty(count, np.int64)
@@ -165,15 +165,15 @@ def _permutation_at_distance(
 
 
 def adversarial(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:
-    """Returns a permutation in which each cluster of routers sends to one other, over long minimal paths.
+    """Returns a permutation in which each cluster sends to one other cluster, over long minimal paths.
 
-    Clusters, and then the routers within matched clusters, are matched so that the sum of the distances is
-    the largest. Routers without hosts are left out of their clusters.
+    Clusters, and the routers within matched clusters, are matched so that the sum of distances is maximal.
+    Routers without hosts are ignored.
 
     Args:
-        topology: the graph of routers; its clusters are the groups that the pattern is about.
+        topology: the graph of routers; its clusters are the groups of the pattern.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        generator: source of the order of the clusters, which decides between equal sums.
+        generator: random generator of the clusters' order, which breaks ties between equal sums.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -204,15 +204,15 @@ def adversarial(topology: Topology, routers: RouterIndices, generator: np.random
 def next_groups(
     topology: Topology, routers: RouterIndices, _generator: np.random.Generator, *, by: int
 ) -> RouterIndices:
-    """Returns, for each router of group g, the one in its place in group g + by, modulo the groups.
+    """Returns, for each router of group g, the router at the same position in group g + by (cyclic order).
 
-    Minimal paths from a group share its links to one other group, which is the worst case of a dragonfly.
-    Routers without hosts are left out of their groups.
+    All minimal paths from a group share its links to one other group: the worst case of a dragonfly. Routers
+    without hosts are ignored.
 
     Args:
         topology: the graph of routers; its clusters are the groups.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        by: the distance in the order of the groups, at least 1 and not a multiple of their number.
+        by: distance in the order of the groups, at least 1 and not a multiple of their number.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -222,8 +222,8 @@ def next_groups(
             or more clusters of equal size.
 
     Source:
-        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; adv:h is
-        that of Garcia et al., "OFAR" (ICPP 2012), section III.
+        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; adv:h:
+        Garcia et al., "OFAR" (ICPP 2012), section III.
     """
     groups = np.stack(_equal_groups(topology, routers, "adv"))
     if by % len(groups) == 0:
@@ -236,12 +236,12 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of groups, none to itself; routers keep their places in them.
+    """Returns a random permutation of groups without fixed points; routers keep their positions in them.
 
     Args:
         topology: the graph of routers; its clusters are the groups.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        generator: source of the permutation.
+        generator: random generator of the permutation.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -258,20 +258,20 @@ def group_permutation(
 def _between_groups(
     topology: Topology, routers: RouterIndices, groups: RouterIndices, partners: RouterIndices
 ) -> RouterIndices:
-    """Returns the partners of routers, given those of groups: both arrays are groups x places."""
+    """Returns the partners of routers, given the routers of groups and partner groups: groups x positions."""
     partner_of = np.empty(topology.routers, np.int64)
     partner_of[groups] = partners
     return partner_of[routers]
 
 
 def _equal_groups(topology: Topology, routers: RouterIndices, pattern: str) -> list[RouterIndices]:
-    """Returns the routers of each cluster that have hosts; all clusters must have equally many."""
+    """Returns the routers with hosts of each cluster; all clusters must have the same number of them."""
     hosting = set(routers.tolist())
     members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)
     groups = Clusters(tuple(filter(None, members))).equal_partition(len(routers))
     if len(groups) < 2:
         raise ParameterError(
-            f"pattern {pattern} needs routers with hosts in two or more clusters of equal size; "
+            f"pattern {pattern} requires routers with hosts in two or more clusters of equal size; "
             f"{topology.name} has none"
         )
     return [np.array(group) for group in groups]

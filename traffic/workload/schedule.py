@@ -1,7 +1,7 @@
-"""Schedules: the whole of a run's offered traffic, known before it starts.
+"""Schedules: all packets that a run offers, determined before it starts.
 
-A schedule is a function of its settings and seed alone, so that the same run offers the same packets on
-any machine, and sender and report can both derive it. It is made chunk by chunk; memory does not grow with
+A schedule depends only on its settings and seed: the same run offers the same packets on every machine, and
+sender and report can both derive them. Schedules are generated in chunks, so that memory does not grow with
 the length of a run.
 """
 
@@ -20,35 +20,35 @@ from traffic.workload.patterns import Pattern
 
 
 class Schedule(Protocol):
-    """A source of events: packets with their times, senders and receivers."""
+    """Protocol of schedules: packets with their times, sources and destinations."""
 
     @property
     def hosts(self) -> int:
-        """The number of hosts, including those that send nothing."""
+        """The number of hosts, including idle ones."""
 
     @property
     def end_ns(self) -> int:
-        """The end of the schedule, in nanoseconds since its start; all packets are due before."""
+        """The end of the schedule, in nanoseconds since its start; all packets are due before the end."""
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time, at most CHUNK_EVENTS at a time (`events`)."""
+        """Yields all packets in chronological order, at most CHUNK_EVENTS at a time."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the settings from which `schedule_from_dict` makes the same schedule again."""
+        """Returns the settings from which `schedule_from_dict` recreates the schedule."""
 
 
 @dataclass(frozen=True)
 class PatternSchedule:
-    """The packets of a pattern: every host that sends injects at the same mean rate.
+    """The packets of a pattern: all sending hosts inject at the same mean rate.
 
     Attributes:
-        pattern: the destinations of every host's packets.
-        packets_per_s: the mean rate of one host, over 0.
-        duration_ns: the length of the schedule in nanoseconds.
-        flows: number of source ports per host pair; each packet takes one at random.
-        seed: of the random generator; a non-negative integer.
-        arrivals: the arrival process of every host, one of ARRIVALS.
-        most_packets_per_s: the rate that a host's link passes; needed for Bernoulli arrivals only.
+        pattern: destinations of every host's packets.
+        packets_per_s: mean rate per host, over 0.
+        duration_ns: length of the schedule in nanoseconds.
+        flows: number of source ports per host pair; each packet uses a random one.
+        seed: seed of the random generator, at least 0.
+        arrivals: arrival process of every host, one of ARRIVALS.
+        most_packets_per_s: capacity of a host's link in packets/s; needed for Bernoulli arrivals only.
     """
 
     pattern: Pattern
@@ -61,7 +61,7 @@ class PatternSchedule:
 
     @property
     def hosts(self) -> int:
-        """The number of hosts, including those that send nothing."""
+        """The number of hosts, including idle ones."""
         return self.pattern.hosts
 
     @property
@@ -70,7 +70,7 @@ class PatternSchedule:
         return self.duration_ns
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time."""
+        """Yields all packets in chronological order."""
         generator = np.random.default_rng(self.seed)
         sent = np.zeros(self.hosts, np.int64)
         settings = InjectionSettings(
@@ -99,7 +99,7 @@ class PatternSchedule:
 
 @dataclass(frozen=True)
 class ConsecutiveSchedule:
-    """Schedules of patterns one after another, for the same hosts: traffic that changes all at once.
+    """A sequence of pattern schedules for the same hosts: traffic that changes abruptly.
 
     Attributes:
         parts: the schedules, in order; at least one.
@@ -109,7 +109,7 @@ class ConsecutiveSchedule:
 
     @property
     def hosts(self) -> int:
-        """The number of hosts, including those that send nothing."""
+        """The number of hosts, including idle ones."""
         return self.parts[0].hosts
 
     @property
@@ -118,19 +118,19 @@ class ConsecutiveSchedule:
         return sum(part.end_ns for part in self.parts)
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time; sequence numbers go on from part to part."""
+        """Yields all packets in chronological order; sequence numbers continue from part to part."""
         sent = np.zeros(self.hosts, np.int64)
-        begin_ns = 0
+        start_ns = 0
         for part in self.parts:
             before = sent.copy()
             for events in part.chunks():
                 sent += np.bincount(events.source, minlength=self.hosts)
                 yield replace(
                     events,
-                    time_ns=events.time_ns + begin_ns,
+                    time_ns=events.time_ns + start_ns,
                     sequence=events.sequence + before[events.source],
                 )
-            begin_ns += part.end_ns
+            start_ns += part.end_ns
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the settings."""
@@ -139,15 +139,15 @@ class ConsecutiveSchedule:
 
 @dataclass(frozen=True)
 class AllPairsSchedule:
-    """One packet for every ordered pair of hosts, round by round.
+    """One packet for every ordered pair of hosts, in rounds.
 
-    In round k host i sends to host i + k (modulo the number of hosts), so that no host receives more than one
-    packet of a round. Pairs can be left out, to repeat only those whose packets are missing.
+    In round k, host i sends to host i + k (modulo the number of hosts), so that every host receives at most
+    one packet per round. Pairs can be skipped, to repeat only those whose packets are missing.
 
     Attributes:
-        hosts: the number of hosts.
-        round_ns: the time from one round to the next, in nanoseconds.
-        skip: pairs (source x hosts + destination) not to send, ascending.
+        hosts: number of hosts.
+        round_ns: length of a round in nanoseconds.
+        skip: pairs to skip (source x hosts + destination), ascending.
     """
 
     hosts: int
@@ -160,7 +160,7 @@ class AllPairsSchedule:
         return self.hosts * self.round_ns
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time."""
+        """Yields all packets in chronological order."""
         sent = np.zeros(self.hosts, np.int64)
         all_hosts = np.arange(self.hosts, dtype=np.int64)
         skipped = np.array(self.skip, np.int64)
@@ -168,7 +168,7 @@ class AllPairsSchedule:
             destinations = (all_hosts + distance) % self.hosts
             keep = ~np.isin(all_hosts * self.hosts + destinations, skipped)
             sources = all_hosts[keep]
-            # A round's packets are spread over its time: the switches share the machine's cores.
+            # Packets are spread over their round, because all switches share the machine's processors.
             times = (distance - 1) * self.round_ns + sources * self.round_ns // self.hosts
             for first in range(0, len(sources), CHUNK_EVENTS):
                 part = slice(first, first + CHUNK_EVENTS)
@@ -187,7 +187,7 @@ class ProbeStream:
 
     Attributes:
         pairs: source x hosts + destination.
-        interval_ns: the time from one probe of a pair to the next, in nanoseconds.
+        interval_ns: time between two probes of a pair, in nanoseconds.
     """
 
     pairs: tuple[int, ...]
@@ -196,14 +196,14 @@ class ProbeStream:
 
 @dataclass(frozen=True)
 class ProbeSchedule:
-    """Probes at constant intervals, which show losses and the length of each pair's outages.
+    """Probes at constant intervals, which reveal losses and the length of each pair's outages.
 
-    The probes of a stream are spread evenly over its interval; a stream's number is its packets' flow.
+    The probes of a stream are spread evenly over its interval. The packets' flow is the number of the stream.
 
     Attributes:
-        hosts: the number of hosts.
+        hosts: number of hosts.
         streams: the probed pairs and their intervals.
-        end_ns: the end, in nanoseconds since the schedule's start.
+        end_ns: end of the schedule, in nanoseconds since its start.
     """
 
     hosts: int
@@ -211,7 +211,7 @@ class ProbeSchedule:
     end_ns: int
 
     def chunks(self) -> Iterator[Events]:
-        """Yields all packets in order of time."""
+        """Yields all packets in chronological order."""
         sent = np.zeros(self.hosts, np.int64)
         rate = sum(len(stream.pairs) / stream.interval_ns for stream in self.streams)
         if not rate:
@@ -249,13 +249,13 @@ def _probes(
 
 
 def schedule_from_dict(settings: dict[str, Any]) -> Schedule:
-    """Returns the schedule with the settings that `Schedule.to_dict` returned.
+    """Recreates a schedule from the settings returned by `Schedule.to_dict`.
 
     Args:
-        settings: the settings, also after a passage through JSON, which turns tuples into lists.
+        settings: the settings, also after conversion to JSON and back, which turns tuples into lists.
 
     Returns:
-        A schedule equal to the one that the settings are of.
+        A schedule equal to the original one.
     """
     arguments = dict(settings)
     kind = arguments.pop("kind")

@@ -1,13 +1,14 @@
-"""Worst case of minimal routing in networks of diameter 2: two routers' traffic on as many links as routers.
+"""Worst case of minimal routing in networks of diameter 2: N links that each carry two routers' traffic.
 
-In a network of diameter 2 a packet takes the link from x to y only if x is its source or y its destination.
-Under a permutation of routers with p hosts each, a link so carries the traffic of two routers at most: 2 p
-packets in a packet time at full load. This pattern reaches the bound on N links. It is made of a permutation
-s of the routers along links: router r sends to s(s(r)), over s(r) alone. The link from r to s(r) then carries
-all of r's traffic, and all that comes to s(r). Minimal routing saturates at 1 / (2 p).
+In a network of diameter 2, a packet takes the link from x to y only if x is its source or y its destination.
+Under a permutation of routers with p hosts each, a link therefore carries the traffic of at most two routers:
+2 p packets per packet time at full load. This pattern reaches the bound on N links. It uses a permutation s
+of the routers along links: router r sends to s(s(r)), and the only shortest path leads over s(r). The link
+from r to s(r) then carries all traffic from r and all traffic to s(r), and minimal routing saturates at
+1 / (2 p).
 
-Source: derived here, after Besta and Hoefler, "Slim Fly" (SC14), section V-C, whose pattern limits minimal
-routing to 1 / (p + 1).
+Source: derived for PolarLab from Besta and Hoefler, "Slim Fly" (SC14), section V-C, whose pattern limits
+minimal routing to 1 / (p + 1).
 """
 
 from __future__ import annotations
@@ -20,20 +21,21 @@ from topology.errors import ParameterError
 from traffic.workload.router_patterns import RouterIndices
 
 _ATTEMPTS = 10
-_ROUNDS = 60  # the sizes of the papers need up to 35
-_NO_LINK = 1e6  # cost of a pair of routers without a link: more than all links of a permutation together
+_ROUNDS = 60  # the networks of the papers need up to 35
+_NO_LINK = 1e6  # cost of a pair of routers without a link: more than the cost of any permutation along links
 
 
 def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:
-    """Returns, for each router r, s(s(r)) of a permutation s along links, over the only shortest path.
+    """Returns s(s(r)) for each router r, where s is a permutation along links (see the module's docstring).
 
-    The permutation is searched for: it has the least sum of random costs of links, and where r and s(s(r))
-    are adjacent, equal or joined by several shortest paths, one of the two links becomes dearer.
+    The search assigns random costs to links and computes the permutation of minimum cost. Where r and s(s(r))
+    are adjacent, equal or connected by several shortest paths, it raises the cost of one of the two links and
+    tries again.
 
     Args:
         topology: the graph of routers, of diameter 2.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        generator: source of the costs.
+        generator: random generator of the costs.
 
     Returns:
         int64 array, (N,): the index of the router that each of `routers` sends to.
@@ -44,8 +46,8 @@ def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.
     if topology.diameter != 2 or len(routers) < topology.routers:
         hosts = f"hosts at {len(routers)} of {topology.routers} routers"
         raise ParameterError(
-            "pattern worst-case needs a network of diameter 2 with hosts at every router, got diameter "
-            f"{topology.diameter} and {hosts} of {topology.name}; adv loads the links between groups"
+            "pattern worst-case requires a network of diameter 2 with hosts at every router, got diameter "
+            f"{topology.diameter} and {hosts} of {topology.name}; pattern adv loads links between groups"
         )
     distances = topology.distances(routers[:, None], routers[None, :])
     linked = distances == 1
@@ -56,15 +58,15 @@ def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.
         if following is not None:
             return following[following]
     raise ParameterError(
-        "pattern worst-case needs a permutation of the routers over two links, the only shortest path; "
-        f"none of {topology.name} was found; perm2hop is any permutation over two links"
+        "pattern worst-case requires a permutation of routers at distance 2 with unique shortest paths; "
+        f"none was found in {topology.name}; pattern perm2hop allows several shortest paths"
     )
 
 
 def _permutation_along_links(
     linked: npt.NDArray[np.bool_], only_path: npt.NDArray[np.bool_], generator: np.random.Generator
 ) -> RouterIndices | None:
-    """Returns a permutation s along links of which every r to s(s(r)) is an only path; None if not found."""
+    """Returns a permutation s along links with a unique path from each r to s(s(r)), or None if not found."""
     from scipy.optimize import linear_sum_assignment  # slow to import
 
     costs = np.where(linked, generator.random(linked.shape), _NO_LINK)

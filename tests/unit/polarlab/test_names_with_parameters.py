@@ -48,7 +48,7 @@ def test_patterns_are_listed_with_their_parameters(capsys):
     by_name = dict(zip(names, listed, strict=False))
     assert [parameter["name"] for parameter in by_name["hotspot"]["parameters"]] == ["hosts", "share"]
     assert by_name["hotspot"]["parameters"][1]["default"] == 0.5
-    assert by_name["perm1hop"]["parameters"][0]["default"] == "that of the run"
+    assert by_name["perm1hop"]["parameters"][0]["default"] == "the run's seed"
     assert by_name["uniform"]["parameters"] == []
 
 

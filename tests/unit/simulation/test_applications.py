@@ -113,7 +113,7 @@ def test_messages_arrive_once_after_what_they_wait_for(data):
 
 
 def test_messages_that_wait_in_a_circle_are_refused():
-    with pytest.raises(ParameterError, match="circle"):
+    with pytest.raises(ParameterError, match="cyclic"):
         sent(graph([(0, 1, 4), (1, 0, 4)], [(0, 1), (1, 0)]))
 
 

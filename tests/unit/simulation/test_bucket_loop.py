@@ -107,7 +107,7 @@ def test_packets_take_the_candidates_that_buckets_point_at(routing, monkeypatch)
     for adapter in adapters:
         for group in adapter.groups:
             group.pointing = [bucket % len(group.ports) for bucket in range(len(group.pointing))]
-    network = loop.take_tables(network, plan, tables)
+    network = loop.replace_tables(network, plan, tables)
     checked = 0
     for use, (router, number) in enumerate(
         zip(tables.adaptive.routers.tolist(), tables.adaptive.groups.tolist(), strict=True)
@@ -130,7 +130,7 @@ def test_flows_divide_evenly_among_buckets_and_stay(monkeypatch):
             for adapter in adapters:
                 for group in adapter.groups:
                     group.pointing = [int(bucket % 2 == 0) for bucket in range(len(group.pointing))]
-            return self.take_tables(network, plan, tables)
+            return self.replace_tables(network, plan, tables)
 
     plan, routers = make_plan(PolarFly(5), 3, "ugal-pf"), RouterSettings()
     tables, adapters = compile_tables(plan, candidates=True), noted_adapters(monkeypatch)

@@ -128,7 +128,7 @@ def check_conservation(network, watch):
     links = np.flatnonzero(network.outputs[:, of.PEER] >= 0)
     if network.settings[of.LAW] != of.MINIMAL_LAW:  # nobody else asks
         assert (network.used[network.outputs[links, of.PEER]] == used[links]).all()
-    waiting = (network.queues[:, of.COUNT] > 0) & (network.queues[:, of.NEXT_BLOCKED] == of.FREE)
+    waiting = (network.queues[:, of.COUNT] > 0) & (network.queues[:, of.NEXT_BLOCKED] == of.NOT_BLOCKED)
     waiting[network.new_heads[: network.counts[of.NEW_HEADS]]] = False
     waiting = waiting.reshape(len(network.inputs), -1)
     ready = (waiting << np.arange(waiting.shape[1])).sum(axis=1)
@@ -221,7 +221,7 @@ def followed_hops(network, tables, ticks):
             if packet not in now:
                 assert (router, tag) == (destination, of.NONE) or tag == router == destination
                 continue
-            of_host = bool(network.inputs[port, of.OF_HOST])
+            of_host = bool(network.inputs[port, of.HOST_INPUT])
             # A head that waits has the tag that it will have beyond.
             came_with = int(network.packets[packet, of.FLAGS] >> of.ARRIVED_TAG_SHIFT) - 1
             assert came_with in ((of.NONE,) if of_host else (tag, router))

@@ -9,7 +9,7 @@ from routing.registry import make_plan
 from simulation.arrays.network import make_network
 from simulation.kernels import state as of
 from simulation.kernels.credit import run
-from simulation.kernels.sources import BIRTH_BITS, draw_window
+from simulation.kernels.sources import TIME_BITS, draw_window
 from simulation.settings import Decision, RouterSettings, Workload
 from simulation.tables.compiler import compile_tables
 from simulation.timing import unloaded_cycles
@@ -80,13 +80,13 @@ def test_gaps_of_bernoulli_sources_are_geometric():
     network = source_network(rate * FLITS, "bernoulli", 8)
     gaps = []
     for _ in range(100):
-        before = network.hosts[:, of.NEXT_BIRTH].copy()
+        before = network.hosts[:, of.NEXT_GENERATED].copy()
         for host in range(0, HOSTS, 4):
             # One more birth of this host alone.
             network.hosts[:, of.KIND] = of.IDLE
             network.hosts[host, of.KIND] = of.UNIFORM
-            births_in(network, 0, (before[host] >> BIRTH_BITS) + 1)
-        gaps.append((network.hosts[::4, of.NEXT_BIRTH] - before[::4]) >> BIRTH_BITS)
+            births_in(network, 0, (before[host] >> TIME_BITS) + 1)
+        gaps.append((network.hosts[::4, of.NEXT_GENERATED] - before[::4]) >> TIME_BITS)
     gaps = np.concatenate(gaps)
     deviation = (1 - rate) ** 0.5 / rate
     assert abs(gaps.mean() - 1 / rate) < 4 * deviation / len(gaps) ** 0.5
@@ -97,7 +97,7 @@ def test_gaps_of_bernoulli_sources_are_geometric():
 
 def test_constant_sources_have_random_phases():
     network = source_network(0.4, "constant", 3)
-    phases = network.hosts[:, of.NEXT_BIRTH] / (10 << BIRTH_BITS)
+    phases = network.hosts[:, of.NEXT_GENERATED] / (10 << TIME_BITS)
     assert phases.min() >= 0
     assert phases.max() < 1
     assert abs(phases.mean() - 0.5) < 4 * (1 / 12 / HOSTS) ** 0.5

@@ -97,7 +97,7 @@ def test_packets_and_credits_are_conserved_while_elements_fail(
             assert run(network, cycle * routers.ticks + tick + 1, False) == RUNNING
             check_conservation(network, watch)
     assert len(faults.course().done) >= 3
-    network.hosts[:, of.NEXT_BIRTH] = 1 << 50  # nothing is born any more
+    network.hosts[:, of.NEXT_GENERATED] = 1 << 50  # nothing is born any more
     run(network, 4000, False)
     if len(stuck_queues(network)):
         assert policy != "hop"

@@ -16,7 +16,7 @@ from traffic.metrics import window as window_module
 from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, Sent
-from traffic.metrics.reordering import MOST_REMEMBERED, Arrivals
+from traffic.metrics.reordering import MAX_REMEMBERED, DuplicateDetector
 from traffic.metrics.window import LateWindowError, Window
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe
@@ -210,7 +210,7 @@ def test_packets_count_that_were_sent_before_their_sender_knew_of_the_window():
 
 
 def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monkeypatch):
-    monkeypatch.setattr(window_module, "MOST_HELD_PACKETS", 4)
+    monkeypatch.setattr(window_module, "MAX_PENDING_PACKETS", 4)
     counts = counts_with_a_late_window(ACROSS)
     assert counts.result().frames.sum() == 3
     window = Window(None)
@@ -341,7 +341,7 @@ def test_a_packet_that_reached_another_host_first_is_no_copy_at_its_own():
 
 
 def test_a_number_too_old_to_be_remembered_is_taken_for_a_copy():
-    arrivals = Arrivals(MOST_REMEMBERED // 4)  # four numbers of each
+    arrivals = DuplicateDetector(MAX_REMEMBERED // 4)  # four numbers of each
     numbers = [5, 9, 3, 5, 8, 4]
     zero = np.zeros(1, np.int64)
     repeated = [bool(arrivals.repeated(zero, zero + number)[0]) for number in numbers]

@@ -55,15 +55,15 @@ def test_a_file_of_ones_own_may_have_steps_comments_and_a_first_probability(tmp_
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (HEADER + "100,0.5\n50,1\n", "line 3: bytes must not fall, got 50"),
-        (HEADER + "100,0.5\n200,0.4\n300,1\n", "line 3: cumulative probability must rise, got 0.4"),
+        (HEADER + "100,0.5\n50,1\n", "line 3: bytes must not decrease, got 50"),
+        (HEADER + "100,0.5\n200,0.4\n300,1\n", "line 3: cumulative probability must not decrease, got 0.4"),
         (HEADER + "100,0.5\n200,0.9\n", "last cumulative probability must be 1, got 0.9"),
         (HEADER + "0,0\n100,1\n", "line 2: bytes must be 1 to 1000000000000, got '0'"),
         (HEADER + "-5,1\n", "got '-5'"),
         (HEADER + "100,1.5\n", "line 2: cumulative probability must be 0 to 1, got '1.5'"),
         (HEADER + "100,nan\n", "got 'nan'"),
         (HEADER + "100\n", "line 2: number of columns must be 2, got 1"),
-        (HEADER, "last cumulative probability must be 1, got no line"),
+        (HEADER, "last cumulative probability must be 1, got no points"),
         ("size,share\n1,1\n", "line 1: columns must be bytes,cumulative_probability, got 'size,share'"),
         ("", "got an empty file"),
     ],

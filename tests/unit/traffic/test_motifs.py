@@ -157,13 +157,13 @@ def test_names_say_what_is_no_default():
 @pytest.mark.parametrize(
     ("pattern", "said"),
     [
-        ("halo2d:4", "grid must be 2 sizes of two ranks or more, as 4x4, got '4'"),
-        ("halo3d:4x4", "as 4x4x4, got '4x4'"),
+        ("halo2d:4", "grid must be 2 sizes with two ranks or more, for example 4x4, got '4'"),
+        ("halo3d:4x4", "for example 4x4x4, got '4x4'"),
         ("halo2d:1x1", "got '1x1'"),
         ("halo2d:0x4", "got '0x4'"),
         ("halo2d:steps=0", "steps must be 1 to 10000, got 0"),
         ("sweep3d:steps=2", "the parameters grid, blocks, got 'steps=2'"),
-        ("halo2d:3x3", "ranks of halo2d:3x3 must be 9, those of its grid, got 4"),
+        ("halo2d:3x3", "ranks of halo2d:3x3 must be 9 (its grid), got 4"),
     ],
 )
 def test_wrong_names_are_refused(pattern, said):

@@ -28,7 +28,7 @@ def test_it_remembers_from_call_to_call():
 
 @pytest.mark.parametrize("flows", [64, 1000])
 def test_as_by_a_plain_loop(flows, monkeypatch):
-    monkeypatch.setattr(reordering, "MOST_SLOTS", 64)
+    monkeypatch.setattr(reordering, "MAX_SLOTS", 64)
     generator = np.random.default_rng(3)
     order = FlowOrder(flows)
     highest, missed, total = {}, 0, 0

@@ -32,10 +32,10 @@ def test_a_window_that_is_to_end_early_ends_once_all_processes_know_of_it():
     window = engine.MeasuredWindow(
         SimpleNamespace(window_ns=(0, 86_400 * 10**9)), None, [process], lambda: next(ends)
     )
-    window.look(1.0)
+    window.update(1.0)
     assert told == []
     for seconds in (2.0, 3.0):
-        window.look(seconds)
+        window.update(seconds)
     ((begin_ns, end_ns),) = told
     assert begin_ns == 0
     assert 2.1 * 10**9 < end_ns < 3 * 10**9

@@ -1,1 +1,1 @@
-"""TCP flows between hosts: their sockets, and observations of the hosts' interfaces."""
+"""TCP flows between hosts: sockets, and observers of the hosts' interfaces."""

@@ -1,4 +1,4 @@
-"""Observers of hosts' interfaces while TCP flows pass: counters of frames and bytes, a sample of hops."""
+"""Observers of hosts' interfaces during TCP flows: counters of frames and bytes, and a sample of hops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from traffic.engine.receivers import Receivers
 
 SAMPLE_EVERY = 8
 _SLOTS = 1024
-_MOST_READINGS = 64
+_MAX_READINGS = 64
 _HEADER_BYTES = 54
 _READ_BYTES = 8192
 
@@ -33,17 +33,17 @@ class InterfaceCounters:
         self._steps: list[Numbers] = []
 
     def sample(self) -> None:
-        """Takes a reading, which ends an interval of the series."""
+        """Reads the counters and ends an interval of the series."""
         now = self._read(self._last)
         self._steps.append(now - self._last)
         self._last = now
 
     def totals(self) -> Numbers:
-        """Returns the counts since the beginning: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
+        """Returns the counts since the start: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
         return self._last - self._first
 
     def series(self) -> tuple[Numbers, Numbers]:
-        """Returns the bytes sent and received in each interval: int64, intervals x hosts, two of them."""
+        """Returns the bytes sent and received in each interval: two int64 arrays, intervals x hosts."""
         steps = np.array(self._steps, np.int64).reshape(-1, *self._last.shape)
         return steps[:, :, 2], steps[:, :, 0]
 
@@ -53,22 +53,23 @@ class InterfaceCounters:
             os.close(descriptor)
 
     def _read(self, before: Numbers) -> Numbers:
-        """Returns the present counts; those before for a host that has ended."""
+        """Returns the current counts; `before` for a host that has ended."""
         counts = before.copy()
         for index, (descriptor, name) in enumerate(zip(self._files, self._names, strict=True)):
             try:
                 _, found, rest = os.pread(descriptor, _READ_BYTES, 0).partition(name)
             except OSError:
                 continue
-            line, whole, _ = rest.partition(b"\n")  # a host may have more interfaces than are read
-            if found and whole:
+            # A host may have so many interfaces that the list is not read completely.
+            line, complete, _ = rest.partition(b"\n")
+            if found and complete:
                 words = line.split(maxsplit=10)
                 counts[index] = [int(words[place]) for place in (0, 1, 8, 9)]
         return counts
 
 
 class HopSampler:
-    """Sample of the frames that arrive at all hosts: their hops, by source and destination.
+    """Samples the frames that arrive at all hosts: hops by source and destination.
 
     Attributes:
         hop_bytes, sampled_bytes, hops, hops_min, hops_max: see FlowOutcome.
@@ -93,8 +94,8 @@ class HopSampler:
         )
 
     def look(self) -> None:
-        """Counts the frames that wait; the most that fit into the sockets, should a host send without end."""
-        for _ in range(_MOST_READINGS):
+        """Counts the waiting frames; at most as many as fit into the sockets, in case a host floods."""
+        for _ in range(_MAX_READINGS):
             count = self._receivers.receive()
             if not count:
                 return

@@ -1,7 +1,7 @@
-"""Worker that runs TCP flows between all hosts: the sockets of every namespace in one event loop.
+"""Worker that runs TCP flows between all hosts: the sockets of all namespaces in one event loop.
 
-A flow is a connection of its own. Its source connects at the flow's time, sends the bytes and ends; it is
-complete when its destination has the last byte, at the time at which the kernel received that.
+Each flow has its own connection. The source connects at the flow's start time, sends the bytes and closes its
+side. The flow is complete when the destination's kernel has received the last byte.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from traffic.engine.telemetry import CountReporter
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, FlowOutcome
 
-_ROOM_BYTES = 1 << 18
-_LOOK_EVERY_NS = 20_000_000  # at the sample of frames
-_MOST_ACCEPTED = 256  # connections at a time: a host may open them without end
-# Time in which frames of the last flows arrive once these have ended or were given up.
+_BUFFER_BYTES = 1 << 18
+_POLL_INTERVAL_NS = 20_000_000  # of the sampled frames
+_MAX_ACCEPTED = 256  # connections to accept at a time, because a host may open any number of them
+# Time to wait for the last frames after all flows have ended or have been aborted.
 _QUIET_NS = 300_000_000
 
 Handler = Callable[[int], None]
@@ -40,18 +40,18 @@ class FlowWorker:
 
     def __init__(self, job: FlowJob, reporter: CountReporter) -> None:
         self._job, self._reporter = job, reporter
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
         self._flows = job.records()
         self._addresses = [format_ip(host.ip) for host in job.hosts]
         self._namespaces = sockets.HostNamespaces(host.namespace_pid for host in job.hosts)
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
         self._listeners: list[socket.socket] = []
-        self._open: dict[int, list[socket.socket]] = {}  # flow -> its ends
+        self._open: dict[int, list[socket.socket]] = {}  # flow -> sockets of its open ends
         # (address and port of the source, index of the destination) -> flow
         self._expected: dict[tuple[str, int, int], int] = {}
-        self._zeros, self._room = memoryview(bytes(_ROOM_BYTES)), bytearray(_ROOM_BYTES)
+        self._zeros, self._discarded = memoryview(bytes(_BUFFER_BYTES)), bytearray(_BUFFER_BYTES)
         self._window_bytes = np.zeros(len(job.hosts), np.int64)
         self._lag = LogHistogram()
         self._sampler, self._interfaces = HopSampler(job.hosts), InterfaceCounters(job.hosts)
@@ -66,28 +66,28 @@ class FlowWorker:
         stopped: Callable[[], bool],
         checkpoint: Callable[[Callable[[], FlowOutcome]], None] = lambda _measured: None,
     ) -> FlowOutcome:
-        """Runs all flows; ends when they have ended, at the job's end, or when `stopped` returns True.
+        """Runs all flows until they have ended, the job's end is reached, or `stopped` returns True.
 
         Args:
             clock: the instant of the start.
             stopped: returns whether to end early.
-            checkpoint: called now and then with a function that returns the measurement so far.
+            checkpoint: called from time to time with a function that returns the measurements so far.
         """
         sockets.sleep_precisely()
         sockets.run_first()
         self._clock = clock
         time.sleep(max(0.0, (clock.monotonic_ns - time.monotonic_ns()) / 1e9))
-        look_ns = sample_ns = 0
+        poll_ns = sample_ns = 0
         with sockets.namespaces():
             while (now_ns := self._now_ns()) < self._job.end_ns and self._ended < len(self._flows):
                 self._start_due(now_ns)
-                for descriptor, events in self._epoll.poll(self._wait_s(look_ns)):
+                for descriptor, events in self._epoll.poll(self._wait_s(poll_ns)):
                     handler = self._handlers.get(descriptor)
                     if handler:
                         handler(events)
                 now_ns = self._now_ns()
-                if now_ns >= look_ns:
-                    look_ns = now_ns + _LOOK_EVERY_NS
+                if now_ns >= poll_ns:
+                    poll_ns = now_ns + _POLL_INTERVAL_NS
                     self._sampler.look()
                     self._reporter.add(0, 0)
                     if stopped():
@@ -101,9 +101,9 @@ class FlowWorker:
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self._clock.monotonic_ns
 
-    def _wait_s(self, look_ns: int) -> float:
-        due_ns = self._job.time_ns[self._next] if self._next < len(self._flows) else look_ns
-        return max(0.0, (min(due_ns, look_ns) - self._now_ns()) / 1e9)
+    def _wait_s(self, poll_ns: int) -> float:
+        due_ns = self._job.time_ns[self._next] if self._next < len(self._flows) else poll_ns
+        return max(0.0, (min(due_ns, poll_ns) - self._now_ns()) / 1e9)
 
     # ---- sources ----
 
@@ -145,10 +145,14 @@ class FlowWorker:
         self._register(connection, select.EPOLLOUT, ready)
 
     def _send(self, connection: socket.socket, left: int) -> int:
-        """Sends bytes as far as the kernel takes them, then ends the flow; returns those that are left."""
+        """Sends as many bytes as the kernel accepts, and closes the sending side after the last one.
+
+        Returns:
+            The number of remaining bytes.
+        """
         with contextlib.suppress(BlockingIOError):
             while left:
-                left -= connection.send(self._zeros[: min(left, _ROOM_BYTES)])
+                left -= connection.send(self._zeros[: min(left, _BUFFER_BYTES)])
             connection.shutdown(socket.SHUT_WR)
             self._epoll.modify(connection, select.EPOLLIN)
         return left
@@ -165,10 +169,10 @@ class FlowWorker:
         self._listeners.append(listener)
 
         def ready(_events: int) -> None:
-            for _ in range(_MOST_ACCEPTED):
+            for _ in range(_MAX_ACCEPTED):
                 try:
                     connection, peer = listener.accept()
-                except OSError:  # none waits, or it has failed already
+                except OSError:  # no connection waits, or it has already failed
                     return
                 self._accept(connection, (*peer, index))
 
@@ -176,7 +180,7 @@ class FlowWorker:
 
     def _accept(self, connection: socket.socket, end: tuple[str, int, int]) -> None:
         flow = self._expected.pop(end, None)
-        if flow is None:  # of somebody else
+        if flow is None:  # opened by another program
             connection.close()
             return
         connection.setblocking(False)
@@ -195,22 +199,22 @@ class FlowWorker:
 
     def _receive(self, flow: int, connection: socket.socket) -> None:
         record = self._flows[flow]
-        count, arrived_ns = tcp.discard(connection, self._room)
+        count, arrived_ns = tcp.discard(connection, self._discarded)
         if not count:
             connection.shutdown(socket.SHUT_WR)
             self._note_destination(flow, connection)
             self._close(flow, connection)
             return
         left = int(record["bytes"] - record["received_bytes"]) - count
-        if left < 0:  # not all of them are the source's
+        if left < 0:  # another program has sent bytes on the connection
             record["finished_ns"] = -1
             raise OSError(errno.EPROTO, "more bytes than the flow has")
         now_ns = arrived_ns - self._clock.epoch_ns if arrived_ns else self._now_ns()
-        begin_ns, end_ns = self._job.window_ns
-        if begin_ns <= now_ns < end_ns:
+        start_ns, end_ns = self._job.window_ns
+        if start_ns <= now_ns < end_ns:
             self._window_bytes[record["destination"]] += count
         record["received_bytes"] += count
-        if left < tcp.MOST_UNREAD_BYTES:
+        if left < tcp.MAX_UNREAD_BYTES:
             tcp.wait_for_bytes(connection, left)
         if left:
             self._reporter.add(0, count)
@@ -225,7 +229,7 @@ class FlowWorker:
         self._epoll.register(connection, events)
 
     def _close(self, flow: int, connection: socket.socket) -> None:
-        """Closes one end of a flow; the flow has ended with the second one."""
+        """Closes one end of a flow; the flow has ended when both ends are closed."""
         self._forget(connection)
         connection.close()
         ends = self._open[flow]
@@ -246,33 +250,33 @@ class FlowWorker:
     def _note_destination(self, flow: int, connection: socket.socket) -> None:
         record, counts = self._flows[flow], tcp.counts_of(connection)
         record["received_segments"] = counts.received_segments
-        record["answer_segments"] = 1 + counts.sent_segments  # the SYN's answer came before the socket
+        record["answer_segments"] = 1 + counts.sent_segments  # + SYN-ACK, sent before this socket existed
         record["out_of_order"] = counts.out_of_order
 
     def _fail(self, flow: int) -> None:
-        """Gives a flow up whose connection failed; it counts as not complete."""
+        """Aborts a flow whose connection failed; it counts as incomplete unless all bytes have arrived."""
         self._flows[flow]["failed"] = self._flows[flow]["finished_ns"] < 0
-        self._give_up(flow)
+        self._abort(flow)
         self._ended += 1
 
-    def _give_up(self, flow: int) -> None:
-        port_of_source = None
+    def _abort(self, flow: int) -> None:
+        source_port = None
         for connection in self._open.pop(flow, []):
             if connection.getsockname()[1] != tcp.FLOW_PORT:
                 self._note_source(flow, connection)
-                port_of_source = connection.getsockname()[1]
+                source_port = connection.getsockname()[1]
             else:
                 self._note_destination(flow, connection)
             self._forget(connection)
             tcp.reset(connection)
         source = self._addresses[self._job.source[flow]]
-        self._expected.pop((source, port_of_source or 0, self._job.destination[flow]), None)
+        self._expected.pop((source, source_port or 0, self._job.destination[flow]), None)
 
     def _finish(self) -> FlowOutcome:
-        """Gives up all flows that are not complete, awaits the last frames, and returns the outcome."""
+        """Aborts all incomplete flows, waits for the last frames, and returns the outcome."""
         ended_ns = self._now_ns()
         for flow in list(self._open):
-            self._give_up(flow)
+            self._abort(flow)
         time.sleep(_QUIET_NS / 1e9)
         self._sampler.look()
         self._interfaces.sample()

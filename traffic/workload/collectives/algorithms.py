@@ -1,10 +1,10 @@
-"""Algorithms of collective operations, as one program of sends and receives per rank.
+"""Algorithms of collective operations, each as one program of sends and receives per rank.
 
 An algorithm is a function of the number of ranks and the length of their vectors that returns a program for
-every rank. A program is a sequence of steps. A step's message leaves when all earlier steps of its rank are
-done; a step is done when the message that it receives has arrived and is in the rank's vector.
+every rank. A program is a sequence of steps. A step's message is sent when all earlier steps of its rank are
+done. A step is done when the message that it receives has arrived and is in the rank's vector.
 
-Ranks are 0 .. n - 1; a vector's elements are counted from 0.
+Ranks are numbered from 0 to n - 1, and elements of a vector from 0.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Span(NamedTuple):
         return self.end - self.begin
 
     def shifted(self, elements: int) -> Span:
-        """Returns the span moved towards the end of the vector.
+        """Returns the span shifted towards the end of the vector.
 
         Args:
-            elements: the number of elements by which it begins and ends later.
+            elements: number of elements to shift by.
 
         Returns:
             A span of the same length.
@@ -37,14 +37,14 @@ class Span(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One send and one receive of a rank, which take place at the same time.
+    """One send and one receive of a rank, which take place concurrently.
 
     Attributes:
-        destination: the rank that it sends to, None if it sends nothing.
-        send_span: the part of its own vector that it sends.
-        source: the rank that it receives from, None if it receives nothing.
-        receive_span: the part of its own vector that the received elements belong to.
-        reduce: whether received elements are added to those in the vector; else they replace them.
+        destination: rank to send to; None if nothing is sent.
+        send_span: span of the rank's vector to send.
+        source: rank to receive from; None if nothing is received.
+        receive_span: span of the rank's vector for the received elements.
+        reduce: whether received elements are added to the vector's elements; if not, they replace them.
         computes: whether the rank computes before the step, as applications do between exchanges.
     """
 
@@ -62,9 +62,9 @@ Algorithm = Callable[[int, int], list[Program]]
 
 
 def ring(ranks: int, elements: int) -> list[Program]:
-    """Returns the programs of an allreduce around a ring: a reduce-scatter, then an allgather.
+    """Returns the programs of a ring allreduce: a reduce-scatter, then an allgather.
 
-    Every rank sends 2 (n - 1) / n of its vector, always to its successor: no algorithm sends less.
+    Every rank sends 2 (n - 1) / n of its vector, always to its successor. No algorithm sends less.
 
     Args:
         ranks: n, at least 2.
@@ -81,9 +81,9 @@ def ring(ranks: int, elements: int) -> list[Program]:
     def program(rank: int) -> Program:
         successor, predecessor = (rank + 1) % ranks, (rank - 1) % ranks
         steps = []
-        for turn in range(2 * (ranks - 1)):
-            sent, received = (rank - turn) % ranks, (rank - turn - 1) % ranks
-            steps.append(Step(successor, parts[sent], predecessor, parts[received], reduce=turn < ranks - 1))
+        for step in range(2 * (ranks - 1)):
+            sent, received = (rank - step) % ranks, (rank - step - 1) % ranks
+            steps.append(Step(successor, parts[sent], predecessor, parts[received], reduce=step < ranks - 1))
         return tuple(steps)
 
     return [program(rank) for rank in range(ranks)]
@@ -93,7 +93,7 @@ def recursive_doubling(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an allreduce in which pairs at distances 1, 2, 4 ... exchange whole vectors.
 
     Args:
-        ranks: n, at least 2; beyond a power of two, pairs of ranks work as one.
+        ranks: n, at least 2; beyond a power of two, some pairs of ranks act as one.
         elements: the length of a rank's vector, at least 0.
 
     Returns:
@@ -117,7 +117,7 @@ def recursive_doubling(ranks: int, elements: int) -> list[Program]:
 def rabenseifner(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an allreduce by recursive halving, then recursive doubling.
 
-    The first half scatters the sums (every rank ends with one part), the second gathers them.
+    The first half scatters the sums (each rank ends with one part), the second half gathers them.
 
     Args:
         ranks: n, at least 2.
@@ -125,8 +125,8 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
     Returns:
         A program for every rank, of 2 log2(n) steps if n is a power of two. Otherwise, with m the largest
-        power of two below n, the first 2 (n - m) ranks form pairs: one rank of a pair adds its vector to the
-        other's before, takes no part, and is given the result after.
+        power of two below n, the first 2 (n - m) ranks form pairs: one rank of a pair first sends its vector
+        to the other one, does not take part in the exchanges, and receives the result at the end.
 
     Source:
         Rabenseifner, ICCS 2004, section 2.
@@ -140,7 +140,7 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
 
 def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
-    """Returns a rank's steps of Rabenseifner's algorithm, for a power of two of ranks with a part each."""
+    """Returns a rank's steps of Rabenseifner's algorithm for a power of two of ranks, each with one part."""
     low, high = 0, len(parts)
     halving, doubling = [], []
     while high - low > 1:
@@ -157,7 +157,7 @@ def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
 
 
 def binary_tree(ranks: int, elements: int) -> list[Program]:
-    """Returns the programs of an allreduce up a binary tree of ranks, and down again.
+    """Returns the programs of an allreduce over a binary tree of ranks: sums go up, the result comes down.
 
     The parent of rank i is (i - 1) // 2, and rank 0 is the root. Every message is a whole vector.
 
@@ -166,8 +166,8 @@ def binary_tree(ranks: int, elements: int) -> list[Program]:
         elements: the length of a rank's vector, at least 0.
 
     Returns:
-        A program of at most six steps for every rank; the longest chain has 2 floor(log2(n)) messages, one
-        after the other.
+        A program of at most six steps for every rank; the longest chain of dependent messages has length
+        2 floor(log2(n)).
 
     Source:
         The allreduce of SST's Firefly (CollectiveTreeFuncSM of sstsimulator/sst-elements).
@@ -177,9 +177,9 @@ def binary_tree(ranks: int, elements: int) -> list[Program]:
     def program(rank: int) -> Program:
         children = [child for child in (2 * rank + 1, 2 * rank + 2) if child < ranks]
         parent = (rank - 1) // 2
-        gathered = [Step(source=child, receive_span=whole, reduce=True) for child in children]
-        through = [Step(parent, whole), Step(source=parent, receive_span=whole)] if rank else []
-        return (*gathered, *through, *(Step(child, whole) for child in children))
+        gather = [Step(source=child, receive_span=whole, reduce=True) for child in children]
+        via_parent = [Step(parent, whole), Step(source=parent, receive_span=whole)] if rank else []
+        return (*gather, *via_parent, *(Step(child, whole) for child in children))
 
     return [program(rank) for rank in range(ranks)]
 
@@ -189,7 +189,7 @@ def pairwise(ranks: int, elements: int) -> list[Program]:
 
     Args:
         ranks: n, at least 2.
-        elements: the length of a rank's vector: the n parts that it sends, then the n that it receives.
+        elements: the length of a rank's vector: the n parts that it sends, then the n parts that it receives.
 
     Returns:
         A program of n - 1 steps for every rank.
@@ -211,11 +211,11 @@ def pairwise(ranks: int, elements: int) -> list[Program]:
 
 
 def split_evenly(elements: int, count: int) -> list[Span]:
-    """Returns consecutive parts of a vector whose lengths differ by one element at most.
+    """Splits a vector into consecutive parts whose lengths differ by at most one element.
 
     Args:
         elements: the length of the vector, at least 0.
-        count: the number of parts, at least 1; with more parts than elements some are empty.
+        count: the number of parts, at least 1; with more parts than elements, some are empty.
 
     Returns:
         `count` spans from 0 to `elements`.
@@ -230,10 +230,10 @@ def _union(parts: list[Span], first: int, end: int) -> Span:
 def _for_any_number_of_ranks(
     ranks: int, elements: int, exchanges: Callable[[int], list[list[Step]]]
 ) -> list[Program]:
-    """Returns the programs of an algorithm for powers of two of ranks, extended to any number.
+    """Extends an algorithm for powers of two of ranks to any number of ranks.
 
-    With 2^m + k ranks, the first 2 k work in pairs: the even one of a pair hands its vector to the odd one,
-    which takes part for both, and gets the result back (Thakur et al., section 4.5).
+    With 2^m + k ranks, the first 2 k form pairs: the even rank of a pair sends its vector to the odd rank,
+    which takes part on behalf of both and sends the result back (Thakur et al., section 4.5).
     """
     power = 1 << ranks.bit_length() - 1
     extra = ranks - power
@@ -258,10 +258,10 @@ def _for_any_number_of_ranks(
 
 
 def most_messages(algorithm: Algorithm, ranks: int) -> int:
-    """Returns a bound on the messages that a rank sends, before any program is made.
+    """Returns an upper bound on the messages that a rank sends, without generating its program.
 
     Args:
-        algorithm: one of the algorithms of this module.
+        algorithm: one of the algorithms in this module.
         ranks: the number of ranks, at least 2.
     """
     exact: dict[Algorithm, int] = {ring: 2 * (ranks - 1), pairwise: ranks - 1}
@@ -269,18 +269,18 @@ def most_messages(algorithm: Algorithm, ranks: int) -> int:
 
 
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:
-    """Returns the programs of an algorithm on consecutive slices of the vectors, to be run side by side.
+    """Returns the programs of an algorithm on consecutive slices of the vectors, which run concurrently.
 
-    While one slice waits for its last packet, another one sends.
+    Slices keep the links busy: while one slice waits for its last packet, another one sends.
 
     Args:
-        algorithm: the algorithm, which works on each slice by itself.
+        algorithm: the algorithm, applied to each slice separately.
         ranks: the number of ranks, at least 2.
         elements: the length of a rank's whole vector.
         slices: the number of slices, at least 1.
 
     Returns:
-        For each slice a program for every rank, whose spans are of the whole vector.
+        For each slice, a program for every rank, with spans of the whole vector.
     """
     programs = []
     for part in split_evenly(elements, slices):

@@ -1,4 +1,4 @@
-"""Dependencies of the messages of ranks' programs, for those who send messages without their content."""
+"""Converts ranks' programs to messages with dependencies, for simulation without the messages' content."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from traffic.workload.collectives.algorithms import Program
 from traffic.workload.collectives.execution import MessageTable
 from traffic.workload.messages import MessageGraph
 
-_START = -1  # in the place of a message: the begin of the application
+_START = -1  # instead of a message: the start of the application
 
 
 def program_messages(
     slices: Sequence[Sequence[Program]], hosts: Sequence[int], compute_cycles: int
 ) -> MessageGraph:
-    """Returns the messages of programs, each of which waits for all that its rank has done before.
+    """Returns the messages of programs; each waits for all previous steps of its rank.
 
     Args:
-        slices: for each slice a program for every rank (`algorithms.sliced_programs`).
+        slices: for each slice, a program for every rank (`algorithms.sliced_programs`).
         hosts: the host of each rank; all different.
-        compute_cycles: cycles that a rank computes before a step that says so, and to add what it received.
+        compute_cycles: cycles that a rank computes before a step with `computes`, and to add received
+            elements.
 
     Returns:
-        The messages in the order of MessageTable, and computations after them. A rank computes for one step
-        after the other of a slice, and for slices side by side.
+        The messages in the order of MessageTable, followed by the computations. A rank's computations are
+        sequential within a slice and concurrent in different slices.
     """
     table = MessageTable(slices, 1)
     graph = _Graph(len(table.messages))
@@ -38,16 +39,17 @@ def program_messages(
                 graph.wait(sent, before)
             if received >= 0:
                 adding = compute_cycles if step.reduce else 0
+                # One dependency needs no computation of length 0 to join it with others.
                 alone = before == _START and not adding
                 before = received if alone else graph.compute(rank, adding, before, received)
-    places = np.array(hosts, np.int64)
+    host_of_rank = np.array(hosts, np.int64)
     messages = np.array([(m.source, m.destination, m.size) for m in table.messages], np.int64).reshape(-1, 3)
     computing = np.array(graph.computing, np.int64).reshape(-1, 2)
-    computing_hosts, none = places[computing[:, 0]], np.zeros(len(computing), np.int64)
+    computing_hosts = host_of_rank[computing[:, 0]]
     return MessageGraph(
-        source=np.concatenate([places[messages[:, 0]], computing_hosts]),
-        destination=np.concatenate([places[messages[:, 1]], computing_hosts]),
-        bytes=np.concatenate([messages[:, 2], none]),
+        source=np.concatenate([host_of_rank[messages[:, 0]], computing_hosts]),
+        destination=np.concatenate([host_of_rank[messages[:, 1]], computing_hosts]),
+        bytes=np.concatenate([messages[:, 2], np.zeros(len(computing), np.int64)]),
         begin_cycles=np.zeros(len(messages) + len(computing), np.int64),
         compute_cycles=np.concatenate([np.zeros(len(messages), np.int64), computing[:, 1]]),
         dependencies=np.array(graph.dependencies, np.int64).reshape(-1, 2),
@@ -58,16 +60,11 @@ class _Graph:
     """Dependencies of messages, and the computations between them.
 
     Attributes:
-        computing: rank and cycles of each computation, which are numbered after the messages.
+        computing: rank and cycles of each computation; computations are numbered after the messages.
         dependencies: a message or computation, and one that waits for it.
     """
 
     def __init__(self, messages: int) -> None:
-        """Begins without computations and dependencies.
-
-        Args:
-            messages: number of messages.
-        """
         self._messages = messages
         self.computing: list[tuple[int, int]] = []
         self.dependencies: list[tuple[int, int]] = []
@@ -76,7 +73,7 @@ class _Graph:
         """Adds a computation that waits for others, and returns its number.
 
         Args:
-            rank: rank that computes.
+            rank: the computing rank.
             cycles: length of the computation.
             *before: numbers of the messages and computations that it waits for.
         """
@@ -87,11 +84,11 @@ class _Graph:
         return number
 
     def wait(self, number: int, before: int) -> None:
-        """Has a message or a computation wait for another.
+        """Adds a dependency, unless `before` is the start of the application.
 
         Args:
-            number: number of the one that waits.
-            before: number of the other one.
+            number: number of the waiting message or computation.
+            before: number of the message or computation that it waits for.
         """
         if before != _START:
             self.dependencies.append((before, number))

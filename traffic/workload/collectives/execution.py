@@ -1,6 +1,6 @@
 """Execution of one iteration of a collective: the ranks' programs, messages and vectors.
 
-Pure: the caller carries the segments of messages and hands in those that arrive (`traffic.engine`).
+Pure: the caller transports the segments of messages and passes in those that arrive (`traffic.engine`).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Message:
 
     Attributes:
         source, destination: ranks.
-        task: the index of the program that receives it: slice x number of ranks + destination.
-        size: in bytes; may be 0.
-        segments: the number of frames that carry it, at least 1.
+        task: index of the receiving program: slice x number of ranks + destination.
+        size: size in bytes; may be 0.
+        segments: number of frames that carry it, at least 1.
     """
 
     source: int
@@ -36,22 +36,22 @@ class Message:
 class MessageTable:
     """All messages of a collective's programs, numbered from 0; the same in every iteration.
 
-    Within a slice, the k-th message that a rank sends to another is the k-th that the other receives from it.
+    Within a slice, the k-th send of a rank to another one matches the k-th receive of the other rank.
 
     Attributes:
-        programs: one per task: the programs of the first slice by rank, then those of the next.
-        ranks: the number of ranks.
-        messages: by number.
-        sends, receives: for each task and step, the number of the message that the step sends or receives;
-            -1 for none.
+        programs: one program per task: those of the first slice by rank, then those of the next slice.
+        ranks: number of ranks.
+        messages: the messages by number.
+        sends, receives: for each task and step, number of the message that the step sends or receives; -1 for
+            none.
     """
 
     def __init__(self, slices: Sequence[Sequence[Program]], segment_bytes: int) -> None:
         """Numbers the messages.
 
         Args:
-            slices: for each slice a program for every rank (`algorithms.sliced_programs`).
-            segment_bytes: the bytes of a message that a frame carries at most.
+            slices: for each slice, a program for every rank (`algorithms.sliced_programs`).
+            segment_bytes: maximum number of a message's bytes in one frame.
         """
         self.programs: list[Program] = [program for programs in slices for program in programs]
         self.ranks = len(slices[0])
@@ -80,7 +80,7 @@ class MessageTable:
 
 
 class Inbox:
-    """The segments of one message as they arrive, in any order and perhaps more than once."""
+    """Reassembles one message from segments, which may arrive in any order and repeatedly."""
 
     __slots__ = ("_arrived", "_missing", "data")
 
@@ -90,15 +90,15 @@ class Inbox:
         self._missing = message.segments
 
     def receive(self, segment: int, offset: int, payload: memoryview) -> bool:
-        """Stores a segment's bytes, unless it arrived before.
+        """Stores a segment, unless it arrived before.
 
         Args:
-            segment: its number within the message, from 0.
-            offset: the place of its first byte in the message.
+            segment: number of the segment within the message, from 0.
+            offset: position of its first byte in the message.
             payload: its bytes.
 
         Returns:
-            Whether this segment was the last that was missing.
+            Whether this segment was the last missing one.
         """
         if self._arrived[segment]:
             return False
@@ -118,13 +118,13 @@ class Iteration:
 
     Attributes:
         vectors: each rank's vector; programs change it in place.
-        outgoing: message number -> its bytes, for all messages that have become ready.
-        ready: numbers of messages that can be sent; the caller empties it when it has taken them.
-        unfinished: the number of tasks (programs) that have steps left.
+        outgoing: message number -> bytes, for all messages that have become ready.
+        ready: numbers of messages that can be sent; the caller clears the list after sending them.
+        unfinished: number of tasks (programs) with remaining steps.
     """
 
     def __init__(self, table: MessageTable, vectors: list[Elements]) -> None:
-        """Prepares an iteration; `start` begins it.
+        """Prepares an iteration; call `start` to run it.
 
         Args:
             table: the messages of the collective's programs.
@@ -143,25 +143,25 @@ class Iteration:
         self._unfinished_tasks = [len(table.programs) // table.ranks] * table.ranks
 
     def start(self, now_ns: int) -> None:
-        """Begins all programs.
+        """Starts all programs.
 
         Args:
-            now_ns: the time in nanoseconds since the iteration's start; `finished_ns` is made of such times.
+            now_ns: current time in nanoseconds since the iteration's start, recorded in `finished_ns`.
         """
         for task in range(len(self._table.programs)):
             self._advance(task, now_ns)
 
     def receive(self, number: int, segment: int, offset: int, payload: memoryview, now_ns: int) -> None:
-        """Stores a segment of a message, and does the steps that waited for the message once it is complete.
+        """Stores a segment; if it completes a message, executes the steps that waited for the message.
 
-        A segment that arrived before is passed over.
+        A segment that arrived before is ignored.
 
         Args:
-            number: the number of the message in the message table.
-            segment: the number of the segment within the message, from 0.
-            offset: the place of the segment's first byte in the message.
+            number: number of the message in the message table.
+            segment: number of the segment within the message, from 0.
+            offset: position of the segment's first byte in the message.
             payload: the segment's bytes.
-            now_ns: the time in nanoseconds since the iteration's start; `finished_ns` is made of such times.
+            now_ns: current time in nanoseconds since the iteration's start, recorded in `finished_ns`.
         """
         message = self._table.messages[number]
         inbox = self._inboxes.get(number)
@@ -173,7 +173,7 @@ class Iteration:
 
     @property
     def done(self) -> float:
-        """The share of its messages that have arrived, 0 to 1."""
+        """The fraction of messages that have arrived, 0 to 1."""
         return self._complete / len(self._table.messages) if self._table.messages else 1.0
 
     def finished_ns(self) -> npt.NDArray[np.int64]:
@@ -181,7 +181,7 @@ class Iteration:
         return self._finished_ns
 
     def _advance(self, task: int, now_ns: int) -> None:
-        """Does all steps of a task that can be done."""
+        """Executes the steps of a task until one must wait for a message."""
         program, rank = self._table.programs[task], task % self._table.ranks
         while self._next_step[task] < len(program):
             index = self._next_step[task]
@@ -205,7 +205,7 @@ class Iteration:
 
     def _send(self, step: Step, number: int, rank: int) -> None:
         if number >= 0:
-            # A copy: a segment that is sent again must have the bytes that it had at first.
+            # A copy, because a retransmitted segment must have its original bytes.
             self.outgoing[number] = self.vectors[rank][step.send_span.begin : step.send_span.end].tobytes()
             self.ready.append(number)
 
@@ -216,4 +216,4 @@ class Iteration:
             target += received
         else:
             target[:] = received
-        inbox.data = bytearray()  # the marks of arrived segments stay, for duplicates
+        inbox.data = bytearray()  # frees the data; the marks of arrived segments stay, to detect duplicates

@@ -1,8 +1,8 @@
 """Collective operations: their vectors, correct results, message sizes and bus factors.
 
-A collective is a class, here or in a module of its own, and a line in `registry`; the algorithms that carry
-it out are functions (`algorithms`). Elements are unsigned 32-bit integers, whose sum modulo 2^32 does not
-depend on the order of the additions.
+A collective is a class, in this module or one of its own, and an entry in `registry`. Its algorithms are
+functions (`algorithms`). Elements are unsigned 32-bit integers, because their sum modulo 2^32 does not depend
+on the order of the additions.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Collective(Protocol):
     """A collective operation; the vectors of all ranks have the same length.
 
     Attributes:
-        algorithms: the algorithms by name; the first is the default.
-        description: the definition, for users.
-        source: the publication of its algorithms.
-        sliced: whether a vector may be cut into slices that are worked on side by side.
+        algorithms: algorithms by name; the first is the default.
+        description: definition, shown to users.
+        source: publication of its algorithms.
+        sliced: whether a vector may be divided into slices that are processed concurrently.
     """
 
     algorithms: Mapping[str, Algorithm]
@@ -45,7 +45,7 @@ class Collective(Protocol):
     sliced: bool
 
     def granule(self, ranks: int) -> int:
-        """Returns the number of bytes that message sizes are multiples of.
+        """Returns the granule: message sizes are multiples of this number of bytes.
 
         Args:
             ranks: n, the number of ranks, at least 2.
@@ -57,8 +57,8 @@ class Collective(Protocol):
     def bus_factor(self, ranks: int) -> float:
         """Returns the ratio of bus bandwidth to algorithm bandwidth.
 
-        Algorithm bandwidth is message size over time; bus bandwidth, which can be compared with that of the
-        links, does not depend on the number of ranks.
+        Algorithm bandwidth is message size over time. Bus bandwidth does not depend on the number of ranks
+        and can be compared with the links' bandwidth.
 
         Args:
             ranks: n, the number of ranks, at least 2.
@@ -77,16 +77,16 @@ class Collective(Protocol):
             message_bytes: the size of the message in bytes, a multiple of `granule(ranks)`.
 
         Returns:
-            Number of uint32 elements (4 bytes each) that a rank holds; it may be more than the message has.
+            Number of uint32 elements (4 bytes each) per rank; may exceed the elements of the message.
         """
 
     def initial_vectors(self, ranks: int, elements: int, seed: int) -> list[Elements]:
-        """Returns the vectors that the ranks begin with: random elements, different for every rank.
+        """Returns the ranks' initial vectors: random elements, different for every rank.
 
         Args:
             ranks: the number of ranks, at least 2.
-            elements: the length of a vector, as `vector_elements` returns it.
-            seed: of the random generator; a non-negative integer.
+            elements: the length of a vector, as returned by `vector_elements`.
+            seed: seed of the random generator, at least 0.
 
         Returns:
             A vector of `elements` uint32 for every rank.
@@ -99,7 +99,7 @@ class Collective(Protocol):
             vectors: the initial vector of every rank.
 
         Returns:
-            For every rank the elements that `result_part` has to have in the end.
+            For every rank, the elements that `result_part` must return at the end.
         """
 
     def result_part(self, vector: Elements) -> Elements:
@@ -144,7 +144,7 @@ class AllReduce:
         Args:
             ranks: the number of ranks, at least 2.
             elements: the length of a vector.
-            seed: of the random generator; a non-negative integer.
+            seed: seed of the random generator, at least 0.
 
         Returns:
             A vector of `elements` uint32 for every rank.
@@ -170,7 +170,7 @@ class AllToAll:
     """
 
     algorithms: Mapping[str, Algorithm] = {"pairwise": pairwise}
-    description = "every rank has a part of its own for every other"
+    description = "every rank sends a different part of its message to every other rank"
     source = "Thakur et al., IJHPCA 2005, section 4.3"
     sliced = False
 
@@ -191,8 +191,8 @@ class AllToAll:
 
         Args:
             ranks: the number of ranks, at least 2.
-            elements: the length of a vector, message and received half together.
-            seed: of the random generator; a non-negative integer.
+            elements: the length of a vector, including message and received half.
+            seed: seed of the random generator, at least 0.
 
         Returns:
             A vector of `elements` uint32 for every rank.

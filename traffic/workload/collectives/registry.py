@@ -1,4 +1,4 @@
-"""Registry of the collectives by their names on the command line: one line each."""
+"""Registry of collectives by their names on the command line."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COLLECTIVES = Registry("collectives", "collective", Collective, _OWN, _calls)
 
 
 def is_collective(pattern: str) -> bool:
-    """Returns whether a name is that of a collective.
+    """Returns whether a name denotes a collective.
 
     Args:
-        pattern: the name of a pattern or of a collective, with or without an algorithm, as `allreduce:ring`.
+        pattern: name of a pattern or collective, with or without an algorithm, such as `allreduce:ring`.
 
     Returns:
         Whether the part before the colon is one of COLLECTIVES.
@@ -35,17 +35,17 @@ def is_collective(pattern: str) -> bool:
 
 
 def split_collective(pattern: str) -> tuple[str, str]:
-    """Returns the collective and the algorithm of a name like `allreduce:ring`.
+    """Splits a name like `allreduce:ring` into collective and algorithm.
 
     Args:
         pattern: a name of COLLECTIVES, alone or followed by a colon and the name of an algorithm, or by
             `:algorithm=` and that name.
 
     Returns:
-        The names of the collective and of the algorithm, which is the collective's first if none is given.
+        The names of the collective and of the algorithm; the collective's first algorithm if none is given.
 
     Raises:
-        UsageError: the collective has not such an algorithm, or not such a parameter.
+        UsageError: the collective has no such algorithm or parameter.
     """
     name = pattern.partition(":")[0]
     algorithm = algorithm_parameter(name)
@@ -54,7 +54,7 @@ def split_collective(pattern: str) -> tuple[str, str]:
 
 
 def algorithm_parameter(name: str) -> Parameter:
-    """Returns the first parameter of a collective: its algorithm.
+    """Returns the parameter that selects the algorithm of a collective.
 
     Args:
         name: a name of COLLECTIVES.
@@ -63,7 +63,7 @@ def algorithm_parameter(name: str) -> Parameter:
     return Parameter(
         name="algorithm",
         type=str,
-        help="algorithm that carries it out",
+        help="algorithm of the collective",
         choices=lambda: algorithms,
         default=next(iter(algorithms)),
     )
@@ -87,13 +87,13 @@ def check_granule(name: str, ranks: int, message_bytes: int, granule: int) -> No
     """Checks that a message can be divided among ranks.
 
     Args:
-        name: what is done with the message.
+        name: name of the application, for the error message.
         ranks: the number of ranks.
         message_bytes: the size of the message in bytes.
-        granule: the number of bytes that the size must be a multiple of.
+        granule: number of bytes that the size must be a multiple of.
 
     Raises:
-        ParameterError: the size is not a positive multiple of it.
+        ParameterError: the size is not a positive multiple of the granule.
     """
     if message_bytes < granule or message_bytes % granule:
         nearest = max(1, round(message_bytes / granule)) * granule

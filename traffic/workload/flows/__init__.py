@@ -1,1 +1,1 @@
-"""TCP flows: sizes, starts, frames on the wire, and the ideal time of an empty fabric; pure."""
+"""TCP flows: sizes, starts, frames on the wire, and ideal times in an empty fabric. Pure."""

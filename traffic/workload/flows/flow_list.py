@@ -1,4 +1,4 @@
-"""Lists of flows: starts, ends and sizes, drawn from a pattern and a distribution or read from a file."""
+"""Lists of flows with start times, hosts and sizes: random, or read from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines, w
 from traffic.workload.patterns import Pattern
 
 COLUMNS = ["time_s", "source", "destination", "bytes"]
-MAX_FLOWS = 200_000  # of a run
+MAX_FLOWS = 200_000  # per run
 MAX_TIME_S = 86_400.0
 
 Numbers = npt.NDArray[np.int64]
@@ -25,11 +25,11 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class FlowList:
-    """Flows in the order of their starts; int64 arrays of one length.
+    """Flows in the order of their starts; int64 arrays of the same length.
 
     Attributes:
-        time_ns: starts, in ns since the start of the traffic, ascending.
-        source, destination: hosts' indices.
+        time_ns: start times, in ns since the start of the traffic, ascending.
+        source, destination: indices of the hosts.
         bytes: payload in bytes, at least 1.
     """
 
@@ -42,25 +42,25 @@ class FlowList:
 def draw_flows(
     pattern: Pattern, sizes: FlowSizes, flows_per_s: float, duration_ns: int, seed: int
 ) -> FlowList:
-    """Returns random flows: Poisson arrivals, ends by a pattern, sizes from a distribution.
+    """Draws random flows: Poisson arrivals, destinations from a pattern, sizes from a distribution.
 
     Args:
         pattern: the destinations of each host's flows.
         sizes: distribution of the sizes.
-        flows_per_s: mean rate of the flows of one host that sends.
-        duration_ns: all flows start before that time, in ns.
+        flows_per_s: mean number of flows per second of a sending host.
+        duration_ns: all flows start before this time, in ns.
         seed: seed of the random generator.
 
     Returns:
         The flows; the same for the same arguments.
 
     Raises:
-        ParameterError: these are more than MAX_FLOWS flows.
+        ParameterError: more than MAX_FLOWS flows are expected.
     """
     expected = flows_per_s * len(pattern.senders) * duration_ns / 1e9
     if expected > MAX_FLOWS:
         raise ParameterError(
-            f"flows of a run must be at most {MAX_FLOWS:,}, got {expected:,.0f} at this load, link rate and "
+            f"number of flows must be at most {MAX_FLOWS:,}, got {expected:,.0f} at this load, link rate and "
             "duration; choose a shorter --duration"
         )
     generator = np.random.default_rng(seed)
@@ -81,22 +81,22 @@ def draw_flows(
     )
 
 
-def read_flows(path: str, topology: Topology, concentration: int) -> FlowList:
-    """Returns the flows in a CSV file with the columns COLUMNS; lines that begin with # are comments.
+def read_flows(path: str, topology: Topology, hosts_per_router: int) -> FlowList:
+    """Reads flows from a CSV file with the columns COLUMNS; lines that start with # are comments.
 
     Args:
-        path: of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` says which of them have hosts.
-        concentration: p, the number of hosts at each router that has any.
+        path: path of the file (UTF-8, with or without a byte order mark).
+        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
         The flows, in the order of the file.
 
     Raises:
-        ParameterError: the file cannot be read, names an unknown host, or has times that go back or sizes
-            below 1; the text names the line.
+        ParameterError: the file cannot be read, names an unknown host, has a time before that of the previous
+            line, or a size below 1; the message contains the line number.
     """
-    indices = {host.name: index for index, host in enumerate(hosts_of(topology, concentration))}
+    indices = {host.name: index for index, host in enumerate(hosts_of(topology, hosts_per_router))}
     rows: list[tuple[int, int, int, int]] = []
     for number, words in csv_lines(path, COLUMNS, "flow file"):
         row = _row(words, f"{path}, line {number}", indices)
@@ -107,14 +107,14 @@ def read_flows(path: str, topology: Topology, concentration: int) -> FlowList:
             )
         rows.append(row)
         if len(rows) > MAX_FLOWS:
-            raise ParameterError(f"{path}: flows of a run must be at most {MAX_FLOWS:,}, got more")
+            raise ParameterError(f"{path}: number of flows must be at most {MAX_FLOWS:,}, got more")
     if not rows:
-        raise ParameterError(f"{path}: flows must be at least 1, got none")
+        raise ParameterError(f"{path}: number of flows must be at least 1, got none")
     return FlowList(*np.array(rows, np.int64).T)
 
 
 def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int, int]:
-    """Returns start in ns, source, destination and bytes of a line."""
+    """Parses start in ns, source, destination and bytes of a line."""
     transfer = read_transfer(words[1:], place, indices)
     try:
         time_s = float(words[0])
@@ -126,15 +126,15 @@ def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, in
 
 
 def read_transfer(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int]:
-    """Returns source, destination and bytes of a line of flows or messages.
+    """Parses source, destination and bytes of a line in a file of flows or messages.
 
     Args:
         words: names of source and destination, and the number of bytes.
-        place: file and line, for errors.
+        place: file and line, for error messages.
         indices: name of a host -> its index.
 
     Raises:
-        ParameterError: a host is unknown or sends to itself, or the number of bytes is outside its domain.
+        ParameterError: a host is unknown or sends to itself, or the number of bytes is out of range.
     """
     for column, name in zip(COLUMNS[1:3], words, strict=False):
         if name not in indices:

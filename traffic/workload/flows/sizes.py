@@ -1,4 +1,4 @@
-"""Distributions of flow sizes: published ones, a fixed size, or the points of a CSV file."""
+"""Distributions of flow sizes: published distributions, a fixed size, or points from a CSV file."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from topology.files.reading import TABLE_BYTES, FileError, read_lines
 from topology.files.shown import quoted
 from traffic.workload.flows.frames import segments
 
-# Published distributions: names of data files beside this module.
+# Published distributions: names of CSV files next to this module.
 PUBLISHED = ("web-search", "data-mining")
 FIXED = "fixed"
 COLUMNS = ["bytes", "cumulative_probability"]
 MAX_FLOW_BYTES = 10**12
 _QUANTILES = 100_000
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 
 
 @dataclass(frozen=True)
 class FlowSizes:
-    """Distribution of flow sizes: points of the cumulative distribution, with straight lines between them.
+    """Distribution of flow sizes: points of the cumulative distribution function, linearly interpolated.
 
     Attributes:
         bytes: sizes, ascending, at least 1.
-        probability: probability of a flow of at most that size, ascending, the last 1. A first one over 0
-            is the probability of exactly the first size.
+        probability: probability that a flow has at most that size, ascending; the last is 1. If the first is
+            above 0, it is the probability of exactly the first size.
     """
 
     bytes: tuple[float, ...]
     probability: tuple[float, ...]
 
     def quantiles(self, fractions: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        """Returns the sizes below which given fractions of all flows are.
+        """Returns quantiles of the flow sizes.
 
         Args:
             fractions: fractions of the flows, 0 to 1; any shape.
@@ -56,10 +56,10 @@ class FlowSizes:
         return float(self.probability[0] * sizes[0] + (steps * (sizes[1:] + sizes[:-1]) / 2).sum())
 
     def mean_segments(self, mtu: int) -> float:
-        """Returns the mean number of frames that a flow's bytes need.
+        """Returns the mean number of frames per flow.
 
         Args:
-            mtu: longest packet of the links in bytes.
+            mtu: maximum packet size of the links in bytes.
 
         Returns:
             The mean over evenly spaced quantiles.
@@ -68,13 +68,13 @@ class FlowSizes:
         return float(segments(self.quantiles(middles), mtu).mean())
 
     def limited(self, most_bytes: int) -> FlowSizes:
-        """Returns the distribution in which larger flows have the size of a limit.
+        """Returns the distribution truncated at a maximum size.
 
         Args:
-            most_bytes: the limit in bytes, at least 1.
+            most_bytes: maximum size in bytes, at least 1.
 
         Returns:
-            The same distribution below the limit; all larger flows have exactly that size.
+            The distribution in which all larger flows have exactly the maximum size.
         """
         if most_bytes >= self.bytes[-1]:
             return self
@@ -87,7 +87,7 @@ class FlowSizes:
 
 
 def make_sizes(name: str) -> FlowSizes:
-    """Returns the distribution of flow sizes that a name on the command line stands for.
+    """Returns a distribution of flow sizes by its name on the command line.
 
     Args:
         name: one of PUBLISHED, `fixed:BYTES`, or the path of a CSV file with the columns COLUMNS.
@@ -96,16 +96,16 @@ def make_sizes(name: str) -> FlowSizes:
         The distribution.
 
     Raises:
-        UsageError: the name is none of these.
-        ParameterError: the file cannot be read, or its points are not a distribution; the text names the
-            line.
+        UsageError: the name is invalid, or the file does not exist.
+        ParameterError: the file cannot be read, or its points are not a distribution; the message contains
+            the line number.
     """
     kind, _, argument = name.partition(":")
     if kind == FIXED:
         size = whole_number(argument)
         if size is None or not 1 <= size <= MAX_FLOW_BYTES:
             raise UsageError(
-                f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, as in fixed:100000, got {argument!r}"
+                f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, for example fixed:100000, got {argument!r}"
             )
         return FlowSizes((float(size),), (1.0,))
     if name in PUBLISHED:
@@ -123,34 +123,36 @@ def make_sizes(name: str) -> FlowSizes:
 
 
 def read_sizes(path: str) -> FlowSizes:
-    """Returns the distribution in a CSV file with the columns COLUMNS; lines that begin with # are comments.
+    """Reads a distribution from a CSV file with the columns COLUMNS; lines that start with # are comments.
 
     Args:
-        path: of the file (UTF-8, with or without a byte order mark).
+        path: path of the file (UTF-8, with or without a byte order mark).
 
     Returns:
         The distribution.
 
     Raises:
-        ParameterError: the file cannot be read, or its points are not a distribution; the text names the
-            line.
+        ParameterError: the file cannot be read, or its points are not a distribution; the message contains
+            the line number.
     """
     points: list[tuple[float, float]] = []
     for number, words in csv_lines(path, COLUMNS, "distribution"):
         point = _point(words, f"{path}, line {number}")
         if points and point[0] < points[-1][0]:
-            raise ParameterError(f"{path}, line {number}: bytes must not fall, got {point[0]:g}")
+            raise ParameterError(f"{path}, line {number}: bytes must not decrease, got {point[0]:g}")
         if points and point[1] < points[-1][1]:
-            raise ParameterError(f"{path}, line {number}: cumulative probability must rise, got {point[1]:g}")
+            raise ParameterError(
+                f"{path}, line {number}: cumulative probability must not decrease, got {point[1]:g}"
+            )
         points.append(point)
     if not points or points[-1][1] != 1:
-        last = f"{points[-1][1]:g}" if points else "no line"
+        last = f"{points[-1][1]:g}" if points else "no points"
         raise ParameterError(f"{path}: last cumulative probability must be 1, got {last}")
     return FlowSizes(tuple(size for size, _ in points), tuple(probability for _, probability in points))
 
 
 def _point(words: list[str], place: str) -> tuple[float, float]:
-    """Returns size and probability of a line."""
+    """Parses size and probability of a line."""
     size, probability = map(_number, words)
     if not 1 <= size <= MAX_FLOW_BYTES:
         raise ParameterError(f"{place}: bytes must be 1 to {MAX_FLOW_BYTES}, got {quoted(words[0])}")
@@ -167,32 +169,32 @@ def _number(text: str) -> float:
 
 
 def whole_number(text: str) -> int | None:
-    """Returns the number that digits stand for.
+    """Parses a whole number of at most 18 digits.
 
     Args:
-        text: at most 18 digits, as a cell of a file.
+        text: a cell of a file.
 
     Returns:
         The number; None if the text is anything else.
     """
-    return int(text) if len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal() else None
+    return int(text) if len(text) <= _MAX_DIGITS and text.isascii() and text.isdecimal() else None
 
 
 def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, list[str]]]:
-    """Yields the lines of a CSV file behind its line of columns; comments (#) and empty lines are left out.
+    """Yields the lines of a CSV file below its header, without comments (#) and empty lines.
 
     Args:
-        path: of the file (UTF-8, with or without a byte order mark).
-        columns: the columns that it must have.
-        what: a noun for the file, for errors.
+        path: path of the file (UTF-8, with or without a byte order mark).
+        columns: the required columns.
+        what: noun for the file, for error messages.
 
     Yields:
-        The line's number, from 1, and its fields without spaces around them; as many as columns.
+        The line number, from 1, and the stripped fields, as many as columns.
 
     Raises:
-        ParameterError: the file cannot be read, or has other columns; the text names the line.
+        ParameterError: the file cannot be read, or has other columns; the message contains the line number.
     """
-    headed = False
+    has_header = False
     for number, line in enumerate(read_lines(path, TABLE_BYTES, what=what), start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -200,16 +202,16 @@ def csv_lines(path: str, columns: list[str], what: str) -> Iterator[tuple[int, l
             words = [word.strip() for word in next(csv.reader([line]))]
         except csv.Error as error:
             raise ParameterError(f"{path}, line {number}: line must be CSV ({error})") from None
-        if headed and len(words) != len(columns):
+        if has_header and len(words) != len(columns):
             raise ParameterError(
                 f"{path}, line {number}: number of columns must be {len(columns)}, got {len(words)}"
             )
-        if headed:
+        if has_header:
             yield number, words
         elif words != columns:
             raise ParameterError(
                 f"{path}, line {number}: columns must be {','.join(columns)}, got {quoted(line.strip())}"
             )
-        headed = True
-    if not headed:
+        has_header = True
+    if not has_header:
         raise ParameterError(f"{path}: columns must be {','.join(columns)}, got an empty file")
