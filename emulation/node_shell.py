@@ -31,7 +31,7 @@ from typing import IO, Any
 from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
 from emulation.prompt.left_terminals import LeftTerminals
-from emulation.prompt.shell_rest import ShellRest
+from emulation.prompt.shell_rest import ShellState
 from emulation.prompt.status_question import StatusQuestion
 from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
@@ -92,7 +92,7 @@ class LastingNode(Node):  # type: ignore[misc]
     background_pid: int | None = None
     new_background_pid: int | None = None
     _guarded = False
-    _rest: ShellRest
+    _shell_state: ShellState
     _question: StatusQuestion
     _terminal: list[Any] | None = None
 
@@ -117,7 +117,7 @@ class LastingNode(Node):  # type: ignore[misc]
         self.pollOut = select.poll()  # Mininet's own is also ready when the shell can be written to
         self.pollOut.register(self.stdout, select.POLLIN)
         os.set_blocking(self.stdin.fileno(), False)
-        self._guarded, self.background_pid, self._rest = False, None, ShellRest(self.shell.pid)
+        self._guarded, self.background_pid, self._shell_state = False, None, ShellState(self.shell.pid)
         if _side_by_side and not self._renewing:
             _side_by_side[-1].append(self)
             return
@@ -176,7 +176,7 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.check_shell()
         if not self._guarded:
-            self._rest.find_place()
+            self._shell_state.find_place()
             self.sendCmd("readonly PS0 PS1 PS2 PROMPT_COMMAND")
             self._await_prompt("does not answer")
             self._guarded = True
@@ -224,14 +224,14 @@ class LastingNode(Node):  # type: ignore[misc]
 
     def sendCmd(self, *words: Any, **options: Any) -> None:
         """Sends a command to the shell, like Mininet's `sendCmd`."""
-        self._rest.note_line()
+        self._shell_state.note_line()
         super().sendCmd(*words, **options)
 
     def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
         """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:
-            self._rest.note_prompt()
+            self._shell_state.note_prompt()
         return text
 
     @property
@@ -240,7 +240,7 @@ class LastingNode(Node):  # type: ignore[misc]
 
         The prompt alone does not suffice, because a program may have printed it.
         """
-        return not self.waiting and self._rest.is_ready()
+        return not self.waiting and self._shell_state.is_ready()
 
     def look(self) -> None:
         """Checks the shell after a while without output: a command may have ended without a prompt.
@@ -249,17 +249,17 @@ class LastingNode(Node):  # type: ignore[misc]
             ShellEnded: the shell has ended, or it was stopped and is now killed.
         """
         self.check_shell()
-        if reason := self._rest.look():
+        if reason := self._shell_state.look():
             self._give_up(reason)
-        if self.waiting and self._rest.rested():
+        if self.waiting and self._shell_state.has_waited():
             self.waiting = False
-            self._rest.note_prompt()
+            self._shell_state.note_prompt()
 
     def ask_status(self) -> None:
         """Asks the shell for the exit status of its last command; `read_status` returns the answer."""
         self._question = StatusQuestion(self.terminal_name, _SENTINEL)
         self._reset_terminal()
-        self._rest.note_line()
+        self._shell_state.note_line()
         self.write(self._question.line)
 
     def read_status(self, *, ready: bool) -> int | None:
@@ -278,9 +278,9 @@ class LastingNode(Node):  # type: ignore[misc]
         if not ready:
             self.look()
         answer = self._question.answer(text)
-        if not answer or not (answer.prompt_followed or self._rest.rested()):
-            late = self._rest.place_known and self._question.is_old
-            if late or self._rest.rested(_SILENCE_S):
+        if not answer or not (answer.prompt_followed or self._shell_state.has_waited()):
+            late = self._shell_state.place_known and self._question.is_old
+            if late or self._shell_state.has_waited(_SILENCE_S):
                 self._give_up("does not answer")
             return None
         pid = answer.background_pid

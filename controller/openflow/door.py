@@ -84,13 +84,13 @@ class Door:
                 message = bytes(self._received[start : start + length])
                 start += length
                 if self.version is None:
-                    yield self._greeted(version, kind, xid, message)
+                    yield self._reduced_hello(version, kind, xid, message)
                 elif self._is_read(version, kind, message):
                     yield message
         finally:
             del self._received[:start]
 
-    def _greeted(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
+    def _reduced_hello(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
         """Returns a reduced hello that replaces a switch's first message, which must be a hello."""
         if kind != _HELLO:
             raise MalformedMessage(f"first message must be a hello, got type {kind}")

@@ -40,7 +40,7 @@ def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
     Raises:
         OSError: the kernel refuses, or the action raises it.
     """
-    return _away(_create, action, _thread())
+    return _run_in_namespaces(_create, action, _thread())
 
 
 def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETWORK | MOUNTS) -> _Result:
@@ -54,7 +54,7 @@ def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETW
     Raises:
         OSError: the process has ended, the kernel refuses, or the action raises it.
     """
-    return _away_with(process, kinds, action, _thread())
+    return _run_in_namespaces_of(process, kinds, action, _thread())
 
 
 def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
@@ -66,7 +66,7 @@ def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
     Raises:
         OSError: as for `in_namespaces`.
     """
-    return _away_with(process, PROCESSES, action, _filtered_thread())
+    return _run_in_namespaces_of(process, PROCESSES, action, _filtered_thread())
 
 
 def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Result]) -> _Result:
@@ -75,7 +75,7 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
     Raises:
         OSError: the kernel refuses, or the action raises it.
     """
-    return _away(lambda: _enter(descriptors), action, _thread())
+    return _run_in_namespaces(lambda: _enter(descriptors), action, _thread())
 
 
 def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
@@ -98,18 +98,20 @@ def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
         os.close(home)
 
 
-def _away_with(
+def _run_in_namespaces_of(
     process: int, kinds: int, action: Callable[[], _Result], thread: ThreadPoolExecutor
 ) -> _Result:
     """Returns the result of an action that a thread performs in namespaces of a process."""
     descriptor = os.pidfd_open(process)
     try:
-        return _away(lambda: call("setns", descriptor, kinds), action, thread)
+        return _run_in_namespaces(lambda: call("setns", descriptor, kinds), action, thread)
     finally:
         os.close(descriptor)
 
 
-def _away(enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor) -> _Result:
+def _run_in_namespaces(
+    enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor
+) -> _Result:
     """Returns the result of an action that a thread performs after entering namespaces."""
     return thread.submit(_act, enter, action, os.getcwd()).result()
 

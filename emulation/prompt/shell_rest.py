@@ -12,7 +12,7 @@ _CALIBRATION_S = 1.0
 _CALIBRATION_STEP_S = 0.002
 
 
-class ShellRest:
+class ShellState:
     """Observations of a shell's state; `look` and `is_ready` update them."""
 
     def __init__(self, pid: int) -> None:
@@ -22,7 +22,7 @@ class ShellRest:
         self._written_switches = 0  # its context switches when it was last written to
         self._earlier_children: frozenset[int] = frozenset()  # from before the last line
         self._prompt_s: float | None = None
-        self._resting_s: float | None = None  # since when it has been waiting for a line
+        self._waiting_since_s: float | None = None  # since when it has been waiting for a line
         self._stopped_s: float | None = None
 
     @property
@@ -44,7 +44,7 @@ class ShellRest:
         """Records that a line is about to be sent: the shell must run before it waits for another one."""
         self._written_switches = switch_count(self._pid)
         self._earlier_children = children(self._pid)
-        self._prompt_s = self._resting_s = self._stopped_s = None
+        self._prompt_s = self._waiting_since_s = self._stopped_s = None
 
     def note_prompt(self) -> None:
         """Records that the prompt was printed, by the shell or by a program."""
@@ -52,7 +52,7 @@ class ShellRest:
 
     def is_ready(self) -> bool:
         """Returns whether the shell, after a prompt that a program may have printed, waits for a line."""
-        if self._place is None or self._rests():
+        if self._place is None or self._waits_for_line():
             return True
         place = waiting_place(self._pid)
         if place and place.reads_terminal and time.monotonic() > (self._prompt_s or 0.0) + _PROMPT_S:
@@ -66,16 +66,16 @@ class ShellRest:
         started = children(self._pid) - self._earlier_children
         waits = bool(started) and all(map(is_stopped, started))  # no input can reach them
         self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self._pid) else None
-        self._resting_s = (self._resting_s or now_s) if self._rests() else None
+        self._waiting_since_s = (self._waiting_since_s or now_s) if self._waits_for_line() else None
         if self._stopped_s is None or now_s <= self._stopped_s + _SETTLED_S:
             return ""
         return "waited for a stopped program" if waits else "was stopped"
 
-    def rested(self, seconds: float = _SETTLED_S) -> bool:
+    def has_waited(self, seconds: float = _SETTLED_S) -> bool:
         """Returns whether all checks during the last `seconds` found the shell waiting for a line."""
-        return self._resting_s is not None and time.monotonic() > self._resting_s + seconds
+        return self._waiting_since_s is not None and time.monotonic() > self._waiting_since_s + seconds
 
-    def _rests(self) -> bool:
+    def _waits_for_line(self) -> bool:
         """Returns whether the shell waits for a line, and has run since it was last written to."""
         if self._place is None or waiting_place(self._pid) != self._place:
             return False

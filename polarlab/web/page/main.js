@@ -13,7 +13,7 @@ let fabric = null;
 let state = null;
 
 /** Runs an action that the fabric may refuse; then shows its one-line error. */
-async function tell(act) {
+async function attempt(act) {
   element("message").textContent = "";
   try {
     return await act();
@@ -29,7 +29,7 @@ function select(kind, name) {
 }
 
 const graph = new Graph(element("graph"), element("links"), select);
-const verbs = new Verbs(tell);
+const verbs = new Verbs(attempt);
 const inspector = new Inspector(verbs);
 const traffic = new Traffic(verbs);
 const routing = new Routing(verbs);

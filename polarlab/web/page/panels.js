@@ -63,7 +63,7 @@ export class Routing {
     element("routing-name").textContent = state.routing || this.fabric.routing;
     if (!state.routing || state.routing === this.name || !this.fabric.actions.includes("routing")) return;
     this.name = state.routing;
-    this.verbs.tell(async () => this.fill(await ask("GET", "api/routing")));
+    this.verbs.attempt(async () => this.fill(await ask("GET", "api/routing")));
   }
 }
 

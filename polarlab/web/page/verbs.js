@@ -7,9 +7,9 @@ const MOST_SHOWN = 2000; // limit of characters of an answer that has no panel
 
 /** All verbs that the fabric declares. */
 export class Verbs {
-  /** `tell(act)` runs an action and shows the error if the fabric refuses it. */
-  constructor(tell) {
-    this.tell = tell;
+  /** `attempt(act)` runs an action and shows the error if the fabric refuses it. */
+  constructor(attempt) {
+    this.attempt = attempt;
     this.answers = {}; // name of a verb -> function that handles its answer
     this.forms = [];
     this.states = new Set();
@@ -47,7 +47,7 @@ export class Verbs {
   button({verb, button}, name) {
     const node = make("button", button.label, [], {type: "button", title: verb.help});
     node.disabled = !this.allows(verb);
-    node.addEventListener("click", () => this.tell(() => this.ask(verb, given(button, name))));
+    node.addEventListener("click", () => this.attempt(() => this.ask(verb, given(button, name))));
     return node;
   }
 
@@ -85,7 +85,7 @@ class Form {
       const one = {verb, button, needs, node};
       node.addEventListener("click", (event) => {
         event.preventDefault();
-        verbs.tell(() => this.do(one));
+        verbs.attempt(() => this.do(one));
       });
       place.append(node);
       this.buttons.push(one);

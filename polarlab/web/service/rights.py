@@ -38,7 +38,7 @@ def give_rights_up() -> None:
         with contextlib.suppress(OSError):
             _leave_the_files()
         os.setgroups([])
-        _become_nobody_else()
+        _become_page_user()
     # Processes of the same user could read its memory, or take its connections.
     call("prctl", _DUMPABLE, 0, 0, 0, 0)
     end_with_parent()
@@ -53,7 +53,7 @@ def give_rights_up() -> None:
         filter_calls(of_the_page=True)
 
 
-def _become_nobody_else() -> None:
+def _become_page_user() -> None:
     """Changes to a user that no other process has: processes of the same user can be signalled and traced."""
     number = PAGE_NUMBER
     try:
