@@ -25,7 +25,7 @@ METRICS = {
     "polarlab_incident_planned_seconds": ("gauge", "Time until the controller's plan was installed"),
     "polarlab_traffic_offered": ("gauge", "Offered load in the last second, of the hosts' capacity"),
     "polarlab_traffic_accepted": ("gauge", "Accepted load in the last second, of the hosts' capacity"),
-    "polarlab_traffic_loss": ("gauge", "Fraction of packets that are late enough to count as lost"),
+    "polarlab_traffic_loss": ("gauge", "Fraction of packets lost, of those that had time to arrive"),
     "polarlab_traffic_out_of_order": ("gauge", "Fraction of the last second's packets that were reordered"),
     "polarlab_traffic_latency_seconds": ("summary", "Percentiles of recent latencies"),
     "polarlab_valid": ("gauge", "Whether the current measurement is valid"),
