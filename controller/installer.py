@@ -88,7 +88,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What to do after an answer of a switch.
+    """The actions after an answer of a switch.
 
     Attributes:
         ready: whether the switch became ready.

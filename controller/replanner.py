@@ -80,7 +80,7 @@ class Replanner:
         self._failure = self.state.failure()
         self._current = _Current(plan, NO_DRAIN)
         self._drain = NO_DRAIN  # as requested
-        load_search_library(plan.topology.routers)  # takes long; not when the first link fails
+        load_search_library(plan.topology.routers)  # takes long: now rather than at the first failure
 
     @property
     def drain(self) -> Drain:

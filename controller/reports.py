@@ -130,7 +130,7 @@ class Adapted(Report):
 
     Attributes:
         groups_modified: number of changes since the controller's start.
-        detoured: share of the buckets of all adaptive groups that point at detours now, 0 to 1.
+        detoured: fraction of the buckets of all adaptive groups that point at detours now, 0 to 1.
     """
 
     event: ClassVar[str] = "adapted"

@@ -110,7 +110,8 @@ def proven_plan(
         routing: name of the routing.
         prover: proves the plan.
         local_repair: whether the plan has fast reroute.
-        ordered_repair: whether fast reroute keeps to an order of channels, which rules out deadlocks.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that no failure causes a cyclic
+            dependency.
 
     Raises:
         NegativeResult: the plan fails its proof.

@@ -1,8 +1,8 @@
 """Switch connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
 
 A connection is closed and reported if it sends a message that `controller.openflow.door` rejects, if it does
-not receive what it is sent, or if its handshake takes too long. No connection can keep the others from being
-served.
+not read the messages sent to it, or if its handshake takes too long. No connection can keep the others from
+being served.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class SwitchSocket:
             OSError: the connection has ended.
         """
         if self._unsent_bytes > (_UNSENT_BYTES_SERVED if self.served else _UNSENT_BYTES):
-            self.refuse("it does not receive what it is sent")
+            self.refuse("it does not read the messages sent to it")
         if self._ended:
             raise OSError("the connection has ended")
         self._unsent.append(data)

@@ -240,7 +240,8 @@ class HostSpace:
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
-        # Without a terminal of the machine, and without a core file of a program that is crashed on entry.
+        # Without a terminal of the machine. In /, because there a program that crashes before it has entered
+        # cannot leave a core file.
         options = {"stdin": subprocess.DEVNULL, **options, "start_new_session": True, "cwd": "/"}
         try:
             self._change_home()

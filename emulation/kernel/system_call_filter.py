@@ -33,7 +33,7 @@ _TRACE_EXIT = 0x40
 
 
 class _Test(NamedTuple):
-    """Test of the lower word of a call's argument: a jump instruction and its value, and the outcome."""
+    """Test of the lower word of a call's argument: a jump instruction, its value, the expected outcome."""
 
     argument: int
     jump: int

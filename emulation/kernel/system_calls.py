@@ -196,7 +196,7 @@ def end_with_parent() -> None:
 
 
 def name_thread(name: bytes) -> None:
-    """Gives this thread a name of at most 15 bytes, which is visible in /proc."""
+    """Sets the name of this thread, at most 15 bytes, which is visible in /proc."""
     call("prctl", _PR_SET_NAME, name, 0, 0, 0)
 
 
@@ -212,7 +212,7 @@ def creating_files_as(user: int, group: int) -> Iterator[None]:
 
 
 def leave_keys() -> None:
-    """Gives this thread and its descendants a session keyring that cannot be read or written."""
+    """Moves this thread and its descendants to a session keyring that cannot be read or written."""
     with contextlib.suppress(OSError):  # the kernel has no keys, or the architecture is unknown
         call("syscall", number("keyctl"), _KEYCTL_JOIN_SESSION_KEYRING, None)
         call("syscall", number("keyctl"), _KEYCTL_SETPERM, _SESSION_KEYRING, 0)

@@ -27,7 +27,7 @@ KSM = Path("/sys/kernel/mm/ksm")
 # Without pauses, the search takes seconds of CPU time for a thousand switches. Run during their start, it
 # made the start take half as long again; so it runs afterwards, or when memory is short.
 SEARCH = {"pages_to_scan": "5000", "sleep_millisecs": "0", "use_zero_pages": "1", "run": "1"}
-HARDLY_MORE = 1.02  # the search ends when a pass merges fewer pages than this factor
+HARDLY_MORE = 1.02  # the search ends when a pass increases the merged pages by less than this factor
 _PR_SET_MEMORY_MERGE, _PR_GET_MEMORY_MERGE = 67, 68
 _LOOK_EVERY_S, _TIMEOUT_S = 0.02, 120.0
 CLEAN_UP_TIMEOUT_S = 5.0
@@ -38,7 +38,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @cache
 def merging_available() -> bool:
-    """Returns whether the kernel can merge pages that programs offer, and lets this process start that."""
+    """Returns whether the kernel can merge pages that programs offer, and this process may start it."""
     if _get("run") is None or _libc.prctl(_PR_GET_MEMORY_MERGE, 0, 0, 0, 0) < 0:
         return False
     try:

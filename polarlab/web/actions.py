@@ -318,7 +318,7 @@ class PageVerbs(SessionVerbs):
         Args:
             source: name of a host, or of a switch, which stands for its first host.
             destination: the same, at another router.
-            without: links or switches, such as `link:s1-s7`; also returns the path if they failed.
+            without: links or switches, such as `link:s1-s7`; adds the path that is used if they fail.
         """
         from polarlab.web.looks import look_at_path
 
