@@ -1,1 +1,1 @@
-"""Control plane: the Ryu application that installs plans on switches, adapts them and replaces them."""
+"""Control plane: a controller application that installs plans on switches, adapts and replaces them."""

@@ -1,4 +1,4 @@
-"""The adaptive loop: occupancies in, each switch's law, changed groups out."""
+"""The adaptive loop: applies each switch's adaptive law to its queues and returns the changed groups."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from routing.plan.model import Group, RoutePlan
 from routing.registry import routing
 from topology.addressing import dpid
 
-# A step is a tenth of the time in which a full queue drains: queues change no faster.
-STEPS_PER_QUEUE = 10
+STEPS_PER_QUEUE = 10  # steps in the time in which a full queue drains: queues change no faster
 LEAST_STEP_S, MOST_STEP_S = 0.05, 1.0
 _USUAL_FRAME_BYTES = 1000
 
@@ -24,14 +23,14 @@ def step_s(rate_bps: int, queue_packets: int) -> float:
 
     Args:
         rate_bps: rate of the links.
-        queue_packets: length of the ports' queues.
+        queue_packets: capacity of the ports' queues, in packets.
     """
     drain_s = queue_packets * _USUAL_FRAME_BYTES * 8 / rate_bps
     return min(max(drain_s / STEPS_PER_QUEUE, LEAST_STEP_S), MOST_STEP_S)
 
 
 class AdaptiveLoop:
-    """The adaptive groups of all switches of a plan; its caller keeps the time and sends the changes."""
+    """The adaptive groups of all switches of a plan; the caller keeps the time and sends the changes."""
 
     def __init__(
         self,
@@ -40,13 +39,13 @@ class AdaptiveLoop:
         every_s: float = LEAST_STEP_S,
         requested: Callable[[], AdaptationRequest | None] = lambda: None,
     ) -> None:
-        """Begins with minimal paths in all groups.
+        """Starts with minimal paths in all groups.
 
         Args:
             plan: plan of an adaptive routing.
             source: source of the occupancies.
-            every_s: period in which `step` is to be called.
-            requested: returns the next request of the parent, if there is one.
+            every_s: period at which the caller calls `step`.
+            requested: returns the next request of the parent; None if there is none.
 
         Raises:
             ValueError: the plan's routing is oblivious.
@@ -58,30 +57,30 @@ class AdaptiveLoop:
         self._adapters = {datapath_id: self._adapter(datapath_id) for datapath_id in self._plans}
         self.source = source
         self.every_s = every_s
-        self.restored = 0  # number of requests to end all detours that were met
+        self.restored = 0  # number of times that all detours were ended on request
         self.groups_modified = 0
         self._requested = requested
         self._new_names: list[str] = []
         self._problems = ProblemLog()
 
     def add_problem(self, text: str) -> None:
-        """Adds a problem of the adaptation."""
+        """Records a problem of the adaptation."""
         self._problems.add(text)
 
     def new_problems(self) -> list[str]:
-        """Returns the problems of the adaptation and its source that were not returned before."""
+        """Returns the problems of the adaptation and its source since the last call."""
         return [*self.source.new_problems(), *self._problems.take()]
 
     def new_names(self) -> list[str]:
-        """Returns the names of the routing with parameters that were taken since the last call."""
+        """Returns the routing names, with parameters, that were set since the last call."""
         taken, self._new_names = self._new_names, []
         return taken
 
     def take_routing(self, name: str) -> None:
-        """Goes on with other parameters of the law and of its control; the detours in use stay.
+        """Changes the parameters of the adaptive law and its control; the detours in use stay.
 
         Args:
-            name: name of the plan's routing with the parameters that hold from now on.
+            name: name of the plan's routing with the new parameters.
         """
         self._routing = routing(name)
         self._new_names.append(name)
@@ -89,15 +88,15 @@ class AdaptiveLoop:
             adapter.take_law(self._routing.make_law(datapath_id), self._routing.control())
 
     def reset(self, datapath_id: int) -> None:
-        """Sets the groups of a switch, which is being sent its plan again, to their minimal paths."""
+        """Resets the groups of a switch to minimal paths; call it when the switch is sent its plan again."""
         if datapath_id in self._plans:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
     def take_plan(self, plan: RoutePlan) -> None:
-        """Takes another plan of the fabric, whose groups may have other candidates; the detours in use stay.
+        """Replaces the plan, whose groups may have other candidates; the detours in use stay.
 
         Args:
-            plan: the plan to which the switches are being brought.
+            plan: the plan to which the switches are being updated.
         """
         for switch in plan.switches:
             if self._plans[dpid(switch.router)] is not switch:
@@ -105,13 +104,13 @@ class AdaptiveLoop:
                 self._adapters[dpid(switch.router)].take_plan(switch)
 
     def detoured(self) -> float:
-        """Returns the share of the buckets of all adaptive groups that point at detours, 0 to 1."""
+        """Returns the fraction of the buckets of all adaptive groups that point at detours, 0 to 1."""
         groups = [group for adapter in self._adapters.values() for group in adapter.groups]
         buckets = sum(len(group.pointing) for group in groups)
         return 1 - sum(group.minimal_buckets for group in groups) / buckets if buckets else 0.0
 
     def adapted(self, datapath_id: int, messages: list[Message]) -> list[Message]:
-        """Returns messages whose adaptive groups keep the detours in use; minimal paths may lack the room."""
+        """Returns messages whose adaptive groups keep the detours in use: minimal paths may be congested."""
         adapter = self._adapters.get(datapath_id)
         if adapter is None:
             return messages
@@ -123,7 +122,7 @@ class AdaptiveLoop:
         ]
 
     def _adapter(self, datapath_id: int) -> SwitchAdapter:
-        """Returns the adaptive groups of a switch at their minimal paths."""
+        """Returns the adaptive groups of a switch, all on minimal paths."""
         law = self._routing.make_law(datapath_id)
         return SwitchAdapter(self._plans[datapath_id], law, self._routing.control())
 
@@ -131,7 +130,7 @@ class AdaptiveLoop:
         """Yields (datapath id, changed groups) for the ready switches whose groups change.
 
         Args:
-            ready: datapath ids of the switches that hold their plan.
+            ready: datapath ids of the switches that have their plan installed.
         """
         while request := self._requested():
             if request.routing is not None:

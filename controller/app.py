@@ -1,4 +1,4 @@
-"""The controller's application: translation between the switches and the parts that decide."""
+"""The controller's application: translates between the switches and the modules that make decisions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Handler = Callable[[Application, Any], None]
 
 
 def fatal_on_error(handler: Handler[Application]) -> Handler[Application]:
-    """Returns a handler whose exceptions end the controller; the framework would log them and continue."""
+    """Returns a handler whose exceptions end the controller; the framework would only log them."""
 
     @functools.wraps(handler)
     def guarded(self: Application, event: Any) -> None:
@@ -57,7 +57,7 @@ def fatal_on_error(handler: Handler[Application]) -> Handler[Application]:
 
 
 def from_served(handler: Handler[Any]) -> Handler[Any]:
-    """Returns a handler that ignores messages of connections other than those that its application serves."""
+    """Returns a handler that ignores messages on connections that its application does not serve."""
 
     @functools.wraps(handler)
     def guarded(self: Any, event: Any) -> None:
@@ -67,19 +67,19 @@ def from_served(handler: Handler[Any]) -> Handler[Any]:
     return guarded
 
 
-ADAPTATION_XID = 0xFFFFFFFE  # the transaction id of the adaptation's messages; the installer's are smaller
+ADAPTATION_XID = 0xFFFFFFFE  # transaction id of the adaptive loop's messages; the installer's are smaller
 _REPORT_EVERY_S = 1.0
 _TICK_S = 0.005
-# Open vSwitch answers a barrier once its tables have changed, and brings cached flows into line soon after. A
-# round that need not hurry waits for that behind the one before.
+# Open vSwitch answers a barrier once its tables have changed, and revalidates its cached flows shortly after.
+# Rounds of updates that are not urgent pause this long, so that the caches are up to date.
 _PAUSE_S = 0.1
-# The missing switches are taken for lost when no switch has made progress for this long. Open vSwitch waits
-# up to 2 s for a busy controller's greeting and up to 2 s before it calls again. A plan made too soon,
-# without a live switch, would cut its hosts off.
+# Missing switches count as lost when no switch has made progress for this long. Open vSwitch waits up to 2 s
+# for the hello of a busy controller, and up to 2 s before it reconnects. A plan made too soon, without a live
+# switch, would cut off its hosts.
 _LATE_AFTER_S = 5.0
-# The same after an earlier controller, for switches that no neighbour has a live port to.
+# The same when taking over from an earlier controller, for switches to which no neighbour has a live port.
 _UNSEEN_LATE_AFTER_S = 1.5
-_MOST_FOREIGN = 64  # switches of other fabrics that are reported
+_MOST_FOREIGN = 64  # limit of reported switches from other fabrics: anything can connect
 
 
 def _name(datapath_id: int) -> str:
@@ -87,10 +87,10 @@ def _name(datapath_id: int) -> str:
 
 
 class PlanApp(runtime.Application):  # type: ignore[misc]
-    """The installation of a plan on the switches that connect, its replanning after failures, its adaptation.
+    """Installs a plan on the switches that connect, replans after failures, and adapts groups to load.
 
-    Each method translates between the framework and the parts that decide: the installer, the replanner with
-    the fabric's state, and the adaptive loop.
+    Each method translates between the framework and the objects that make decisions: the installer, the
+    replanner with the fabric's state, and the adaptive loop.
     """
 
     OFP_VERSIONS = codec.OPENFLOW_VERSIONS
@@ -100,35 +100,36 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         installer: Installer,
         replanner: Replanner,
         loop: AdaptiveLoop | None = None,
-        asked_drain: Callable[[], Drain | None] = lambda: None,
+        requested_drain: Callable[[], Drain | None] = lambda: None,
     ) -> None:
         """Prepares the application; `start` starts it.
 
         Args:
-            installer: the installation of the plan.
-            replanner: the fabric's state, and the plan of the present.
+            installer: installs the plan.
+            replanner: the fabric's state and the current plan.
             loop: the adaptive loop; None for an oblivious routing.
-            asked_drain: returns the drain that the parent has asked for since the last call, if it has.
+            requested_drain: returns the drain that the parent requested since the last call; None if it
+                requested none.
         """
         super().__init__()
-        self._asked_drain = asked_drain
+        self._requested_drain = requested_drain
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
         self._warnings = Warnings()
         self._state_reports = StateReports(replanner.state)
         self._datapaths: dict[int, Any] = {}  # of the fabric's switches
-        self._foreign: set[int] = set()  # datapath ids of other switches that were reported
+        self._foreign: set[int] = set()  # datapath ids of the other switches reported so far
         self._in_charge = False
-        self._installed_once = False  # all switches have been ready at the same time
+        self._installed_once = False  # whether all switches have ever been ready at the same time
         self._last_progress_s: float | None = None  # when a switch was last described or became ready
-        self._pending: Replan | None = None  # to be reported once all switches hold it
-        self._replan_began_s = 0.0
+        self._pending: Replan | None = None  # reported once all switches have it installed
+        self._replan_started_s = 0.0
         self._round_sent_s = 0.0
-        self._rests_since_s: float | None = None
+        self._paused_since_s: float | None = None
 
     def start(self) -> None:
-        """Starts the threads: the framework's, the replanning loop, and the adaptive loop if there is one."""
+        """Starts the threads: those of the framework, the replanning loop, and the adaptive loop, if any."""
         super().start()
         self.threads.append(runtime.spawn("the replanning loop", self._replan_loop))
         if self._loop:
@@ -144,14 +145,14 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     def _replan_step(self, now_s: float) -> None:
         state = self._replanner.state
         self._set_ports(state.tick(now_s))
-        asked = self._asked_drain()
-        if asked is not None:
-            self._replanner.ask_for(asked)
-        self._state_reports.step(now_s, settled=self._settled)  # before a plan is made, which takes long
+        drain = self._requested_drain()
+        if drain is not None:
+            self._replanner.ask_for(drain)
+        self._state_reports.step(now_s, settled=self._settled)  # first, because planning takes long
         if not self._in_charge:
             self._take_charge_when_due(now_s)
         elif self._installer.resting:
-            self._rest(now_s)
+            self._resume_when_due(now_s)
         elif self._installer.updating:
             late = now_s - self._round_sent_s > _LATE_AFTER_S
             if late or not self._installer.awaited:
@@ -164,20 +165,21 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     @property
     def _settled(self) -> bool:
-        """Whether all switches have the plan for the present state and drain, and no other is wanted."""
+        """Whether all switches have the plan for the current state and drain, and no other is due."""
         planning = self._pending or self._installer.updating or self._replanner.plan_due(math.inf)
         return self._in_charge and not planning
 
-    def _rest(self, now_s: float) -> None:
-        """Begins the next round of an update once the pause behind the present one is over."""
-        self._rests_since_s = now_s if self._rests_since_s is None else self._rests_since_s
-        if now_s - self._rests_since_s >= _PAUSE_S or self._replanner.state.plan_due(now_s):
-            self._rests_since_s = None
+    def _resume_when_due(self, now_s: float) -> None:
+        """Starts the next round of an update when the pause after the current one is over."""
+        self._paused_since_s = now_s if self._paused_since_s is None else self._paused_since_s
+        # A failure ends the pause early: the next plan repairs it, and is made only after this update.
+        if now_s - self._paused_since_s >= _PAUSE_S or self._replanner.state.plan_due(now_s):
+            self._paused_since_s = None
             self._execute(self._installer.next_round())
 
     def _replan(self, now_s: float) -> None:
-        self._replan_began_s = now_s
-        # In a thread of its own: switches without an answer for some seconds close their connections.
+        self._replan_started_s = now_s
+        # In a thread of its own: a switch that gets no answer for some seconds closes its connection.
         self._pending = self._replanner.replan(runtime.call_in_thread)
         if self._pending.problem:
             report(Warned(self._pending.problem))
@@ -192,10 +194,10 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         )
 
     def _take_charge_when_due(self, now_s: float) -> None:
-        """Takes charge when all switches are there, or when the others are late.
+        """Takes charge when all switches have connected, or when the missing ones are late.
 
-        Until then, switches with the rules of an earlier controller keep them; now they are brought to the
-        plan for the present failures, which mostly are the rules that they hold.
+        Until then, switches with rules of an earlier controller keep them. Now they are updated to the plan
+        for the current failures, which mostly consists of the rules that they already have.
         """
         missing = self._installer.missing()
         taking_over = self._installer.count(Stage.DESCRIBED) > 0
@@ -210,7 +212,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         total = self._installer.total
         self._take_charge(Incomplete(total, names) if missing else TakingOver(total))
         if state.failure().any_failed or self._replanner.drain.any_drained:
-            self._replan(now_s)  # for the switches that already hold the plan without failures
+            self._replan(now_s)  # for the switches that already have the plan without failures
         self._execute(self._installer.take_charge())
 
     def _late(self, missing: frozenset[int], taking_over: bool, now_s: float) -> bool:
@@ -244,7 +246,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._send(self._datapaths[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
-            report(replan.report(time.monotonic() - self._replan_began_s))
+            report(replan.report(time.monotonic() - self._replan_started_s))
 
     # ---- adaptation ----
 
@@ -267,7 +269,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._send(self._datapaths[datapath_id], [Message(ADAPTATION_XID, AskPortStatistics())])
         restored = loop.restored
         for datapath_id, groups in loop.step(ready):
-            if datapath_id not in self._datapaths:  # disconnected while another switch was sent to
+            if datapath_id not in self._datapaths:  # disconnected during the send to another switch
                 continue
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
             self._send(self._datapaths[datapath_id], messages)
@@ -299,7 +301,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             report(Disconnected(datapath_id))
 
     def serves(self, datapath: Any) -> bool:
-        """Returns whether a connection is that of a switch of the fabric, and the only one of that switch."""
+        """Returns whether a connection belongs to a switch of the fabric and is the one in use for it."""
         return self._datapaths.get(datapath.id) is datapath
 
     def _connected(self, datapath_id: int, datapath: Any) -> None:
@@ -307,10 +309,10 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             if datapath_id not in self._foreign and len(self._foreign) < _MOST_FOREIGN:
                 self._foreign.add(datapath_id)
                 report(Foreign(datapath_id))
-            datapath.socket.refuse("it does not belong to this fabric")
+            datapath.socket.refuse("the switch does not belong to this fabric")
             return
-        if datapath_id in self._datapaths:  # whoever came first stays, or anybody could take a switch's place
-            datapath.socket.refuse("the switch has another connection")
+        if datapath_id in self._datapaths:  # the first one stays, or any process could displace a switch
+            datapath.socket.refuse("the switch is already connected")
             return
         self._datapaths[datapath_id] = datapath
         datapath.socket.served = True
@@ -342,10 +344,10 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     def groups_described(self, event: Any) -> None:
         """Handles a switch's description of its groups."""
         datapath, message = event.msg.datapath, event.msg
-        held = codec.described_groups(message)
-        self._send(datapath, self._installer.groups_described(datapath.id, held, codec.more_follows(message)))
+        groups, more = codec.described_groups(message), codec.more_follows(message)
+        self._send(datapath, self._installer.groups_described(datapath.id, groups, more))
 
-    # The version 1.5 has another name for it.
+    # OpenFlow 1.5 renamed this message.
     @runtime.set_ev_cls(
         [runtime.ofp_event.EventOFPFlowStatsReply, runtime.ofp_event.EventOFPFlowDescStatsReply],
         runtime.MAIN_DISPATCHER,
@@ -362,19 +364,19 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._described(datapath.id)
 
     def _described(self, datapath_id: int) -> None:
-        """Takes note of the ports, rules and failure that a switch's description shows."""
+        """Records the ports, rules and failure that a switch's description shows."""
         state, router = self._replanner.state, dpid_router(datapath_id)
         self._last_progress_s = time.monotonic()
         for port in self._installer.noted_ports(datapath_id):
             state.adopt(router, port)
         if self._in_charge:
             self._set_ports(state.release_adopted())
-            if self._installer.connected_empty(datapath_id):  # it restarted before it was missed
+            if self._installer.connected_empty(datapath_id):  # restarted before its absence was noticed
                 self._set_ports(state.switch_lost(router, self._last_progress_s))
         foreign = self._installer.foreign_rules(datapath_id)
         if foreign:
             name = _name(datapath_id)
-            self._warnings.add(f"{name} holds {foreign} rules of other origin; they are left alone")
+            self._warnings.add(f"{name} has {foreign} rules that PolarLab did not install; they stay")
 
     @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
     @fatal_on_error
@@ -391,7 +393,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     @fatal_on_error
     @from_served
     def barrier_replied(self, event: Any) -> None:
-        """Handles a barrier's answer: the switch has processed all messages before it."""
+        """Handles a barrier reply: the switch has processed all messages before the barrier."""
         datapath_id = event.msg.datapath.id
         outcome = self._installer.barrier_passed(datapath_id, event.msg.xid)
         self._execute(outcome)
@@ -417,9 +419,9 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         datapath, message = event.msg.datapath, event.msg
         reason = codec.error_text(message)
         if not self.serves(datapath):
-            datapath.socket.refuse(f"it reports {reason} before it is served")
+            datapath.socket.refuse(f"it reported an error during the handshake: {reason}")
         elif message.xid == ADAPTATION_XID and self._loop:
-            self._loop.add_problem(f"{_name(datapath.id)} refuses a group of the adaptation: {reason}")
+            self._loop.add_problem(f"{_name(datapath.id)} rejected an adaptive group: {reason}")
         elif refusal := self._installer.refused(datapath.id, message.xid, reason):
             report(Refused(refusal))
 

@@ -1,12 +1,12 @@
 """Link and switch state as the controller knows it, with hold-down of flapping links.
 
-A link is usable while both of its ports are up, both of its switches hold their rules, and it is not held
-down. A link that goes down repeatedly is held down for a growing time once it comes back: fast failover has
-no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
-down until it has them. A held link has one of its ports set down by the controller, so that neither of its
-switches uses it: if a switch is the reason, the port of its neighbour.
+A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
+down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover
+has no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
+down until it has them. To hold a link down, the controller sets one of its ports down, so that neither switch
+uses it. If the reason is a switch, it is the neighbour's port.
 
-Pure: events and their times come in as method calls, and the ports to be set down or up go out.
+Pure: events and their times come in as method calls, which return the ports to set down or up.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from topology.base import Link, Topology
 from topology.failures import Failure
 from topology.faults import link_element
 
-# A link that goes down this often within this time flaps. The first hold-down lasts FIRST_HOLD_S, each
-# further one twice as long as the one before.
+# A link that goes down FLAPS times within FLAP_WINDOW_S flaps. The first hold-down lasts FIRST_HOLD_S; each
+# further one takes twice as long as the previous one, up to LONGEST_HOLD_S.
 FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
-# A switch is lost when its connection has been gone for this long.
+# A switch counts as lost this long after its connection ended.
 LOST_AFTER_S = 0.2
-# A held port that others set up again is set down again, at most this often.
+# A held-down port that someone else sets up is set down again after at least this time.
 REPEAT_S = 0.5
-# A new plan waits until no change has come for the first time, but no longer than the second.
+# Replanning waits until nothing has changed for SETTLE_S, but at most LONGEST_WAIT_S: one failure of a switch
+# arrives as many port events.
 SETTLE_S, LONGEST_WAIT_S = 0.02, 0.1
 
 End = tuple[int, int]  # router, port
@@ -35,7 +36,7 @@ End = tuple[int, int]  # router, port
 
 @dataclass(frozen=True, slots=True)
 class SetPort:
-    """Command to set a port of a router administratively down, or up again."""
+    """Command to set a port of a router administratively down, or back up."""
 
     router: int
     port: int
@@ -46,13 +47,13 @@ class SetPort:
 class _LinkRecord:
     link: Link
     down_ends: set[End] = field(default_factory=set)
-    admin_down: set[End] = field(default_factory=set)  # those of down_ends that are administratively down
+    admin_down: set[End] = field(default_factory=set)  # the ends that are administratively down
     went_down_s: list[float] = field(default_factory=list)
     hold_s: float = FIRST_HOLD_S
     held_until_s: float | None = None
-    held_for: set[int] = field(default_factory=set)  # its routers that are lost or without rules
-    set_down: set[End] = field(default_factory=set)  # by this controller, or by one before it
-    set_down_s: float | None = None  # when its port was set down last
+    held_for: set[int] = field(default_factory=set)  # its routers that are lost or have no rules
+    set_down: set[End] = field(default_factory=set)  # by this controller or an earlier one
+    set_down_s: float | None = None  # when its port was last set down
 
     @property
     def ends(self) -> tuple[End, End]:
@@ -68,10 +69,10 @@ class _LinkRecord:
 
 
 class FabricState:
-    """The state of all links and switches of a fabric, all of them up at first.
+    """The state of all links and switches of a fabric; initially all are up.
 
     Attributes:
-        changes: number of changes of links, switches and holds so far.
+        changes: number of changes of links, switches and hold-downs so far.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -81,22 +82,22 @@ class FabricState:
         for record in self._records:
             for router, _ in record.ends:
                 self._by_router.setdefault(router, []).append(record)
-        self._timed: list[_LinkRecord] = []  # those that are held until a time
-        self._disobeyed: dict[Link, _LinkRecord] = {}  # held links whose port is to be set down again
+        self._timed: list[_LinkRecord] = []  # links held down until a known time
+        self._set_up_by_others: dict[Link, _LinkRecord] = {}  # held links whose port must be set down again
         self._lost: set[int] = set()
         self._disconnected_s: dict[int, float] = {}  # router -> when its connection ended
-        self._planned: set[Link | int] = set()  # dead links, and routers of lost switches
-        self._unplanned: set[Link | int] = set()  # those that are dead now but not there, or the reverse
+        self._planned: set[Link | int] = set()  # dead links and lost routers that the plan accounts for
+        self._unplanned: set[Link | int] = set()  # links and routers whose state differs from the planned one
         self.changes = 0
         self._first_change_s: float | None = None
         self._last_change_s = 0.0
 
-    # ---- events; each returns the ports to be set ----
+    # ---- events; each returns the ports to set ----
 
     def port_changed(
         self, router: int, port: int, up: bool, now_s: float, *, admin_down: bool = False
     ) -> list[SetPort]:
-        """Takes a switch's word on one of its ports.
+        """Records what a switch reports about one of its ports.
 
         Args:
             router: the switch's router.
@@ -106,7 +107,7 @@ class FabricState:
             admin_down: whether the port is administratively down.
 
         Returns:
-            The ports to be set.
+            The ports to set.
         """
         record = self._by_end.get((router, port))
         if record is None:
@@ -126,15 +127,15 @@ class FabricState:
         return []
 
     def switch_disconnected(self, router: int, now_s: float) -> None:
-        """Notes that a switch's connection ended; `tick` takes the switch for lost if it stays away."""
+        """Records that a switch's connection ended; `tick` declares it lost unless it reconnects soon."""
         self._disconnected_s.setdefault(router, now_s)
 
     def switch_connected(self, router: int) -> None:
-        """Notes that a switch connected; unless it was lost meanwhile, its links remain usable."""
+        """Records that a switch connected; unless it was lost meanwhile, its links remain usable."""
         self._disconnected_s.pop(router, None)
 
     def switch_lost(self, router: int, now_s: float) -> list[SetPort]:
-        """Holds the links of a switch that is away or without rules, until `switch_filled`."""
+        """Holds down the links of a switch that is gone or has no rules, until `switch_filled`."""
         self._disconnected_s.pop(router, None)
         self._lost.add(router)
         commands = []
@@ -145,7 +146,7 @@ class FabricState:
         return commands
 
     def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
-        """Releases the links of a switch that holds its rules."""
+        """Releases the links of a switch that now has its rules."""
         held = [record for record in self._records_of(router) if router in record.held_for]
         if not held and router not in self._lost:
             return []
@@ -158,17 +159,17 @@ class FabricState:
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """Notes a port that an earlier controller set down; `release_adopted` sets it up."""
+        """Records a port that an earlier controller set down; `release_adopted` sets it up."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """Releases the adopted ports of links that are not held; to be called once all switches are known."""
+        """Releases adopted ports of links that are not held down; call it once all switches are known."""
         return [command for record in self._records for command in self._release(record)]
 
     def tick(self, now_s: float) -> list[SetPort]:
-        """Ends the waits that are over: for switches that stay away, and for links that are held down."""
+        """Declares switches lost that did not reconnect, and ends the hold-downs whose time is over."""
         commands = []
         for router, since_s in list(self._disconnected_s.items()):
             if now_s - since_s >= LOST_AFTER_S:
@@ -182,14 +183,14 @@ class FabricState:
             commands += self._release(record)
         if over:
             self._note_change(now_s, over)
-        for record in list(self._disobeyed.values()):
+        for record in list(self._set_up_by_others.values()):
             commands += self._keep_down(record, now_s)
         return commands
 
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether a neighbour that is not among the absent routers has its port to a router up."""
+        """Returns whether any neighbour, except the absent ones, has its port to a router up."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -202,19 +203,19 @@ class FabricState:
         return Failure(", ".join(names) or "none", ends, frozenset(self._lost))
 
     def held_until_s(self) -> dict[str, float]:
-        """Returns the links that are held down for their flaps, by name, and until when."""
+        """Returns link name -> end of its hold-down, for the links that are held down because they flap."""
         held = {link_element(r.link).location: r.held_until_s for r in self._timed}
         return {name: until_s for name, until_s in held.items() if until_s is not None}
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the state differs from the one planned for, and has settled."""
+        """Returns whether the state differs from the planned one and has settled."""
         if self._first_change_s is None:
             return False
         settled = now_s - self._last_change_s >= SETTLE_S
         return settled or now_s - self._first_change_s >= LONGEST_WAIT_S
 
     def mark_planned(self) -> None:
-        """Notes that a plan for the present `failure` is under way."""
+        """Records that a plan for the current `failure` is being made."""
         self._planned ^= self._unplanned
         self._unplanned.clear()
         self._first_change_s = None
@@ -235,21 +236,21 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _keep_down(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
-        """Sets a held link's port down again if it is up; if that was done just now, `tick` does it later."""
+        """Sets a held link's port down again if it is up; soon after the last time, leaves it to `tick`."""
         if not record.held:
-            self._disobeyed.pop(record.link, None)
+            self._set_up_by_others.pop(record.link, None)
             return []
         if record.set_down_s is not None and now_s < record.set_down_s + REPEAT_S:
-            self._disobeyed[record.link] = record
+            self._set_up_by_others[record.link] = record
             return []
-        self._disobeyed.pop(record.link, None)
+        self._set_up_by_others.pop(record.link, None)
         return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets a link's ports up that a controller set down, unless the link is still held.
+        """Sets up the ports of a link that a controller set down, unless the link is still held down.
 
-        A switch without connection cannot be commanded, and may come back without its note of the port: its
-        ports are set up once it is back.
+        A disconnected switch cannot receive commands, and may come back without the note about its port. Its
+        ports are set up when it is back.
         """
         if record.held:
             return []
@@ -264,9 +265,9 @@ class FabricState:
         return end not in self._by_end[end].down_ends
 
     def _note_change(self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None) -> None:
-        """Notes that some links, and perhaps a switch, have changed.
+        """Records that some links, and perhaps a switch, have changed.
 
-        A switch can report any number of changes: each costs the same, however many links there are.
+        The cost does not depend on the number of links, because a switch can report any number of changes.
         """
         self.changes += 1
         dead: dict[Link | int, bool] = {record.link: record.dead for record in records}
@@ -288,9 +289,9 @@ def _recent(record: _LinkRecord, now_s: float) -> list[float]:
 
 
 def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
-    """Sets one port of a held link down: that of the neighbour if a switch is the reason.
+    """Sets down one port of a held link: the neighbour's port if a switch is the reason.
 
-    Nothing is to be done while a port of the link is administratively down; one that others set down must not
+    Does nothing while a port of the link is administratively down: a port that someone else set down must not
     be set up later by this controller.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])

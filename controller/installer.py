@@ -1,14 +1,14 @@
-"""The installation of route plans: the messages that each switch needs, and the progress of each.
+"""Installation of route plans: computes the messages for each switch and tracks its progress.
 
-A state machine without I/O: the switches' messages come in and the messages to them go out as plain data,
-which `controller.app` translates.
+A state machine without I/O: messages from and to the switches are plain data, which `controller.app`
+translates.
 
-A switch that connects is asked for its groups and rules, and sent only the differences from its plan; it is
-ready when the barrier behind the last message is answered and no error was. PolarLab's rules are those whose
-cookie carries its mark and the rule's fingerprint; all other rules are left alone. A switch that has far more
-of PolarLab's rules than its plan has loses all of them before it is sent its plan. The ready switches go from
-one plan to the next together, in rounds (`routing.replan.update_order`); a round begins when all barriers of
-the round before are answered.
+A switch that connects is queried for its groups and rules, and sent only the differences from its plan. It is
+ready when it has answered the barrier after the last message and has reported no error. PolarLab recognises
+its own rules by their cookie, which contains its mark and the rule's fingerprint; all other rules are left
+alone. If a switch has far more of PolarLab's rules than its plan, all of them are deleted before the plan is
+sent. The ready switches go from one plan to the next together, in rounds (`routing.replan.update_order`); a
+round starts when all barriers of the previous round are answered.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
-# Of one switch: errors that are kept, and rules beyond those of its plan that are compared with it and
-# deleted one by one.
-_MOST_REFUSALS, _MOST_STALE = 100, 1 << 14
+_MOST_REFUSALS = 100  # limit of errors kept for one switch
+# Rules of PolarLab on one switch beyond its plan, up to which they are compared with the plan and deleted one
+# by one. With more, all rules are deleted at once: a switch can report any number.
+_MOST_STALE = 1 << 14
 
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
 
@@ -46,25 +47,25 @@ class Stage(enum.Enum):
     """Progress of a switch's installation."""
 
     ABSENT = "not connected"
-    QUERIED = "asked for its groups and rules"
+    QUERIED = "its groups and rules are requested"
     DESCRIBED = "its groups and rules are known"
-    SENT = "sent its plan"
-    READY = "holds its plan"
-    REFUSED = "refused part of its plan"
+    SENT = "its plan is sent"
+    READY = "its plan is installed"
+    REFUSED = "it rejected rules or groups of its plan"
 
 
 @dataclass
 class _Progress:
-    plan: SwitchPlan  # the plan that the switch should hold
+    plan: SwitchPlan  # the plan that the switch should have
     stage: Stage = Stage.ABSENT
-    sent_plan: SwitchPlan | None = None  # the plan that it was sent last
+    sent_plan: SwitchPlan | None = None  # the plan that was sent last
     next_xid: int = 1
     barrier: int = 0  # transaction id of the last barrier
-    groups_held: dict[int, int] = field(default_factory=dict)  # number -> fingerprint
-    rules_held: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
-    overfull: bool = False  # rules_held lacks some of them, which are too many
+    installed_groups: dict[int, int] = field(default_factory=dict)  # number -> fingerprint
+    installed_rules: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
+    overfull: bool = False  # there are too many such rules; installed_rules is incomplete
     foreign_rules: int = 0
-    noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to its notes
+    noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to the switch's notes
     open_queries: int = 0
     sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
@@ -87,12 +88,12 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Consequences of a switch's answer.
+    """The actions after an answer of a switch.
 
     Attributes:
         ready: whether the switch became ready.
         messages: the messages to send now.
-        updated: whether an update was completed.
+        updated: whether an update is complete.
     """
 
     ready: bool = False
@@ -101,7 +102,7 @@ class Outcome:
 
 
 class Installer:
-    """The installation of a plan, and of its successors, on all switches of a fabric."""
+    """Installs a plan, and the plans that replace it, on all switches of a fabric."""
 
     def __init__(self, plan: RoutePlan, fingerprint: Fingerprint) -> None:
         self._switches = {dpid(switch.router): _Progress(switch) for switch in plan.switches}
@@ -110,38 +111,39 @@ class Installer:
         ports = sorted({*plan.topology.ports.links.tolist()})
         notes = {port: Rule(Table.NOTES, 1, match(in_port=port)) for port in ports}
         self._port_notes = {port: PutRule(note, self._cookie(note)) for port, note in notes.items()}
-        # Until `take_charge`, a switch that connects with PolarLab's rules keeps them unchanged.
+        # Until `take_charge`, a switch that connects with PolarLab's rules keeps them unchanged: a plan made
+        # before all failures are known could cut off hosts.
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
-        self._awaited: set[int] = set()  # switches whose barriers the round waits for
-        self._paused_rounds = False
-        self._resting = False  # between two rounds, or behind the last
+        self._awaited: set[int] = set()  # switches whose barrier replies the round waits for
+        self._pauses = False  # whether the update pauses after each round
+        self._resting = False  # paused between two rounds, or after the last
 
     # ---- events of switches ----
 
     def connected(self, datapath_id: int) -> list[Message]:
-        """Returns the queries for a switch that connected, for the first time or again."""
+        """Returns the queries for a switch that connected or reconnected."""
         progress = self._switches.get(datapath_id)
-        # A barrier of an earlier connection is never answered.
+        # A barrier that was sent over an earlier connection is never answered.
         self._awaited.discard(datapath_id)
         return [] if progress is None else self._query(progress)
 
-    def groups_described(self, datapath_id: int, held: Mapping[int, int], more: bool) -> list[Message]:
+    def groups_described(self, datapath_id: int, groups: Mapping[int, int], more: bool) -> list[Message]:
         """Returns the messages for a switch that described its groups.
 
         Args:
             datapath_id: the switch.
-            held: group number -> fingerprint, of the groups in this part of the description.
-            more: whether another part follows.
+            groups: group number -> fingerprint, for the groups in this message.
+            more: whether more of the description follows in another message.
         """
         progress = self._switches.get(datapath_id)
         if progress is None or progress.stage is not Stage.QUERIED:
             return []
-        progress.groups_held.update(held)
+        progress.installed_groups.update(groups)
         return [] if more else self._query_answered(progress)
 
     def is_queried(self, datapath_id: int) -> bool:
-        """Returns whether a switch was asked for its rules and groups and has not described all of them."""
+        """Returns whether a switch has yet to describe some of its rules and groups."""
         return self._switches[datapath_id].stage is Stage.QUERIED
 
     def rules_described(self, datapath_id: int, cookies: list[int], more: bool) -> list[Message]:
@@ -149,45 +151,45 @@ class Installer:
 
         Args:
             datapath_id: the switch.
-            cookies: the cookies of the rules in this part of the description.
-            more: whether another part follows.
+            cookies: the cookies of the rules in this message.
+            more: whether more of the description follows in another message.
         """
         progress = self._switches.get(datapath_id)
         if progress is None or progress.stage is not Stage.QUERIED:
             return []
         ours = {cookie for cookie in cookies if cookie & COOKIE_MASK == COOKIE_MARK}
         notes = self._notes(progress.plan.router)
-        progress.rules_held |= ours & notes.keys() if progress.overfull else ours
-        progress.overfull |= len(progress.rules_held) > len(progress.plan.rules) + _MOST_STALE
+        progress.installed_rules |= ours & notes.keys() if progress.overfull else ours
+        progress.overfull |= len(progress.installed_rules) > len(progress.plan.rules) + _MOST_STALE
         progress.foreign_rules += sum(cookie not in ours for cookie in cookies)
         return [] if more else self._query_answered(progress)
 
     def barrier_passed(self, datapath_id: int, xid: int) -> Outcome:
-        """Returns the consequences of a barrier's answer: the switch has processed all before it."""
+        """Returns what to do after a barrier reply: the switch has processed all messages before it."""
         progress = self._switches.get(datapath_id)
         if progress is None or xid != progress.barrier:
             return Outcome()
         if progress.stage is Stage.READY and datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             progress.sent.clear()
-            # After a refusal the switch holds neither plan.
+            # After an error the switch may have neither the old plan nor the new one.
             queries = {datapath_id: self._query(progress)} if progress.refusals else {}
             outcome = self._after_answer()
             return replace(outcome, messages={**queries, **outcome.messages})
-        if progress.stage is Stage.ABSENT:  # an answer after `skip_unanswered`
+        if progress.stage is Stage.ABSENT:  # it answers after `skip_unanswered` gave it up
             return Outcome(messages={datapath_id: self._query(progress)})
         if progress.stage is not Stage.SENT:
             return Outcome()
-        if progress.sent_plan is not progress.plan:  # replanned meanwhile
+        if progress.sent_plan is not progress.plan:  # the plan changed meanwhile
             return Outcome(messages={datapath_id: self._query(progress)})
         progress.stage = Stage.REFUSED if progress.refusals else Stage.READY
         progress.sent.clear()
         return Outcome(ready=progress.stage is Stage.READY)
 
     def refused(self, datapath_id: int, xid: int, reason: str) -> str | None:
-        """Returns a switch's error in words, with the rule or group that it refuses.
+        """Returns the text of a switch's error, with the rule or group that it rejected.
 
-        None after many errors in answer to one plan: they are not kept, and a switch can send any number.
+        None once a switch has sent many errors about one plan: it can send any number.
         """
         progress = self._switches[datapath_id]
         if len(progress.refusals) >= _MOST_REFUSALS:
@@ -199,13 +201,13 @@ class Installer:
         return text
 
     def disconnected(self, datapath_id: int) -> Outcome:
-        """Returns the consequences of a connection's end: the switch may keep its rules, but is not ready."""
+        """Returns what to do after a disconnection: the switch may keep its rules, but is not ready."""
         progress = self._switches.get(datapath_id)
         if progress is None:
             return Outcome()
         progress.stage = Stage.ABSENT
-        for kept in (progress.groups_held, progress.rules_held, progress.sent, progress.refusals):
-            kept.clear()
+        for known in (progress.installed_groups, progress.installed_rules, progress.sent, progress.refusals):
+            known.clear()
         if datapath_id in self._awaited:
             self._awaited.discard(datapath_id)
             return self._after_answer()
@@ -214,65 +216,66 @@ class Installer:
     # ---- updates ----
 
     def begin_update(self, plan: RoutePlan, rounds: list[UpdateRound], *, pauses: bool = False) -> Outcome:
-        """Begins to bring all ready switches from the plan that they hold to another.
+        """Starts an update of all ready switches from their current plan to another.
 
         Args:
-            plan: the other plan.
-            rounds: the changes from one to the other, in order.
-            pauses: whether `resting` switches wait for `next_round` behind each round.
+            plan: the new plan.
+            rounds: the changes from the current plan to the new one, in order.
+            pauses: whether the update pauses after each round (`resting`) until `next_round` is called.
         """
         self.set_plan(plan)
         self._rounds = list(rounds)
         self._awaited.clear()
-        self._paused_rounds = pauses and bool(rounds)
+        self._pauses = pauses and bool(rounds)
         return self.next_round()
 
     def set_plan(self, plan: RoutePlan) -> None:
-        """Sets the plan for switches that are not ready yet; ready ones need `begin_update`."""
+        """Sets the plan of switches that are not ready yet; ready switches need `begin_update`."""
         for switch in plan.switches:
             self._switches[dpid(switch.router)].plan = switch
 
     def take_charge(self) -> Outcome:
-        """Brings those switches to the plan that kept the rules with which they connected."""
+        """Returns the messages that bring the switches with an earlier controller's rules to the plan."""
         self._in_charge = True
         waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
         return Outcome(messages={key: self._fill(progress) for key, progress in waiting})
 
     @property
     def updating(self) -> bool:
-        """Whether an update is under way."""
+        """Whether an update is in progress."""
         return bool(self._rounds or self._awaited or self._resting)
 
     @property
     def resting(self) -> bool:
-        """Whether the update waits for `next_round`."""
+        """Whether the update is paused until `next_round` is called."""
         return self._resting
 
     def set_port(self, datapath_id: int, port: int, *, down: bool) -> list[Message]:
-        """Returns the messages that set a port down and note that in the switch, or undo both.
+        """Returns the messages that set a port down and leave a note on the switch, or that undo both.
 
-        The note distinguishes the port, for a later controller, from one that others set down.
+        The note is a rule in a table that no packet reaches. From it a later controller knows that a
+        controller, and not an operator, set the port down.
         """
         note = self._port_notes[port]
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
         progress = self._switches[datapath_id]
-        # Not by `message`, which keeps what is sent until the next barrier: ports can flap often before it.
+        # Not with `message`, which remembers what is sent until the next barrier: ports can flap often.
         return [Message(progress.take_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:
-        """Returns cookie -> port, of all notes that a router's switch may hold."""
+        """Returns cookie -> port for all notes that a router's switch may have."""
         return {self._port_notes[port].cookie: port for port in self._topology.link_ports(router).tolist()}
 
     def _cookie(self, rule: Rule) -> int:
         return COOKIE_MARK | self._fingerprint(rule)
 
     def _after_answer(self) -> Outcome:
-        """Returns the consequences of an answer, or of its loss, that a round has waited for."""
-        self._resting = self._paused_rounds and not self._awaited
+        """Pauses or continues the update when a switch has answered its barrier or has disconnected."""
+        self._resting = self._pauses and not self._awaited
         return Outcome() if self._resting else self.next_round()
 
     def next_round(self) -> Outcome:
-        """Begins the next round of an update unless answers of the present one are missing."""
+        """Starts the next round of an update unless barrier replies of the current one are missing."""
         self._resting = False
         if self._awaited:
             return Outcome()
@@ -295,8 +298,8 @@ class Installer:
         progress.stage = Stage.QUERIED
         progress.sent.clear()
         progress.refusals.clear()
-        progress.groups_held.clear()
-        progress.rules_held.clear()
+        progress.installed_groups.clear()
+        progress.installed_rules.clear()
         progress.overfull = False
         progress.foreign_rules = 0
         progress.open_queries = 2
@@ -307,27 +310,28 @@ class Installer:
         if progress.open_queries:
             return []
         notes = self._notes(progress.plan.router)
-        progress.noted_ports = frozenset(notes[cookie] for cookie in progress.rules_held & notes.keys())
+        progress.noted_ports = frozenset(notes[cookie] for cookie in progress.installed_rules & notes.keys())
         progress.stage = Stage.DESCRIBED
-        if progress.rules_held and not self._in_charge:
+        if progress.installed_rules and not self._in_charge:
             return []
         return self._fill(progress)
 
     def _fill(self, progress: _Progress) -> list[Message]:
-        """Returns the messages that change the switch from its current to its planned state."""
-        plan, held = progress.plan, progress.rules_held
+        """Returns the messages that bring the switch from its current state to its plan."""
+        plan, installed = progress.plan, progress.installed_rules
         commands: list[Command] = []
         if progress.overfull:
             commands.append(DropRules(COOKIE_MARK, COOKIE_MASK))
             commands += [self._port_notes[port] for port in sorted(progress.noted_ports)]
-            held = set()
+            installed = set()
+        # Groups go first: a switch rejects a rule that refers to a group it does not have.
         for group in plan.groups:
-            if progress.groups_held.get(group.number) != self._fingerprint(group):
+            if progress.installed_groups.get(group.number) != self._fingerprint(group):
                 commands.append(self._put(progress, group))
-        wanted = {self._cookie(rule): rule for rule in plan.rules}
-        commands += [PutRule(rule, cookie) for cookie, rule in wanted.items() if cookie not in held]
-        # Stale rules go last: packets match them until the planned ones are there.
-        stale = held - wanted.keys() - self._notes(plan.router).keys()
+        planned = {self._cookie(rule): rule for rule in plan.rules}
+        commands += [PutRule(rule, cookie) for cookie, rule in planned.items() if cookie not in installed]
+        # Stale rules go last: packets match them until the planned rules are installed.
+        stale = installed - planned.keys() - self._notes(plan.router).keys()
         commands += [DropRules(cookie) for cookie in sorted(stale)]
         progress.stage, progress.sent_plan = Stage.SENT, plan
         return [progress.message(command) for command in (*commands, Barrier())]
@@ -336,15 +340,15 @@ class Installer:
         if isinstance(change, Removal):
             return DropRules(self._cookie(change.rule))
         if isinstance(change, Group):
-            exists = change.number in progress.groups_held
-            progress.groups_held[change.number] = self._fingerprint(change)
+            exists = change.number in progress.installed_groups
+            progress.installed_groups[change.number] = self._fingerprint(change)
             return PutGroup(change, exists)
         return PutRule(change, self._cookie(change))
 
     # ---- progress ----
 
     def ready(self) -> frozenset[int]:
-        """Returns the datapath ids of the switches that hold their plan."""
+        """Returns the datapath ids of the switches that have their plan installed."""
         return frozenset(key for key, p in self._switches.items() if p.stage is Stage.READY)
 
     def missing(self) -> frozenset[int]:
@@ -355,10 +359,10 @@ class Installer:
     def connected_empty(self, datapath_id: int) -> bool:
         """Returns whether a switch connected without rules of PolarLab."""
         progress = self._switches[datapath_id]
-        return progress.stage is not Stage.QUERIED and not progress.rules_held
+        return progress.stage is not Stage.QUERIED and not progress.installed_rules
 
     def skip_unanswered(self) -> Outcome:
-        """Begins the next round without the switches that owe an answer, which cease to be ready."""
+        """Starts the next round without the switches that have not answered; they are no longer ready."""
         for datapath_id in self._awaited:
             self._switches[datapath_id].stage = Stage.ABSENT
         self._awaited.clear()
@@ -366,7 +370,7 @@ class Installer:
 
     @property
     def awaited(self) -> frozenset[int]:
-        """Datapath ids of the switches whose answers the present round waits for."""
+        """Datapath ids of the switches whose barrier replies the current round waits for."""
         return frozenset(self._awaited)
 
     def knows(self, datapath_id: int) -> bool:
@@ -374,7 +378,7 @@ class Installer:
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns the number of rules, not PolarLab's, with which a switch connected."""
+        """Returns the number of rules that a switch had when it connected and that are not PolarLab's."""
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:

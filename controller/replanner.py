@@ -1,4 +1,4 @@
-"""Replanning: from the fabric's state and drain to a plan for both, and the update that leads to it."""
+"""Replanning: makes a plan for the fabric's state and drain, and the update that installs it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True)
 class Replan:
-    """A plan for the surviving graph, and the update that leads to it.
+    """A plan for the surviving graph, and the update from the previous plan.
 
     Attributes:
         failure: the links and switches that have failed.
         drain: the links and switches that are drained.
         plan: the plan, which avoids both.
-        rounds: the changes that lead to it, in order.
-        rules: number of rules and groups that they change.
-        cut_off: the first few pairs of live routers without a path between them, in words.
-        cut_off_pairs: number of those ordered pairs.
-        crossing_pairs: number of ordered pairs of live routers that nothing but drained elements connects.
+        rounds: the changes from the previous plan, in order.
+        rules: number of changed rules and groups.
+        cut_off: the first few pairs of live routers without a path between them, as text.
+        cut_off_pairs: number of such ordered pairs.
+        crossing_pairs: number of ordered pairs of live routers that only drained links or switches connect.
         seconds: time to compile and prove the plan.
-        unhurried: whether all elements work that the plan before uses, so that the update need not hurry.
-        problem: reason for which the plan before stays in place; None if it does not.
-        refusal: reason for which the drain is not the one that was asked for; None if it is.
+        unhurried: whether the update is not urgent: everything that the previous plan uses still works.
+        problem: why the previous plan stays; None if it is replaced.
+        refusal: why the requested drain is refused; None if it is not.
     """
 
     failure: Failure
@@ -55,7 +55,7 @@ class Replan:
     refusal: str | None = None
 
     def report(self, seconds: float) -> Replanned:
-        """Returns the report of the plan once all switches have it, some time after planning began."""
+        """Returns the report of the plan, which all switches have `seconds` after the start of planning."""
         return Replanned(
             failed=self.failure.name,
             rules=self.rules,
@@ -70,76 +70,78 @@ class Replan:
 
 
 class Replanner:
-    """The fabric's state, and the plan that the switches hold or are being brought to."""
+    """The fabric's state, and the plan that the switches have or are being updated to."""
 
     def __init__(self, plan: RoutePlan, prover: Prover | None = None) -> None:
-        """Begins with the plan of a fabric without failures, and the prover that has proven it."""
+        """Starts from the plan of a fabric without failures, and the prover that proved it."""
         self.state = FabricState(plan.topology)
         self._original = plan
         self._provers = Provers(prover)
         self._failure = self.state.failure()
-        self._held = _Held(plan, NO_DRAIN)
-        self._drain = NO_DRAIN  # as asked for
-        load_search_library(plan.topology.routers)  # now, not when the first link fails
+        self._current = _Current(plan, NO_DRAIN)
+        self._drain = NO_DRAIN  # as requested
+        load_search_library(plan.topology.routers)  # takes long: now rather than at the first failure
 
     @property
     def drain(self) -> Drain:
-        """The drain that was asked for last; the one before if that was refused."""
+        """The last requested drain; the previous one if it was refused."""
         return self._drain
 
     def ask_for(self, drain: Drain) -> None:
-        """Asks for a drain in place of the one before; `plan_due` until `replan`."""
+        """Requests a drain, which replaces the previous one; makes a plan due until `replan`."""
         self._drain = drain
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the plan is not one for the present state, which has settled, and drain."""
-        return self._drain != self._held.drain or self.state.plan_due(now_s)
+        """Returns whether the plan is outdated: the drain differs, or the state differs and has settled."""
+        return self._drain != self._current.drain or self.state.plan_due(now_s)
 
     def replan(
         self, call: Callable[..., Replan] = lambda function, *arguments: function(*arguments)
     ) -> Replan:
-        """Returns a proven plan for the present failures and drain; the plan before if that fails its proof.
+        """Returns a proven plan for the current failures and drain; the previous plan if the proof fails.
 
-        A drain whose plan fails its proof is refused, and the one before stays.
+        A drain whose plan fails its proof is refused, and the previous drain stays.
 
         Args:
-            call: calls its first argument, a function that takes long, with the others. The fabric's state
-                may change meanwhile; such a change makes the next plan due.
+            call: calls its first argument, a function that takes long, with the other arguments. The fabric's
+                state may change meanwhile; such a change makes the next plan due.
         """
         failure, drain = self.state.failure(), self._drain
         self.state.mark_planned()
-        replan = call(_replan, self._original, self._held, failure, drain, self._provers)
+        replan = call(_replan, self._original, self._current, failure, drain, self._provers)
         if replan.refusal and self._drain == drain:
             self._drain = replan.drain
         same_failure = (failure.failed_ends, failure.failed_routers) == (
             self._failure.failed_ends,
             self._failure.failed_routers,
         )
-        self._failure, self._held = failure, _Held(replan.plan, replan.drain)
+        self._failure, self._current = failure, _Current(replan.plan, replan.drain)
         return replace(replan, unhurried=same_failure)
 
 
 @dataclass(frozen=True)
-class _Held:
-    """The plan that the switches hold or are being brought to, and the drain that it is for."""
+class _Current:
+    """The plan that the switches have or are being updated to, and its drain."""
 
     plan: RoutePlan
     drain: Drain
 
 
-def _replan(original: RoutePlan, held: _Held, failure: Failure, drain: Drain, provers: Provers) -> Replan:
+def _replan(
+    original: RoutePlan, current: _Current, failure: Failure, drain: Drain, provers: Provers
+) -> Replan:
     started = time.monotonic()
-    plan, problem, refusal = held.plan, None, None
-    for wanted in dict.fromkeys((drain, held.drain)):
+    plan, problem, refusal = current.plan, None, None
+    for wanted in dict.fromkeys((drain, current.drain)):
         try:
             plan = surviving_plan(original, failure, wanted, provers=provers)
             drain, problem = wanted, None
             break
-        except NegativeResult as error:  # to stay with the plan before is better than to stop
-            problem, drain = str(error), held.drain
-            if wanted != held.drain:
+        except NegativeResult as error:  # keeping the previous plan is better than ending
+            problem, drain = str(error), current.drain
+            if wanted != current.drain:
                 refusal = problem
-    rounds = update_rounds(held.plan, plan, failure, drain)
+    rounds = update_rounds(current.plan, plan, failure, drain)
     cut_off = [f"{switch_name(a)} to {switch_name(b)}" for a, b in cut_off_pairs(plan.topology, failure)]
     crossing = drain.any_drained and surviving_graph(plan.topology, failure, drain).crossing.sum()
     return Replan(

@@ -1,4 +1,4 @@
-"""Typed reports of the controller's process to its parent, one JSON object per line of standard output."""
+"""Typed reports from the controller process to its parent, one JSON object per line of standard output."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from topology.errors import Status
 
 @dataclass(frozen=True)
 class Report:
-    """An event in the controller's process.
+    """An event in the controller process.
 
     Attributes:
         event: the report's name in JSON.
-        monotonic_s: time of the event by the machine's monotonic clock, which all of its processes share.
+        monotonic_s: time of the event on the machine's monotonic clock, which all its processes share.
     """
 
     event: ClassVar[str]
@@ -34,10 +34,10 @@ class Planned(Report):
     """The plan is compiled.
 
     Attributes:
-        flows: rules of all switches.
-        groups: groups of all switches.
+        flows: number of rules on all switches.
+        groups: number of groups on all switches.
         digest: digest of the plan, for comparison with the parent's plan.
-        seconds: time to compile it.
+        seconds: time to compile the plan.
     """
 
     event: ClassVar[str] = "planned"
@@ -49,7 +49,7 @@ class Planned(Report):
 
 @dataclass(frozen=True)
 class Proven(Report):
-    """The plan passed its proof: ordered pairs of hosts, the longest path, and the time that it took."""
+    """The plan is proven: ordered pairs of hosts, hops of the longest path, and time of the proof."""
 
     event: ClassVar[str] = "proven"
     pairs: int
@@ -67,7 +67,7 @@ class Listening(Report):
 
 @dataclass(frozen=True)
 class Connected(Report):
-    """A switch of the fabric connected, for the first time or again."""
+    """A switch of the fabric connected or reconnected."""
 
     event: ClassVar[str] = "connected"
     dpid: int
@@ -91,7 +91,7 @@ class Disconnected(Report):
 
 @dataclass(frozen=True)
 class Ready(Report):
-    """A switch holds its plan, as now do `ready` of the fabric's `switches`."""
+    """A switch has its plan installed; now `ready` of the fabric's `switches` do."""
 
     event: ClassVar[str] = "ready"
     switch: str
@@ -101,7 +101,7 @@ class Ready(Report):
 
 @dataclass(frozen=True)
 class Installed(Report):
-    """All switches hold their plan; the controller is in charge."""
+    """All switches have their plan installed; the controller is in charge."""
 
     event: ClassVar[str] = "installed"
     switches: int
@@ -118,7 +118,7 @@ class Incomplete(Report):
 
 @dataclass(frozen=True)
 class TakingOver(Report):
-    """All switches connected, some with rules of an earlier controller, which are now brought to the plan."""
+    """All switches connected; those with rules of an earlier controller are now updated to the plan."""
 
     event: ClassVar[str] = "taking over"
     switches: int
@@ -130,7 +130,7 @@ class Adapted(Report):
 
     Attributes:
         groups_modified: number of changes since the controller's start.
-        detoured: share of the buckets of all adaptive groups that point at detours now, 0 to 1.
+        detoured: fraction of the buckets of all adaptive groups that point at detours now, 0 to 1.
     """
 
     event: ClassVar[str] = "adapted"
@@ -140,14 +140,14 @@ class Adapted(Report):
 
 @dataclass(frozen=True)
 class Restored(Report):
-    """All adaptive groups point at their minimal paths again, as the parent asked."""
+    """All adaptive groups point at their minimal paths again, as the parent requested."""
 
     event: ClassVar[str] = "restored"
 
 
 @dataclass(frozen=True)
 class RoutingSet(Report):
-    """The routing goes on with other parameters of its law and control, as the parent asked."""
+    """The parameters of the adaptive law and its control have changed, as the parent requested."""
 
     event: ClassVar[str] = "routing set"
     routing: str
@@ -165,18 +165,18 @@ class PortSet(Report):
 
 @dataclass(frozen=True)
 class Replanned(Report):
-    """All switches hold the plan for the surviving graph.
+    """All switches have installed the plan for the surviving graph.
 
     Attributes:
-        failed: the failed elements that the plan avoids, by name; "none" for the first plan.
-        rules: rules and groups changed.
-        rounds: rounds of changes, each behind the barriers of the one before.
-        cut_off_pairs: ordered pairs of live routers without a path between them.
-        cut_off: the first few of those pairs, in words.
+        failed: names of the failed links and switches that the plan avoids; "none" for the first plan.
+        rules: number of changed rules and groups.
+        rounds: number of rounds of changes; each waits for the barriers of the previous one.
+        cut_off_pairs: number of ordered pairs of live routers without a path between them.
+        cut_off: the first few of those pairs, as text.
         planning_s: time to compile and prove the plan.
-        seconds: time from the start of planning until all switches held the plan.
-        drained: the drained elements that the plan leads around, by name; "none" for none.
-        crossing_pairs: ordered pairs of live routers that nothing but drained elements connects.
+        seconds: time from the start of planning until all switches had the plan.
+        drained: names of the drained links and switches that the plan avoids; "none" if there are none.
+        crossing_pairs: number of ordered pairs of live routers that only drained links or switches connect.
     """
 
     event: ClassVar[str] = "replanned"
@@ -193,13 +193,13 @@ class Replanned(Report):
 
 @dataclass(frozen=True)
 class Unusable(Report):
-    """The links and switches that are unusable now, whether the plan in place avoids them or not.
+    """The links and switches that are unusable now, whether or not the installed plan avoids them.
 
     Attributes:
         failed: their names; "none" if all are usable.
-        held_until_s: link -> time, on the clock of `monotonic_s`, of those that are held down because they
-            flapped; their ports may be up.
-        settled: whether all switches have the plan for this state and for the drain, and no other is wanted.
+        held_until_s: link -> time when its hold-down ends, on the clock of `monotonic_s`, for links that are
+            held down because they flapped; their ports may be up.
+        settled: whether all switches have the plan for this state and drain, and no other is due.
     """
 
     event: ClassVar[str] = "unusable"
@@ -210,7 +210,7 @@ class Unusable(Report):
 
 @dataclass(frozen=True)
 class NotDrained(Report):
-    """The drain that was asked for is refused, and the one before stays."""
+    """The requested drain is refused, and the previous one stays."""
 
     event: ClassVar[str] = "not drained"
     text: str
@@ -226,7 +226,7 @@ class Warned(Report):
 
 @dataclass(frozen=True)
 class Refused(Report):
-    """A switch refused a rule or a group."""
+    """A switch rejected a rule or a group."""
 
     event: ClassVar[str] = "refused"
     text: str
@@ -234,13 +234,13 @@ class Refused(Report):
 
 @dataclass(frozen=True)
 class Fatal(Report):
-    """The controller ends because of an error; its exit status tells the kind."""
+    """The controller ends because of an error; its exit status shows which kind."""
 
     event: ClassVar[str] = "fatal"
     text: str
 
 
-_WARNINGS_AT_ONCE = 20
+_WARNINGS_AT_ONCE = 20  # a burst of this many warnings, then one a second
 _KINDS = {kind.event: kind for kind in Report.__subclasses__()}
 
 
@@ -252,7 +252,7 @@ def format_report(event: Report) -> str:
 
 
 def parse_report(line: str) -> Report:
-    """Returns the report in a line that `format_report` made.
+    """Returns the report in a line that `format_report` wrote.
 
     Raises:
         ValueError: the line has another form.
@@ -273,43 +273,44 @@ def report(event: Report) -> None:
 
 
 class Warnings:
-    """Warnings of one origin: some at once, then one a second; whoever connects can cause any number."""
+    """Rate-limited warnings: whatever connects to the controller could cause any number."""
 
     def __init__(self) -> None:
         self._allowed: float = _WARNINGS_AT_ONCE
         self._since_s = time.monotonic()
-        self._silent = 0
+        self._suppressed = 0
 
     def add(self, text: str) -> None:
-        """Reports a warning with the number of those before it that were not reported, or counts it."""
+        """Reports a warning, with the number suppressed before it; counts it if the limit is reached."""
         now_s = time.monotonic()
         self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
         self._since_s = now_s
         if self._allowed < 1:
-            self._silent += 1
+            self._suppressed += 1
             return
-        more = f" (and {self._silent} such warnings before)" if self._silent else ""
-        self._allowed, self._silent = self._allowed - 1, 0
+        more = f" (and {self._suppressed} earlier warnings)" if self._suppressed else ""
+        self._allowed, self._suppressed = self._allowed - 1, 0
         report(Warned(text + more))
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an internal error and ends the process at once, so that no controller runs on half alive."""
+    """Reports an internal error and ends the process at once, rather than run without one of its threads."""
     traceback.print_exc(file=sys.stderr)
     sys.stderr.flush()
     report(Fatal(reason))
     os._exit(Status.INTERNAL)
 
 
-# Between two reports. Links change at any rate; only the first change of a settled state is reported at once.
+# Least time between two reports, as links can change at any rate. The first change of a settled state is
+# reported at once.
 _EVERY_S = 0.1
 
 
 class StateReports:
-    """Reports one fabric's state whenever it changes, at most some twenty times a second."""
+    """Reports a fabric's state when it changes, at most about twenty times a second."""
 
     def __init__(self, state: FabricState) -> None:
-        """Begins with a state without failures, which needs no report."""
+        """Starts from a state without failures, which needs no report."""
         self._state = state
         self._changes = state.changes
         self._settled = True
@@ -319,13 +320,13 @@ class StateReports:
         """Reports the state if it has changed since the last report.
 
         Args:
-            now_s: the time.
-            settled: whether the switches have the plan for this state, and no other plan is wanted.
+            now_s: the current time.
+            settled: whether the switches have the plan for this state, and no other plan is due.
         """
         if settled == self._settled and self._state.changes == self._changes:
             return
-        unsettled = self._settled and not settled
-        if not unsettled and now_s < self._reported_s + _EVERY_S:
+        became_unsettled = self._settled and not settled
+        if not became_unsettled and now_s < self._reported_s + _EVERY_S:
             return
         self._changes, self._settled, self._reported_s = self._state.changes, settled, now_s
         report(Unusable(self._state.failure().name, self._state.held_until_s(), settled))

@@ -1,7 +1,7 @@
-"""Requests of the parent to the controller while it runs: the elements that are to be drained.
+"""Drain requests from the parent to the running controller.
 
-A local socket carries a message for each request, with all elements that are to be drained from then on, so
-that the newest request alone counts.
+A local socket carries one message per request. It names all links and switches to drain from then on, so only
+the newest request counts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def channel() -> tuple[socket.socket, socket.socket]:
 
 
 def request_drain(connection: socket.socket, elements: Iterable[str]) -> None:
-    """Requests from the controller at the other end to drain some elements, and no others.
+    """Requests that the controller at the other end drain some links and switches, and no others.
 
     Args:
         connection: this end of the channel.
-        elements: their names, as `switch:s3`; none to end all drains.
+        elements: names of the links and switches, such as `switch:s3`; empty to end all drains.
 
     Raises:
         OSError: the other end is closed.
@@ -32,7 +32,7 @@ def request_drain(connection: socket.socket, elements: Iterable[str]) -> None:
 
 
 def requested_drain(connection: socket.socket) -> tuple[str, ...] | None:
-    """Returns the names in the newest request at the other end; None if none came since the last call."""
+    """Returns the names in the newest request; None if there was none since the last call."""
     newest = None
     while True:
         try:

@@ -1,11 +1,11 @@
-"""The controller's process: it compiles a plan, proves it, listens for switches, and installs it on them.
+"""The controller process: compiles a plan, proves it, listens for switches, and installs the plan on them.
 
     python -m controller.service polarfly q=7 --routing min --listen unix:/run/polarlab/controller
 
 Reports (`controller.reports`) go to standard output, one JSON object per line, and logs to standard error.
-The controller of an adaptive routing reads the queues that its parent hands over; given the links' rate
-instead, it requests port statistics from the switches. The exit status is one of `topology.errors`: 1 if
-the plan fails its proof, in which case nothing is installed.
+For an adaptive routing, the controller reads the queues whose descriptors its parent passes; if it gets the
+link rate instead, it polls the switches' port statistics. The exit status is one of `topology.errors`: 1 if
+the plan fails its proof; nothing is installed then.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
 
 @dataclass(frozen=True)
 class ListenAddress:
-    """An address for switches to connect to.
+    """An address to which switches connect.
 
     Attributes:
         path: path of a Unix socket; None for TCP.
@@ -67,7 +67,7 @@ def parse_listen(text: str) -> ListenAddress:
     """Returns the address that `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT` names.
 
     Raises:
-        ParameterError: the text has another form, or the address is neither local nor with TLS.
+        ParameterError: the text has another form, or a tcp: address is not a loopback address.
     """
     kind, _, rest = text.partition(":")
     if kind == "unix" and rest:
@@ -102,7 +102,7 @@ def proven_plan(
     local_repair: bool = True,
     ordered_repair: bool = False,
 ) -> RoutePlan:
-    """Returns a plan that passed its proof, after a report of each step.
+    """Returns a compiled and proven plan; reports both steps.
 
     Args:
         topology: graph of the routers.
@@ -110,11 +110,12 @@ def proven_plan(
         routing: name of the routing.
         prover: proves the plan.
         local_repair: whether the plan has fast reroute.
-        ordered_repair: whether that keeps to an order of channels.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that no failure causes a cyclic
+            dependency.
 
     Raises:
         NegativeResult: the plan fails its proof.
-        UsageError: the routing is unknown, or repairs of its plan cannot be ordered.
+        UsageError: the routing is unknown, or the repairs of its plan cannot be ordered.
     """
     started = time.monotonic()
     repairs = {"local_repair": local_repair, "ordered_repair": ordered_repair}
@@ -130,7 +131,7 @@ def proven_plan(
 
 
 def serve(arguments: argparse.Namespace) -> None:
-    """Runs the controller that the command line describes, until it is ended.
+    """Runs the controller that the command line describes, until the process ends.
 
     Raises:
         NegativeResult: the plan fails its proof.
@@ -158,9 +159,9 @@ def serve(arguments: argparse.Namespace) -> None:
     loop = None if routing(plan.routing).oblivious else _adaptive_loop(arguments, plan)
 
     replanner = _replanner(arguments, plan, prover)
-    asked_drain = _asked_drain(arguments.requests_from, plan)
+    drain_requests = _drain_requests(arguments.requests_from, plan)
 
-    # Imported late: the framework takes most of a second, and replaces the standard library's sockets.
+    # Imported late: the framework takes most of a second, and patches the standard library's sockets.
     from controller import app
     from controller.openflow import codec, connections
 
@@ -175,12 +176,12 @@ def serve(arguments: argparse.Namespace) -> None:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
     switches = len(plan.switches)
-    gc.freeze()  # the plan lasts: nobody need search it for garbage while switches wait
-    connections.run(listener, context, switches, app.PlanApp, installer, replanner, loop, asked_drain)
+    gc.freeze()  # the plan stays: garbage collection need not traverse it while switches wait
+    connections.run(listener, context, switches, app.PlanApp, installer, replanner, loop, drain_requests)
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
-    """Returns a replanner that knows what an earlier controller has drained and set down."""
+    """Returns a replanner that knows the drains of an earlier controller and the ports that it set down."""
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
@@ -189,17 +190,17 @@ def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -
     return replanner
 
 
-def _asked_drain(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
-    """Returns a function that returns the drain that the parent has asked for since its last call."""
-    if descriptor is None:  # without a parent, nobody can ask
+def _drain_requests(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
+    """Returns a function that returns the drain requested by the parent since its last call, or None."""
+    if descriptor is None:  # no parent
         return lambda: None
     connection = socket.socket(fileno=descriptor)
 
-    def asked() -> Drain | None:
+    def newest() -> Drain | None:
         names = requested_drain(connection)
         return None if names is None else drain_named(plan.topology, names)
 
-    return asked
+    return newest
 
 
 def _check_certificates(listen: str, address: ListenAddress, files: tuple[str | None, ...]) -> None:
@@ -223,7 +224,7 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
     elif arguments.link_rate is not None:
         queues = Queues({}, arguments.queue, arguments.link_rate)
     else:
-        raise UsageError(f"{plan.routing} adapts to the load of links and needs --link-rate BITS_PER_S")
+        raise UsageError(f"{plan.routing} adapts to the load of the links: it needs --link-rate BITS_PER_S")
     source: OccupancySource
     if queues.switches:
         source = NetlinkOccupancy(queues.switches, queues.queue_packets)
@@ -235,12 +236,11 @@ def _adaptive_loop(arguments: argparse.Namespace, plan: RoutePlan) -> AdaptiveLo
 
 
 def _no_request() -> AdaptationRequest | None:
-    """Returns None: without a parent, nobody can request anything."""
     return None
 
 
 def parse_params(name: str, words: list[str]) -> dict[str, Value]:
-    """Returns the parameters of a topology, by their keys, from words like `q=7`.
+    """Returns the parameters of a topology, by key, from words such as `q=7`.
 
     Raises:
         ParameterError: the family has no such parameter, a value is outside its domain, or a required
@@ -264,20 +264,20 @@ def parse_params(name: str, words: list[str]) -> dict[str, Value]:
 
 
 def parse_ports(text: str, routers: int) -> list[tuple[int, int]]:
-    """Returns router and number of each port in a text like `s4:2,s5:1`.
+    """Returns (router, port number) for each port in a text such as `s4:2,s5:1`.
 
     Args:
         text: the ports; empty for none.
         routers: number of routers of the fabric.
 
     Raises:
-        ParameterError: the text has another form, or the fabric does not have such a switch.
+        ParameterError: the text has another form, or the fabric has no such switch.
     """
     ports = []
     for word in filter(None, text.split(",")):
         name, _, number = word.partition(":")
         if not number.isdecimal():
-            raise ParameterError(f"port must be SWITCH:NUMBER, as s4:2, got {word!r}")
+            raise ParameterError(f"port must be SWITCH:NUMBER, such as s4:2, got {word!r}")
         ports.append((switch_router(name, routers), int(number)))
     return ports
 
@@ -290,8 +290,8 @@ def _positive(text: str) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="controller.service", description=__doc__.splitlines()[0])
-    parser.add_argument("topology", help="family of the topology, as polarfly")
-    parser.add_argument("params", nargs="*", help="parameters of the topology, as q=7")
+    parser.add_argument("topology", help="topology family, such as polarfly")
+    parser.add_argument("params", nargs="*", help="parameters of the topology, such as q=7")
     parser.add_argument("--hosts", type=int, default=1, help="hosts attached to each router (default 1)")
     parser.add_argument("--routing", default="min", help="name of the routing (default min)")
     parser.add_argument(
@@ -299,37 +299,40 @@ def _parser() -> argparse.ArgumentParser:
         default=DEFAULT_LISTEN,
         help=f"unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT (default {DEFAULT_LISTEN})",
     )
-    parser.add_argument("--private-key", metavar="FILE", help="private key of the controller for ssl: (PEM)")
-    parser.add_argument("--certificate", metavar="FILE", help="certificate of the controller for ssl: (PEM)")
+    parser.add_argument("--private-key", metavar="FILE", help="the controller's private key for ssl: (PEM)")
+    parser.add_argument("--certificate", metavar="FILE", help="the controller's certificate for ssl: (PEM)")
     parser.add_argument(
-        "--ca-certificate", metavar="FILE", help="certificate of the switches' authority for ssl: (PEM)"
+        "--ca-certificate", metavar="FILE", help="CA certificate of the switches for ssl: (PEM)"
     )
     parser.add_argument(
         "--framework",
         default=frameworks.AUTO,
         help=f"controller framework: {', '.join(frameworks.CHOICES)} (default {frameworks.AUTO})",
     )
-    parser.add_argument("--no-local-repair", action="store_true", help="leave fast reroute out of the plan")
+    parser.add_argument("--no-local-repair", action="store_true", help="omit fast reroute from the plan")
     parser.add_argument(
-        "--ordered-repair", action="store_true", help="fast reroute that keeps to an order of channels"
+        "--ordered-repair", action="store_true", help="restrict fast reroute to an order of channels"
     )
     parser.add_argument(
-        "--link-rate", type=_positive, metavar="BITS_PER_S", help="rate of the links, to adapt by statistics"
+        "--link-rate",
+        type=_positive,
+        metavar="BITS_PER_S",
+        help="rate of the links; adapt to the switches' port statistics",
     )
     parser.add_argument(
         "--queue", type=_positive, default=32, help="capacity of a port's queue in packets (default 32)"
     )
-    _add_options_of_parents(parser)
+    _add_parent_options(parser)
     return parser
 
 
-def _add_options_of_parents(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a process that starts one controller after another."""
+def _add_parent_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that only a parent process sets, which starts one controller after another."""
     parser.add_argument(
-        "--queues-from", type=int, metavar="FD", help="descriptor of the local socket that carries the queues"
+        "--queues-from", type=int, metavar="FD", help="descriptor of the socket that passes the queues"
     )
     parser.add_argument(
-        "--requests-from", type=int, metavar="FD", help="descriptor of the local socket that carries requests"
+        "--requests-from", type=int, metavar="FD", help="descriptor of the socket for drain requests"
     )
     parser.add_argument(
         "--plugins-from", type=int, metavar="FD", help="descriptor of the file with the parent's plug-ins"
@@ -338,10 +341,10 @@ def _add_options_of_parents(parser: argparse.ArgumentParser) -> None:
         "--ports-from", type=int, metavar="FD", help="descriptor of the file with the ports of all routers"
     )
     parser.add_argument(
-        "--drained", metavar="ELEMENTS", help="links and switches that are drained from the start, as s3"
+        "--drained", metavar="NAMES", help="links and switches to drain from the start, such as s3"
     )
     parser.add_argument(
-        "--ports-down", metavar="PORTS", default="", help="ports that an earlier controller set down, as s4:2"
+        "--ports-down", default="", help="ports that an earlier controller set down, such as s4:2"
     )
 
 

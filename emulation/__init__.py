@@ -1,1 +1,1 @@
-"""Mininet networks of real switches: launched, shaped, and taken down."""
+"""Mininet networks of real switches: launches, shapes and takes them down."""

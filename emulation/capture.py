@@ -1,4 +1,4 @@
-"""Packet captures at interfaces of hosts and switches, by tcpdump."""
+"""Packet captures at interfaces of hosts and switches, with tcpdump."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from topology.files.writing import open_folder
 
 _LISTEN_TIMEOUT_S, _END_TIMEOUT_S = 10.0, 10.0
 _LOOK_EVERY_MS = 200
-_MOST_BYTES = 1 << 16  # that tcpdump says before it captures
+_MOST_BYTES = 1 << 16  # limit of tcpdump's messages before it captures
 _READ_BYTES = 1 << 16
-# The kernel hands packets over to tcpdump a second late at most; of those that it has not, none are written.
+# The kernel passes packets to tcpdump up to a second late. At its end, tcpdump writes only those it has got.
 _HANDED_OVER_S = 1.2
 
 
 @dataclass(frozen=True)
 class CapturePoint:
-    """Place at which packets are captured.
+    """An interface at which packets are captured.
 
     Attributes:
         node: name of the host or switch.
         interface: name of its interface.
-        file: name of the file, which Wireshark opens.
+        file: name of the capture file, for Wireshark.
     """
 
     node: str
@@ -41,7 +41,7 @@ class CapturePoint:
 
 
 class Capture:
-    """Captures that run, by the places of their interfaces."""
+    """Running captures."""
 
     def __init__(self) -> None:
         self._processes: dict[CapturePoint, subprocess.Popen[bytes]] = {}
@@ -49,9 +49,10 @@ class Capture:
         self._over = threading.Event()
 
     def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
-        """Starts a capture, which `wait_until_listening` waits for."""
+        """Starts a capture; `wait_until_listening` waits until it sees packets."""
         argv = ["tcpdump", "-i", point.interface, "-U", "-w", "-", "-Z", "root"]
-        # Hosts cannot write into the folder, and whatever is open there their root could take.
+        # tcpdump writes to a pipe: hosts cannot write into the folder, and a host's root could take over any
+        # file that a program on the host has open.
         file = open_folder(folder).begin(point.file)
         process = self._processes[point] = network[point.node].start_program(
             argv,
@@ -65,16 +66,16 @@ class Capture:
         writer.start()
 
     def wait_until_listening(self) -> None:
-        """Returns when all captures see packets.
+        """Waits until all captures see packets.
 
         Raises:
-            CommandError: tcpdump cannot capture at one of the places.
+            CommandError: tcpdump cannot capture at an interface.
         """
         for point, process in self._processes.items():
             _wait_until_listening(point, process)
 
     def ended_processes(self) -> list[str]:
-        """Returns the names of the captures' programs that have ended before their time."""
+        """Returns descriptions of the capture programs that have ended unexpectedly."""
         return [
             f"tcpdump at {p.interface}"
             for p, process in self._processes.items()
@@ -82,14 +83,14 @@ class Capture:
         ]
 
     def end(self) -> None:
-        """Ends all captures; their files are complete then."""
+        """Ends all captures and completes their files."""
         if self._processes:
             time.sleep(_HANDED_OVER_S)
         for process in self._processes.values():
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         deadline_s = time.monotonic() + _END_TIMEOUT_S
         for process in self._processes.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):  # a stopped one's packets are kept
+            with contextlib.suppress(subprocess.TimeoutExpired):  # if stopped, its earlier packets are kept
                 process.wait(max(0.0, deadline_s - time.monotonic()))
         for writer in self._writers:  # a program on a host may keep the pipe open
             writer.join(max(0.0, deadline_s - time.monotonic()))
@@ -114,24 +115,24 @@ def capture(network: Any, points: Sequence[CapturePoint], folder: Path) -> Itera
 
     Args:
         network: the fabric's Mininet network.
-        points: the interfaces; none captures nothing.
-        folder: the place of the captures' files.
+        points: the interfaces; may be empty.
+        folder: folder of the capture files.
 
     Raises:
         CommandError: tcpdump cannot capture there.
     """
-    captured = Capture()
+    captures = Capture()
     try:
         for point in points:
-            captured.start(network, point, folder)
-        captured.wait_until_listening()
-        yield captured
+            captures.start(network, point, folder)
+        captures.wait_until_listening()
+        yield captures
     finally:
-        captured.end()
+        captures.end()
 
 
 def _write(packets: IO[bytes], file: IO[bytes], over: threading.Event) -> None:
-    """Writes the packets of a capture as they come, until its end or until all is over."""
+    """Writes the packets of a capture as they arrive, until its end or until `over` is set."""
     poller = select.poll()
     poller.register(packets, select.POLLIN)
     with packets, file, contextlib.suppress(OSError):  # the disk is full
@@ -146,14 +147,15 @@ def _write(packets: IO[bytes], file: IO[bytes], over: threading.Event) -> None:
 
 def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[bytes]) -> None:
     assert process.stderr
-    end_s, said = time.monotonic() + _LISTEN_TIMEOUT_S, b""
+    end_s, printed = time.monotonic() + _LISTEN_TIMEOUT_S, b""
     poller = select.poll()
     poller.register(process.stderr, select.POLLIN)
-    while b"listening on" not in said:
+    while b"listening on" not in printed:
         ready = poller.poll(max(0.0, end_s - time.monotonic()) * 1e3)
-        more = os.read(process.stderr.fileno(), _READ_BYTES) if ready and len(said) < _MOST_BYTES else b""
+        readable = ready and len(printed) < _MOST_BYTES
+        more = os.read(process.stderr.fileno(), _READ_BYTES) if readable else b""
         if not more:
             kill_family(process)
-            last_line = in_one_line((said.decode(errors="replace").splitlines() or ["it says nothing"])[-1])
-            raise CommandError(f"tcpdump cannot capture at {point.interface}: {last_line}")
-        said += more
+            last_line = (printed.decode(errors="replace").splitlines() or ["it printed no error"])[-1]
+            raise CommandError(f"tcpdump cannot capture at {point.interface}: {in_one_line(last_line)}")
+        printed += more

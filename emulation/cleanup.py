@@ -1,13 +1,13 @@
 """Clean-up after fabrics: the machine's lock, the run directory, and the end of marked processes.
 
-Every process of a fabric carries a mark in its environment, which names the process that started it
-(`emulation.subprocesses`). Where that one has ended, and nobody holds the lock, they are those of a crashed
-fabric; only they and the run directory are ever removed, and the kernel's search for equal pages of memory is
-set as the fabric found it. Processes of containers (other namespaces of processes) belong to fabrics with a
-lock of their own; those on hosts have marks that name ours. Namespaces and interfaces have no names outside
-their processes and vanish with them. Anybody can write a mark, so that only processes of our own user count,
-and on hosts those of their users. The live page's process has no mark: whoever takes it over could change
-that.
+Every process of a fabric has a mark in its environment that names the process that started it
+(`emulation.subprocesses`). If that process has ended and nobody holds the lock, the marked processes are left
+over from a crashed fabric. Clean-up ends only these, removes the run directory, and restores the settings of
+the kernel's search for equal memory pages. Containers have other PID namespaces; their processes belong to
+fabrics with their own lock. Processes on our hosts have a mark that names our PID namespace. Network
+namespaces and interfaces have no names outside their processes and vanish with them. Anyone can write a mark,
+so only processes of our own user count, and on hosts processes of the hosts' users. The process of the live
+page has no mark, because whoever takes it over could change it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from topology.files.writing import remove_tree
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 LOCK_FILE = STATE_DIR / "lock"
-MERGING_NOTE = STATE_DIR / "page-merging"  # settings of the machine that a fabric has changed
-# In all, and since the last time that a killed process has ended: one can outlive SIGKILL for good.
+MERGING_NOTE = STATE_DIR / "page-merging"  # the machine's settings before a fabric changed them
+# Limits in total, and since a killed process last ended: a process can outlive SIGKILL indefinitely.
 _END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
-_NAMED, _COMMAND_WIDTH = 4, 60  # processes in a text, and of the command of each
-_COMMAND_BYTES = 4096  # that are read of it
+_NAMED, _COMMAND_WIDTH = 4, 60  # processes in a message, and characters of each command
+_COMMAND_BYTES = 4096  # read of a command
 _PROCESS = r"[0-9]{1,10}"
-# In `status` of a live page's process that has not ended: the first of its namespace, where the kernel allows
-# that.
+# Matches `status` of a live page's process that has not ended. Where the kernel allows it, the process is the
+# first of its PID namespace.
 _OF_PAGE = re.compile(
     rb"^State:\t[^XZ].*^PPid:\t(\d+)$.*^Uid:\t%d\t.*^NSpid:\t\d+(\t1)?$" % PAGE_NUMBER,
     re.MULTILINE | re.DOTALL,
@@ -50,7 +50,7 @@ _OF_PAGE = re.compile(
 
 
 class FabricRunning(MachineError):
-    """A fabric runs on this machine, of another program or of this one."""
+    """A fabric is already running on this machine, in this program or in another one."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class MarkedProcess:
 
 @dataclass(frozen=True)
 class Removed:
-    """What a clean-up did.
+    """Result of a clean-up.
 
     Attributes:
-        processes: the processes that it ended.
+        processes: processes that it ended.
         run_dir: whether it removed a run directory.
-        left_behind: processes that it killed and that have not ended.
+        left_behind: processes that it killed but that have not ended.
     """
 
     processes: tuple[MarkedProcess, ...]
@@ -78,16 +78,16 @@ class Removed:
 
 @contextlib.contextmanager
 def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
-    """Holds the machine's lock for fabrics and yields an empty run directory, removed at the end.
+    """Holds the machine's lock for fabrics and yields an empty run directory, which is removed at the end.
 
-    Processes of a crashed fabric are ended first, and at the end all of this fabric's that still run.
+    First kills the processes of a crashed fabric, and at the end all remaining processes of this fabric.
 
     Args:
-        say: called with a line about processes that could not be ended.
+        say: called with a message about processes that could not be ended.
 
     Raises:
         FabricRunning: another fabric holds the lock.
-        MachineError: the state directory cannot be written.
+        MachineError: the state directory is not writable.
     """
     with _locked():
         _say_left_behind(_remove_fabric(), say)
@@ -106,16 +106,16 @@ def _say_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[Sequence[int]]:
-    """Defers the signals that end a command until the end of the block; only the main thread gets any.
+    """Defers the signals that end a command until the end of the block; does nothing in other threads.
 
     Yields:
-        The signals that have come so far.
+        The signals that have arrived so far.
     """
     pending: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield pending
         return
-    # Blocking them does not do: another thread would take them, and Python run the handler in this one.
+    # Blocking them does not help: another thread would receive them, and Python runs handlers in this one.
     before = {
         number: signal.signal(number, lambda received, _frame: pending.append(received))
         for number in END_SIGNALS
@@ -133,8 +133,8 @@ def clean() -> Removed:
     """Removes the processes and the run directory of a crashed fabric.
 
     Raises:
-        FabricRunning: a fabric runs on this machine.
-        MachineError: the state directory cannot be written.
+        FabricRunning: a fabric is running on this machine.
+        MachineError: the state directory is not writable.
     """
     with _locked():
         return _remove_fabric()
@@ -147,7 +147,7 @@ def _locked() -> Iterator[None]:
         descriptor = os.open(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         reason = error.strerror
-        raise MachineError(f"{STATE_DIR} cannot be written ({reason}); root is needed") from error
+        raise MachineError(f"cannot write {STATE_DIR} ({reason}); run as root") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,18 +162,18 @@ def _locked() -> Iterator[None]:
 
 
 def _running(owner: str) -> str:
-    """Returns the message that a process has a fabric up, perhaps this very program."""
+    """Returns the message that a fabric of a process, perhaps this one, is already running."""
     if owner == str(os.getpid()):
-        return "a fabric of this program is up already; only one can be at a time, close it first"
-    return f"another fabric runs on this machine (process {owner}); only one can at a time"
+        return "this program already runs a fabric, and only one can run at a time; close it first"
+    return f"another fabric is running on this machine (process {owner}); only one can run at a time"
 
 
 def _remove_fabric() -> Removed:
-    """Ends left-over processes and our own, and removes all other traces of a fabric; we hold the lock."""
+    """Kills left-over processes and our own, and removes all other traces of a fabric; needs the lock."""
     ended: dict[int, MarkedProcess] = {}
     live: dict[int, MarkedProcess] = {}
     start_s = changed_s = time.monotonic()
-    # A marked process may start another while it is being ended, hence the repetition until none is left.
+    # A marked process may start another one before it is killed, so repeat until none is left.
     while True:
         before, live = live, {process.pid: process for process in _removable_processes()}
         now_s = time.monotonic()
@@ -197,12 +197,12 @@ def _remove_fabric() -> Removed:
 
 
 def left_behind(processes: Sequence[MarkedProcess]) -> str:
-    """Returns a line about processes that were killed and have not ended."""
-    return f"left behind, as SIGKILL did not end them: {described(processes)}"
+    """Returns a message about processes that were killed but have not ended."""
+    return f"these processes did not end after SIGKILL: {described(processes)}"
 
 
 def described(processes: Sequence[MarkedProcess]) -> str:
-    """Returns the numbers and commands of a few processes, and how many more there are."""
+    """Returns the ids and commands of the first few processes, and the number of the others."""
     commands = (shown(textwrap.shorten(one.command, _COMMAND_WIDTH)) for one in processes)
     named = [f"{one.pid} {command}" for one, command in zip(processes[:_NAMED], commands, strict=False)]
     more = len(processes) - len(named)
@@ -210,52 +210,52 @@ def described(processes: Sequence[MarkedProcess]) -> str:
 
 
 def marked_processes() -> list[MarkedProcess]:
-    """Returns the processes that a fabric started, without the ancestors of this one and those of containers.
+    """Returns the processes that fabrics started, except ancestors of this process and those in containers.
 
-    A container shows its processes to the machine outside, but not the lock of its fabrics.
+    The machine sees the processes of a container, but not the lock of its fabrics.
     """
     return _processes(lambda pid: _mark(pid) is not None)
 
 
 def _removable_processes() -> list[MarkedProcess]:
-    """Returns the marked processes that this process started, or one that has ended, and pages of such."""
+    """Returns the marked processes and live pages started by this process or by one that has ended."""
     return _processes(_is_removable)
 
 
 def _processes(chosen: Callable[[int], bool]) -> list[MarkedProcess]:
     ancestors = _ancestors()
-    found = []
+    processes = []
     for entry in os.listdir("/proc"):
         if entry.isdecimal() and int(entry) not in ancestors and chosen(int(entry)):
             command = process_file(int(entry), "cmdline", _COMMAND_BYTES).replace(b"\0", b" ")
-            found.append(MarkedProcess(int(entry), command.decode(errors="replace").strip()))
-    return found
+            processes.append(MarkedProcess(int(entry), command.decode(errors="replace").strip()))
+    return processes
 
 
 def _is_removable(pid: int) -> bool:
     """Returns whether a process is ours, and was started by this process or by one that has ended.
 
-    One that still runs, as `polarlab doctor`, needs the programs that it has started.
+    A starter that is still running, such as `polarlab doctor`, needs the programs that it started.
     """
     mark = _mark(pid)
     if mark is None:
         return _is_left_page(pid)
     number = mark.partition(":")[0]
-    starter = int(number) if re.fullmatch(_PROCESS, number) else None  # anybody can write a mark
+    starter = int(number) if re.fullmatch(_PROCESS, number) else None  # anyone can write a mark
     return starter in (None, os.getpid()) or process_mark(starter or 0) != mark
 
 
 def _is_left_page(pid: int) -> bool:
     """Returns whether a process is that of a live page whose starter has ended.
 
-    A thread of the starter is named after it. It can change neither that nor its own user, which is no other
-    process's.
+    The starter has a thread that is named after the page's process. That process can change neither this name
+    nor its own user, which no other process has.
     """
     found = _OF_PAGE.search(process_file(pid, "status"))
     if found is None:
         return False
-    starter = int(found[1])  # or what has adopted it
-    with contextlib.suppress(OSError):  # it has ended
+    starter = int(found[1])  # or the process that adopted it
+    with contextlib.suppress(OSError):  # the starter has ended
         threads = os.listdir(f"/proc/{starter}/task")
         return not any(
             process_file(starter, f"task/{one}/comm").strip() == page_keeper(pid) for one in threads
@@ -264,26 +264,26 @@ def _is_left_page(pid: int) -> bool:
 
 
 def page_keeper(page: int) -> bytes:
-    """Returns the name of the thread that starts a live page's process and lasts as long as it.
+    """Returns the name of the thread that starts a live page's process and lives as long as the process.
 
     Args:
-        page: number of the page's process.
+        page: id of the page's process.
     """
     return b"page %d" % page
 
 
 def _mark(pid: int) -> str | None:
-    """Returns the mark of a process in our namespace of processes, or on a host of a fabric in it.
+    """Returns the mark of a process in our PID namespace, or on a host of a fabric in our PID namespace.
 
     Returns:
-        The mark; None if it has none, is in another namespace, or belongs to somebody else.
+        The mark; None if it has none, is in another namespace, or belongs to another user.
     """
     own, user = process_namespace(os.getpid()), _user(pid)
     try:
         apart = process_namespace(pid) != own
     except OSError:  # it has ended
         return None
-    # Before the environment is read, which of another user's process may take long.
+    # Checked before the environment is read, because that may take long for another user's process.
     if user != os.geteuid() and not (apart and user is not None and host_root().has(user)):
         return None
     name = b"\0" + MARK_VARIABLE.encode() + b"="
@@ -299,7 +299,7 @@ def _user(pid: int) -> int | None:
 
 
 def _kill(pid: int) -> None:
-    """Kills a process if it may be removed; its number may have passed to another process meanwhile."""
+    """Kills a process if it may be removed: its id may belong to another process by now."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -320,7 +320,7 @@ def _ancestors() -> frozenset[int]:
     pid = os.getpid()
     while pid > 0 and pid not in pids:
         pids.add(pid)
-        # The parent is the second field after the command, which may itself have blanks and brackets.
+        # The parent is the second field after the command, which may itself contain spaces and parentheses.
         fields = process_file(pid, "stat").rpartition(b")")[2].split()
         pid = int(fields[1]) if len(fields) > 1 else 0
     return frozenset(pids)

@@ -1,8 +1,8 @@
-"""Fault injection into a running fabric: failures of links, of switches, and of switches' programs.
+"""Fault injection into a running fabric: failures of links, switches, and switch programs.
 
-A link fails by one end of its veth pair being set down, upon which the other end has no carrier, as both ends
-of a pulled cable would. The chosen end is one that the controller does not set down itself
-(`controller.fabric_state`): at a failed switch that switch's own, elsewhere that of the lower router.
+A link fails when one end of its veth pair is set down: the other end loses its carrier, as with a pulled
+cable. The chosen end is one that the controller does not set down itself (`controller.fabric_state`): the
+failed switch's own end if there is one, else the end at the lower router.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from topology.faults import Element, ElementKind, link_element
 
 
 class FaultInjector:
-    """The faults of one network: links that are down, switches without power, switches that hang."""
+    """The faults of one network: links that are down, switches without power, and hanging switches."""
 
     def __init__(self, network: FabricNetwork) -> None:
         self._network = network
@@ -28,17 +28,17 @@ class FaultInjector:
 
     @property
     def standing(self) -> tuple[Element, ...]:
-        """The elements that have failed and were not restored."""
+        """The failed links, switches and switch programs that were not restored."""
         switches = [Element(ElementKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
         hanging = [Element(ElementKind.HANG, (router,)) for router in sorted(self._hanging)]
         hosts = sorted(self._host_links_down, key=lambda element: (element.routers, element.location))
         return (*switches, *hanging, *map(link_element, tuple(self._links_down)), *hosts)
 
     def fail(self, element: Element) -> None:
-        """Makes an element fail; one that has failed already stays so.
+        """Makes a link, switch or switch program fail; does nothing if it has already failed.
 
         Raises:
-            CommandError: a command that makes it fail does not succeed.
+            CommandError: a command for this fails.
         """
         match element.kind:
             case ElementKind.LINK if element.host:
@@ -59,13 +59,13 @@ class FaultInjector:
                 self._hanging.add(router)
                 self._vswitch(router).kill_daemon()
             case ElementKind.CONTROLLER:
-                raise ValueError("the controller is outside of the network")
+                raise ValueError("the controller is not part of the network")
 
     def restore(self, element: Element) -> None:
-        """Restores an element; one that works stays so, and a switch comes back without rules.
+        """Restores a link, switch or switch program unless it works; a switch comes back without rules.
 
         Raises:
-            CommandError: a command that restores it does not succeed.
+            CommandError: a command for this fails.
         """
         match element.kind:
             case ElementKind.LINK if element.host:
@@ -89,13 +89,13 @@ class FaultInjector:
                 self._hanging.discard(router)
                 self._start_unless_failed(router)
             case ElementKind.CONTROLLER:
-                raise ValueError("the controller is outside of the network")
+                raise ValueError("the controller is not part of the network")
 
     def restore_all(self) -> None:
         """Restores everything.
 
         Raises:
-            CommandError: some elements cannot be restored, which the text names; all others are.
+            CommandError: some faults could not be undone; the text names them, and all others are undone.
         """
         failed = []
         for element in self.standing:
@@ -104,13 +104,13 @@ class FaultInjector:
             except CommandError as error:
                 failed.append(f"{element.name} ({error.reason or error})")
         if failed:
-            raise CommandError(f"all is restored but {', '.join(failed)}")
+            raise CommandError(f"restored everything except {', '.join(failed)}")
 
     def _covered(self, element: Element) -> list[Link]:
         return [link for link in self._topology.link_list if element.covers(link)]
 
     def _host_end(self, host: Host) -> tuple[int, list[int]]:
-        """Returns the switch's end of the link of a host: router, and its port in a list."""
+        """Returns the switch's end of a host's link: the router, and a list with its port."""
         return host.router, [self._topology.host_port(host.router, host.index)]
 
     def _start_unless_failed(self, router: int) -> None:

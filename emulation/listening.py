@@ -1,4 +1,4 @@
-"""Processes that wait for packets at a socket, by /proc: TCP listeners, bound UDP and packet sockets."""
+"""Finds processes that wait for packets, from /proc: TCP listeners, bound UDP sockets, packet sockets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 _LISTEN, _UNCONNECTED = b"0A", b"07"
-# Tables of sockets in /proc/PID/net -> state of those that wait for packets; None where there is no state.
+# Socket table in /proc/PID/net -> state of sockets that wait for packets; None if the table has no states.
 _TABLES = {
     "tcp": _LISTEN,
     "tcp6": _LISTEN,
@@ -22,23 +22,22 @@ _TABLES = {
     "packet": None,
 }
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
-# Passes on the items for which there is time.
-_Limit = Callable[[Iterable[Any]], Iterator[Any]]
+_Limit = Callable[[Iterable[Any]], Iterator[Any]]  # yields the values of an iterable until time is up
 
 
 def listening_sessions(sessions: Collection[int], deadline_s: float = math.inf) -> set[int]:
-    """Returns those sessions of processes of which one waits for packets.
+    """Returns the sessions in which at least one process waits for packets.
 
     Args:
-        sessions: numbers of sessions.
-        deadline_s: time on time.monotonic's clock at which it returns those that it has found: programs on
-            hosts may have any number of processes and sockets.
+        sessions: session ids.
+        deadline_s: time on the clock of `time.monotonic` at which the search ends, with the sessions found so
+            far: programs on hosts may have any number of processes and sockets.
     """
     limit = partial(takewhile, lambda _: time.monotonic() < deadline_s)
     listening: set[int] = set()
     waiting: dict[str, set[int]] = {}  # in each network namespace
     for pid in limit(filter(str.isdecimal, os.listdir("/proc"))):
-        with contextlib.suppress(OSError):  # it has ended meanwhile
+        with contextlib.suppress(OSError):  # the process has ended meanwhile
             session = os.getsid(int(pid))
             if session not in sessions or session in listening:
                 continue
@@ -63,7 +62,7 @@ def _waiting(pid: str, limit: _Limit) -> set[int]:
     inodes: set[int] = set()
     for name, state in _TABLES.items():
         with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/net/{name}", "rb") as lines:
-            next(lines, None)  # its head
+            next(lines, None)  # the heading
             for fields in map(bytes.split, limit(lines)):
                 if state is None:
                     inodes.add(int(fields[-1]))

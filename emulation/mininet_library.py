@@ -1,7 +1,7 @@
 """Mininet's classes, imported without setuptools.
 
-Mininet needs a class of distutils. Setuptools, where it is installed, replaces Python's distutils by its own,
-and loads all of itself for it: a tenth of a second at every start of a fabric.
+Mininet needs a class of distutils. If setuptools is installed, it replaces Python's distutils with its own
+copy and loads all of itself to do so, which takes a tenth of a second at every start of a fabric.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def _without_setuptools() -> Iterator[None]:
-    """Has distutils imported from Python's own library, where it is still in there; then all is as before."""
+    """Makes imports in the block use distutils from Python's own library, if Python still has it."""
     if sys.version_info >= (3, 12) or "distutils" in sys.modules:
         yield
         return

@@ -3,7 +3,7 @@ r"""The Mininet topology of a fabric, for PolarLab's networks and for `mn --cust
     mn --custom emulation/mininet_topo.py --topo polarfly,3 --switch ovs,protocols=OpenFlow15 \
        --controller remote,port=6653
 
-with `python -m controller.service polarfly q=3` running gives the same fabric on Mininet's own switches.
+While `python -m controller.service polarfly q=3` runs, this starts the same fabric on Mininet's own switches.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from topology.registry import FAMILIES, make_topology
 class FabricTopo(Topo):  # type: ignore[misc]
     """The switches, hosts and links of a topology, with their names, addresses and ports."""
 
-    def build(self, topology: Topology, concentration: int = 1) -> None:
+    def build(self, topology: Topology, hosts_per_router: int = 1) -> None:
         """Adds all nodes and links; Mininet calls it with the constructor's arguments.
 
         Args:
             topology: the graph of routers.
-            concentration: p, the number of hosts at each router that has any.
+            hosts_per_router: concentration p, the number of hosts at each router that has hosts.
         """
         for router in range(topology.routers):
             self.addSwitch(switch_name(router), dpid=f"{dpid(router):016x}")
-        for host in hosts_of(topology, concentration):
+        for host in hosts_of(topology, hosts_per_router):
             ip = f"{format_ip(host.ip)}/{NETWORK_PREFIX}"
             self.addHost(host.name, ip=ip, mac=format_mac(host.mac))
             port = topology.host_port(host.router, host.index)
@@ -43,7 +43,7 @@ class FabricTopo(Topo):  # type: ignore[misc]
 def _constructor(family: str) -> Any:
     """Returns the function that `mn --topo family,value,key=value,...,hosts=p` calls.
 
-    The values of a family's parameters are in their order, or have their keys.
+    The values of the family's parameters are given by position or by key.
     """
     keys = [parameter.key for parameter in FAMILIES[family].parameters]
 

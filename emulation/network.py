@@ -1,4 +1,4 @@
-"""The Mininet network of a fabric: real switches, brought up and taken down as one."""
+"""The Mininet network of a fabric: brings up real switches and takes them down together."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from topology.base import Topology
 from topology.links import LinkSpec
 
 CONTROLLER_SOCKET = "controller"
-_ANSWER_S = 10.0  # for a switch's counters; one that hangs does not answer
+_ANSWER_S = 10.0  # time limit for a switch's counters: a switch that hangs does not answer
 
-# A rule that drops a host port's packets which no other rule matches, as `ovs-ofctl` prints it.
+# A rule that drops the packets from a host port that no other rule matches, as printed by `ovs-ofctl`.
 _DROPPING = "|".join(str(int(table)) for table in (Table.INGRESS, Table.SOURCE, Table.MINIMAL))
 _INGRESS_DROP = re.compile(
     rf"table=(?:{_DROPPING}), n_packets=(\d+),.* priority=1,in_port=(\d+) actions=drop"
@@ -75,9 +75,9 @@ class NetworkSettings:
 
 
 def initialize_mininet() -> None:
-    """Has Mininet raise limits of the process and the machine, once.
+    """Raises limits of the process and the machine through Mininet, once.
 
-    In namespaces it cannot raise those of the machine, and would warn at each launch of what need not be.
+    In namespaces Mininet cannot raise the machine's limits, and would print needless warnings at each launch.
     """
     level = lg.level
     lg.setLevel(logging.ERROR)
@@ -88,7 +88,7 @@ def initialize_mininet() -> None:
 
 
 class FabricNetwork(Mininet):  # type: ignore[misc]
-    """The Mininet network of a fabric; `launched` yields one that is taken down in any case."""
+    """The Mininet network of a fabric; use `launched`, which always takes it down."""
 
     def __init__(self, settings: NetworkSettings, run_dir: Path, progress: Progress) -> None:
         self.switches: list[FabricSwitch]
@@ -98,7 +98,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.run_dir = run_dir
         self._progress = progress
         self.started = False
-        self.spaces: HostSpaces | None = None  # of hosts that are apart from the machine
+        self.spaces: HostSpaces | None = None  # None if hosts share the machine's file system and users
         merges = requirements.merging_pays(*settings.size) and merging_available()
         self._merging = PageMerging(MERGING_NOTE) if merges else None
         initialize_mininet()
@@ -129,7 +129,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         with shells_side_by_side():
             super().build()
         self._progress(f"creating {len(self.links)} links")
-        # One program creates all links, on one processor; beside it, databases start, which need no links.
+        # One program creates all links, on one processor. Databases need no links and start in parallel.
         commands = self.run_dir / "links"
         commands.write_text("\n".join(link.creation_command() for link in self.links))
         creation = start(["ip", "-batch", str(commands)])
@@ -139,7 +139,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         configure(self._nodes, self.settings.link_spec, names)
 
     def start(self) -> None:
-        """Starts all switches, which then connect to their controller by themselves."""
+        """Starts all switches; they then connect to their controller by themselves."""
         if not self.built:
             self.build()
         self._progress(f"starting {len(self.switches)} Open vSwitches")
@@ -149,37 +149,37 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.started = True
 
     def finish_merging(self) -> None:
-        """Returns when the kernel no longer searches for equal pages of the switches' memory."""
+        """Waits until the kernel has finished searching for equal memory pages of the switches."""
         if self._merging:
             self._merging.finish()
 
     def clear_rules(self) -> None:
-        """Removes all rules and groups of all switches, and the socket of an ended controller."""
+        """Removes all rules and groups from all switches, and the socket of a controller that has ended."""
         self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
             finish_all([vswitch.start_command(command) for vswitch in self._vswitches()])
 
     def set_interfaces(self, router: int, names: Iterable[str], state: str) -> None:
-        """Sets interfaces of a router's switch `up` or `down`; one that does not exist leaves out no other.
+        """Sets interfaces of a router's switch `up` or `down`; sets the others even if one does not exist.
 
         Raises:
-            CommandError: one cannot be set, as a host's root can have deleted it.
+            CommandError: an interface cannot be set; a host's root can have deleted it.
         """
         batch = "\n".join(f"link set {name} {state}" for name in names)
         run(["ip", "-force", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
 
     def remove_controller_socket(self) -> None:
-        """Removes the socket of an ended controller, so that another can listen on it."""
+        """Removes the socket of a controller that has ended, so that another controller can listen on it."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def flush_flow_caches(self) -> None:
-        """Empties all running switches' caches of flows, whose upkeep would take time from the next run."""
+        """Empties the flow caches of all running switches; revalidating old flows would slow the next run."""
         finish_all([vswitch.start_cache_flush() for vswitch in self._running_vswitches()])
 
     def ingress_drops(self) -> dict[str, int]:
-        """Returns the packets that switches dropped because their hosts may not send them.
+        """Returns the packets that switches dropped at ingress because the host may not send them.
 
-        The rules of each switch count them by port.
+        Rules of each switch count them by port.
 
         Returns:
             Host name -> dropped packets, for hosts with at least one.
@@ -201,7 +201,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return {host: packets for host, packets in dropped.items() if packets}
 
     def dump_tables(self, switch: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns the rules and the groups that a switch holds, a line each in Open vSwitch's words.
+        """Returns the rules and the groups of a switch, one per line in the format of `ovs-ofctl`.
 
         Args:
             switch: name of the switch.
@@ -211,7 +211,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         """
         vswitch = self[switch].vswitch
         assert vswitch
-        # One after the other: a switch that ends meanwhile would leave the second one running.
+        # One after the other: if the switch ended meanwhile, the second program would keep running.
         flows, groups = (finish(vswitch.start_command(name)) for name in ("dump-flows", "dump-groups"))
         return _lines(flows), _lines(groups)
 
@@ -222,11 +222,11 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return [v for v in self._vswitches() if not v.daemon_killed and not v.ended_programs()]
 
     def reshape(self, spec: LinkSpec) -> None:
-        """Changes rate, queue, delay and loss of all links while no packets are under way.
+        """Changes rate, queue, delay and loss of all links while no packets are in flight.
 
         Args:
-            spec: the new properties; the MTU has to be as before, and no queue longer than when the fabric
-                started, as the buffers of a userspace datapath were made for that.
+            spec: the new properties. The MTU must stay the same. No queue may be longer than when the fabric
+                started, because the buffers of a userspace datapath were sized for that.
         """
         same_structure = spec.impaired == self.settings.link_spec.impaired
         setting = reshape if same_structure else renew
@@ -235,10 +235,10 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         check_queues(self._nodes, spec)
 
     def stop(self, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Takes down everything that was built; can be called again.
+        """Takes down everything that was built; may be called more than once.
 
         Args:
-            hurried: returns whether to leave what may take long.
+            hurried: returns whether to skip steps that may take long.
         """
         if self._merging:
             self._merging.end()
@@ -253,13 +253,13 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         self.switches, self.hosts, self.links = [], [], []
 
     def ended_processes(self) -> list[str]:
-        """Returns the switches' programs, the nodes' shells and the hosts that have ended, each described."""
+        """Returns descriptions of the switch programs, node shells and hosts that have ended."""
         shells = [f"the shell of {node.name}" for node in self.nodes_without_shell()]
         hosts = [f"the first process of {host.name}" for host in self.hosts if host.ended]
         return self.ended_programs() + shells + hosts
 
     def ended_programs(self) -> list[str]:
-        """Returns the switches' programs that have ended by themselves, each described."""
+        """Returns descriptions of the switch programs that have ended unexpectedly."""
         return [
             f"{program} of {switch.name}"
             for switch in self.switches
@@ -277,7 +277,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def working_folders_in(self, results: Path) -> Iterator[None]:
-        """Keeps the working folders of hosts in a folder of results during the block."""
+        """Places the hosts' working folders in a results folder for the duration of the block."""
         before = self.spaces.keep_in(results) if self.spaces else None
         try:
             yield
@@ -286,11 +286,11 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
                 self.spaces.keep_in(before)
 
     def namespace_pids(self) -> dict[str, int]:
-        """Returns the id of a process in each host's network namespace, by host name."""
+        """Returns host name -> id of a process in the host's network namespace."""
         return {host.name: host.pid for host in self.hosts}
 
     def first_processes(self) -> dict[str, int]:
-        """Returns the ids of the first processes of hosts that have one, by host name."""
+        """Returns host name -> id of the host's first process, for hosts with their own root."""
         return {host.name: host.space.pid for host in self.hosts if host.space}
 
     def _machine_names(self) -> dict[str, str]:
@@ -300,24 +300,24 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
 
 def _lines(dump: str) -> tuple[str, ...]:
-    """Returns the lines of a switch's answer, without its heading."""
+    """Returns the lines of a switch's reply without its heading."""
     lines = (line.strip() for line in dump.splitlines())
     return tuple(line for line in lines if line and "_REPLY" not in line and not line.startswith("OFPST_"))
 
 
 @contextlib.contextmanager
 def launched(settings: NetworkSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
-    """Yields a fabric that the caller builds and starts, and takes it down at the end in any case.
+    """Yields a fabric that the caller builds and starts, and always takes it down at the end.
 
-    All processes that the fabric's nodes and its users started are ended with it.
+    All processes that the fabric's nodes and its users started end with it.
 
     Args:
         settings: the description of the fabric.
-        progress: called with a description of every step, and of processes that could not be ended.
+        progress: called with a description of each step, and of processes that could not be ended.
 
     Raises:
-        MachineError: no root, no Open vSwitch, another fabric runs, or too little memory.
-        CommandError: a part of the fabric could not be set up.
+        MachineError: not root, no Open vSwitch, another fabric is running, or not enough memory.
+        CommandError: a component of the fabric could not be set up.
     """
     requirements.require_emulation()
     if settings.link_spec.impaired:
@@ -334,7 +334,7 @@ def launched(settings: NetworkSettings, progress: Progress = lambda _step: None)
 
 @contextlib.contextmanager
 def _marked() -> Iterator[None]:
-    """Marks the processes that are started during the block, Mininet's shells included, as this fabric's."""
+    """Marks all processes started during the block, including Mininet's shells, as this fabric's."""
     os.environ[MARK_VARIABLE] = process_mark(os.getpid())
     try:
         yield

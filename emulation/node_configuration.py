@@ -1,6 +1,6 @@
 """Configuration of nodes by system calls in their namespaces: files, queues and addresses of interfaces.
 
-Programs that do the same (`mount`, `tc`, `ip`, `ethtool`) cost more at their start than all that they do.
+Starting the programs for this (`mount`, `tc`, `ip`, `ethtool`) would take longer than the work itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _NAME_BYTES, _REQUEST_BYTES = 16, 40  # of struct ifreq
 
 
 class InterfaceSettings:
-    """The interfaces of the namespace in which it is made; methods raise OSError if the kernel refuses."""
+    """Sets up the interfaces of the namespace in which it is created.
+
+    The methods raise OSError if the kernel refuses.
+    """
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -44,17 +47,17 @@ class InterfaceSettings:
         self._socket.close()
 
     def add_flags(self, name: str, flags: int) -> None:
-        """Sets flags of an interface, IFF_UP or IFF_PROMISC, and leaves all other flags."""
+        """Sets flags of an interface (IFF_UP, IFF_PROMISC) and keeps all others."""
         answer = self._request(_SIOCGIFFLAGS, name, b"")
         present = struct.unpack_from("=H", answer, _NAME_BYTES)[0]
         self._request(_SIOCSIFFLAGS, name, struct.pack("=H", present | flags))
 
     def set_mtu(self, name: str, mtu: int) -> None:
-        """Sets the longest packet that an interface sends, in bytes."""
+        """Sets the MTU of an interface, in bytes."""
         self._request(_SIOCSIFMTU, name, struct.pack("=i", mtu))
 
     def compute_checksums(self, name: str) -> None:
-        """Has the kernel compute the checksums of sent packets, as `ethtool -K NAME tx off`."""
+        """Makes the kernel compute the checksums of sent packets, like `ethtool -K NAME tx off`."""
         setting = ctypes.create_string_buffer(struct.pack("=II", _ETHTOOL_STXCSUM, 0))
         self._request(_SIOCETHTOOL, name, struct.pack("@P", ctypes.addressof(setting)))
 
@@ -64,23 +67,24 @@ class InterfaceSettings:
 
 
 _HOSTS_FILE, _RESOLVER_FILE = Path("/etc/hosts"), Path("/etc/resolv.conf")
-# No name server can be reached from a node. Programs would wait 10 s for one that is named here, even for
+# Nodes cannot reach a name server. Programs would wait 10 s for one that is configured here, even to resolve
 # names of hosts: `getent hosts` asks for an IPv6 address first, which no host has.
 _RESOLVER = "# nodes of a fabric have no name server\n"
 
 
-def write_name_files(folder: Path, topology: Topology, concentration: int) -> dict[Path, Path]:
-    """Writes the files into a folder, and returns their places in the nodes.
+def write_name_files(folder: Path, topology: Topology, hosts_per_router: int) -> dict[Path, Path]:
+    """Writes the nodes' /etc/hosts and /etc/resolv.conf into a folder.
 
     Args:
-        folder: the folder, which lasts as long as the nodes.
+        folder: the folder; it must exist as long as the nodes.
         topology: the graph of routers.
-        concentration: p, the number of hosts at each router that has any.
+        hosts_per_router: concentration p, the number of hosts at each router that has hosts.
 
     Returns:
-        Place -> file, for the places that the machine has.
+        Path in the nodes -> written file, for the paths that exist on the machine.
     """
-    contents = {_HOSTS_FILE: hosts_text(topology, concentration, _machine_names()), _RESOLVER_FILE: _RESOLVER}
+    machine = _machine_names()
+    contents = {_HOSTS_FILE: hosts_text(topology, hosts_per_router, machine), _RESOLVER_FILE: _RESOLVER}
     files = {place: folder / place.name for place in contents}
     for place, file in files.items():
         file.write_text(contents[place])
@@ -88,21 +92,21 @@ def write_name_files(folder: Path, topology: Topology, concentration: int) -> di
     return {place: file for place, file in files.items() if place.exists()}
 
 
-def hosts_text(topology: Topology, concentration: int, machine: str) -> str:
-    """Returns the content of the nodes' /etc/hosts: names of the fabric's hosts, then those of the machine.
+def hosts_text(topology: Topology, hosts_per_router: int, machine: str) -> str:
+    """Returns the content of the nodes' /etc/hosts: the fabric's hosts, then the machine's entries.
 
     Args:
         topology: the graph of routers.
-        concentration: p, the number of hosts at each router that has any.
+        hosts_per_router: concentration p, the number of hosts at each router that has hosts.
         machine: content of the machine's own file.
     """
-    hosts = [f"{format_ip(host.ip)} {host.name}" for host in hosts_of(topology, concentration)]
+    hosts = [f"{format_ip(host.ip)} {host.name}" for host in hosts_of(topology, hosts_per_router)]
     switches = f"# {switch_name(0)} to {switch_name(topology.routers - 1)} are switches, without an address"
     return "\n".join(["# hosts of the fabric", *hosts, switches, "# names of the machine", machine])
 
 
 def _machine_names() -> str:
-    """Returns the content of the machine's /etc/hosts; empty where it has none."""
+    """Returns the content of the machine's /etc/hosts; empty if there is none."""
     try:
         return _HOSTS_FILE.read_text(errors="replace")
     except OSError:
@@ -114,21 +118,21 @@ _Result = TypeVar("_Result")
 
 
 def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) -> None:
-    """Sets up the interfaces of nodes, whose links exist.
+    """Sets up the interfaces of nodes after their links were created.
 
     Args:
         nodes: switches and hosts.
         spec: properties of the links.
-        names: place in the nodes -> file that appears there.
+        names: path in the nodes -> file that appears there.
 
     Raises:
         CommandError: a node cannot be configured.
     """
     for node in nodes:
-        if not _has_space(node):  # whose file system has them already
+        if not _has_space(node):  # other hosts' file systems have the files already
             _inside(node, lambda: _mount(names), NETWORK | MOUNTS)
         _inside(node, _turn_ipv6_off)
-        # Before the interfaces are up: then, the kernel waits for all processors at each change of a queue.
+        # Before the interfaces are up: once they are, the kernel waits for all processors at each change.
         set_queues([node], spec, shape)
         _inside(node, partial(_set_up, node, spec))
 
@@ -136,12 +140,12 @@ def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) 
 def set_queues(
     nodes: Sequence[Any], spec: LinkSpec, setting: Callable[[RouteSocket, int, LinkSpec], None]
 ) -> None:
-    """Sets the shaping of all interfaces of nodes; only links between routers have a delay or a loss.
+    """Sets the shaping of all interfaces of nodes; only links between routers have delay or loss.
 
     Args:
         nodes: switches and hosts.
         spec: properties of the links.
-        setting: sets the shaping of an interface, as `shaping.shape`.
+        setting: sets the shaping of an interface, such as `shaping.shape`.
 
     Raises:
         CommandError: the kernel refuses.
@@ -151,14 +155,14 @@ def set_queues(
 
 
 def check_queues(nodes: Sequence[Any], spec: LinkSpec) -> None:
-    """Compares the shaping of all interfaces of nodes with that which was set.
+    """Checks that the kernel reports the intended shaping for all interfaces of nodes.
 
     Args:
         nodes: switches and hosts.
         spec: properties of the links.
 
     Raises:
-        CommandError: an interface has another shaping, or the kernel refuses.
+        CommandError: an interface has different shaping, or the kernel refuses.
     """
     for node in nodes:
         reported = _inside(node, _read_queues)
@@ -171,11 +175,11 @@ def _has_space(node: Any) -> bool:
 
 
 def _inside(node: Any, action: Callable[[], _Result], kinds: int = NETWORK) -> _Result:
-    """Returns the result of an action in a node's namespaces; CommandError if it fails."""
+    """Returns the result of an action in a node's namespaces; raises CommandError if it fails."""
     try:
         return in_namespaces(node.pid, action, kinds)
     except OSError as error:
-        raise CommandError(f"{node.name} cannot be configured: {error.strerror}") from error
+        raise CommandError(f"cannot configure {node.name}: {error.strerror}") from error
 
 
 def _interfaces(node: Any) -> list[str]:
@@ -198,7 +202,7 @@ def _mount(names: Mapping[Path, Path]) -> None:
 
 
 def _turn_ipv6_off() -> None:
-    """Turns IPv6 off, as its router solicitations would be foreign packets on the fabric."""
+    """Turns IPv6 off, because its router solicitations would be foreign packets on the fabric."""
     for setting in _IPV6_SETTINGS:
         if setting.exists():
             setting.write_text("1")
@@ -220,9 +224,9 @@ def _read_queues() -> dict[str, Shaping]:
 def _set_up(node: Any, spec: LinkSpec) -> None:
     """Sets a node's interfaces up.
 
-    Hosts compute checksums in software, as a veth does not and the userspace datapath passes frames on
-    unchanged. Ports of switches are promiscuous from the beginning: a switch that makes them so itself has
-    all its neighbours' programs read of it, port by port.
+    Hosts compute checksums in software, because a veth does not and the userspace datapath forwards frames
+    unchanged. Switch ports are promiscuous from the start: if the switch set this itself, each port would
+    notify the programs of all its neighbours.
     """
     names = _interfaces(node)
     flags = IFF_UP | IFF_PROMISC if isinstance(node, FabricSwitch) else IFF_UP

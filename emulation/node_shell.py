@@ -1,17 +1,17 @@
-"""Shells of Mininet nodes: a shell may end, and is started again in the node's own namespaces.
+"""Shells of Mininet nodes that may end and are restarted in the node's own namespaces.
 
-Mininet runs all commands of a node in one shell, whose process alone keeps the node's namespaces alive. Here
-open files keep them as well, so that the interfaces, addresses and mounts of a node survive its shell.
+Mininet runs all commands of a node in one shell, and only this process keeps the node's namespaces alive.
+Here open files keep them, too, so that the interfaces, addresses and mounts of a node survive its shell.
 
-The end of a command is recognised by the shell's prompt. A command may keep the prompt from being printed, as
-`exec 2>&-` does; then it has ended when the shell waits in the kernel at the very place where it waited for
-the first line. A shell that is stopped, or that does not answer there, is ended. Nothing waits without limit
-for a shell of a host, whose programs may stop, trace or replace it.
+The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
+printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for
+its first line. A shell that is stopped, or that does not answer there, is killed. Every wait for a host's
+shell has a limit, because programs on the host may stop, trace or replace the shell.
 
-A shell ignores the hang-up of its terminal, and so do the programs that it starts: those in the background
-outlive it, on the terminal that it leaves.
+A shell ignores the hang-up of its terminal, and the programs that it starts inherit this. Programs in the
+background outlive the shell and keep the terminal that it leaves.
 
-Mininet waits for each shell before it starts the next; the shells of a network start side by side here.
+Mininet waits for each shell before it starts the next; here the shells of a network start in parallel.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from typing import IO, Any
 from emulation.kernel.namespaces import in_namespaces_of_files, in_new_namespaces
 from emulation.mininet_library import Node
 from emulation.prompt.left_terminals import LeftTerminals
-from emulation.prompt.shell_rest import ShellRest
+from emulation.prompt.shell_rest import ShellState
 from emulation.prompt.status_question import StatusQuestion
 from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
 
 _LOOK_EVERY_MS = 200
-_SILENCE_S = 2.0  # of a shell that waits for a line instead of answering
+_SILENCE_S = 2.0  # after which a shell that waits for a line, instead of answering, is given up
 _ANSWER_S = 10.0
-_MOST_PENDING = 65_536  # characters; a program in the background may print without end
+_MOST_PENDING = 65_536  # characters; a background program may print forever
 _NAMESPACES = ("net", "mnt")
-_SENTINEL = chr(127)  # the prompt that Mininet gives shells
-_LOCAL_MODES = 3  # place among the attributes of a terminal
-_side_by_side: list[list[LastingNode]] = []  # of each block of `shells_side_by_side`, its nodes
+_SENTINEL = chr(127)  # the prompt that Mininet sets in shells
+_LOCAL_MODES = 3  # index in a terminal's attributes
+_side_by_side: list[list[LastingNode]] = []  # the nodes of each active block of `shells_side_by_side`
 
 
 @contextlib.contextmanager
 def shells_side_by_side() -> Iterator[None]:
-    """Starts the shells of all nodes that are made in a block side by side; at its end all are ready."""
+    """Starts the shells of all nodes created in the block in parallel; at the end all are ready."""
     nodes: list[LastingNode] = []
     _side_by_side.append(nodes)
     try:
@@ -66,7 +66,7 @@ class ShellEnded(PolarLabError):
 
     Attributes:
         node: the node.
-        reason: what happened, as `has ended`.
+        reason: what happened, such as `has ended`.
     """
 
     def __init__(self, node: LastingNode, reason: str = "has ended") -> None:
@@ -78,8 +78,8 @@ class LastingNode(Node):  # type: ignore[misc]
     """A node whose namespaces outlive its shell.
 
     Attributes:
-        background_pid: the process that was last put into the background; None if none was.
-        new_background_pid: the same, if the last command whose status was asked for put it there.
+        background_pid: the process last put into the background; None if there was none.
+        new_background_pid: the process that the last command put into the background; None if it put none.
     """
 
     name: str
@@ -88,36 +88,36 @@ class LastingNode(Node):  # type: ignore[misc]
     readbuf: str
     _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
     _renewing = False
-    _unanswered = False  # the shell is being started, and its prompt not waited for
+    _starting = False  # Mininet is starting the shell; nothing waits for its prompt yet
     background_pid: int | None = None
     new_background_pid: int | None = None
     _guarded = False
-    _rest: ShellRest
+    _shell_state: ShellState
     _question: StatusQuestion
     _terminal: list[Any] | None = None
 
     def __init__(self, name: str, **params: Any) -> None:
-        """Starts the node's shell; see Mininet's Node."""
+        """Starts the node's shell; the arguments are those of Mininet's Node."""
         self._left_terminals = LeftTerminals()
         super().__init__(name, **params)
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Starts the shell, in new namespaces or in those that the node has.
+        """Starts the shell, in new namespaces or in the node's existing ones.
 
         Raises:
-            ShellEnded: it ends, or does not answer.
+            ShellEnded: the shell ends or does not answer.
         """
-        # Programs may print anything; Mininet's own decoder raises an error at what is not text.
+        # Programs may print any bytes; Mininet's own decoder raises an error if they are not UTF-8.
         self.decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._unanswered = True
+        self._starting = True
         try:
             super().startShell(mnopts)
         finally:
-            self._unanswered = False
-        self.pollOut = select.poll()  # Mininet's own is ready as soon as the shell can be written to
+            self._starting = False
+        self.pollOut = select.poll()  # Mininet's own is also ready when the shell can be written to
         self.pollOut.register(self.stdout, select.POLLIN)
         os.set_blocking(self.stdin.fileno(), False)
-        self._guarded, self.background_pid, self._rest = False, None, ShellRest(self.shell.pid)
+        self._guarded, self.background_pid, self._shell_state = False, None, ShellState(self.shell.pid)
         if _side_by_side and not self._renewing:
             _side_by_side[-1].append(self)
             return
@@ -130,7 +130,7 @@ class LastingNode(Node):  # type: ignore[misc]
             raise
 
     def begin_setup(self) -> None:
-        """Waits for the first prompt of a shell that was started, and sends it its settings."""
+        """Waits for the first prompt of a started shell, and sends it its settings."""
         self._await_prompt("has not started")
         self._terminal = termios.tcgetattr(self.slave)
         self._terminal[_LOCAL_MODES] &= ~termios.ECHO
@@ -138,19 +138,19 @@ class LastingNode(Node):  # type: ignore[misc]
         self.sendCmd("unset HISTFILE; set +m; trap '' HUP")
 
     def finish_setup(self) -> None:
-        """Waits until the shell has its settings; its namespaces are there, and last from now on."""
+        """Waits until the shell has its settings; from then on its namespaces outlive it."""
         self._await_prompt("has not started")
         if not self._renewing:
             folder = f"/proc/{self.pid}/ns"
             self._namespaces = {kind: os.open(f"{folder}/{kind}", os.O_RDONLY) for kind in _NAMESPACES}
 
     def read(self, size: int = 1024) -> str:
-        """Returns output of the shell; while Mininet starts one, the prompt for which it would wait.
+        """Returns output of the shell; while Mininet starts it, the prompt that Mininet expects.
 
         Raises:
             ShellEnded: the shell has ended.
         """
-        if self._unanswered:
+        if self._starting:
             return _SENTINEL
         if not self.readbuf:
             while not self.pollOut.poll(_LOOK_EVERY_MS):
@@ -160,23 +160,23 @@ class LastingNode(Node):  # type: ignore[misc]
         return text
 
     def write(self, data: str) -> None:
-        """Writes to the shell's terminal; what does not fit, as nobody reads there, is lost."""
+        """Writes to the shell's terminal; input is lost if nobody reads there and its buffer is full."""
         with contextlib.suppress(BlockingIOError):
             super().write(data)
 
     def cmd(self, *words: Any, **options: Any) -> Any:
-        """Runs a command to its end, as Mininet's; while Mininet starts the shell, nothing."""
-        return None if self._unanswered else super().cmd(*words, **options)
+        """Runs a command to its end, like Mininet's `cmd`; does nothing while Mininet starts the shell."""
+        return None if self._starting else super().cmd(*words, **options)
 
     def guard_shell(self) -> None:
-        """Keeps commands from changing the shell's prompt, by which the end of a command is recognised.
+        """Makes the shell's prompt read-only, because it marks the end of each command.
 
         Raises:
             ShellEnded: the shell has ended.
         """
         self.check_shell()
         if not self._guarded:
-            self._rest.find_place()
+            self._shell_state.find_place()
             self.sendCmd("readonly PS0 PS1 PS2 PROMPT_COMMAND")
             self._await_prompt("does not answer")
             self._guarded = True
@@ -184,7 +184,7 @@ class LastingNode(Node):  # type: ignore[misc]
 
     @property
     def shell_ended(self) -> bool:
-        """Whether the shell has ended and was not started again."""
+        """Whether the shell has ended and was not restarted."""
         if self.shell is None:
             return bool(self._namespaces)
         return self.shell.poll() is not None
@@ -196,10 +196,10 @@ class LastingNode(Node):  # type: ignore[misc]
             raise ShellEnded(self)
 
     def renew_shell(self) -> bool:
-        """Starts the shell again, in the node's namespaces, if it has ended; returns whether it had.
+        """Restarts the shell in the node's namespaces if it has ended; returns whether it had.
 
         Raises:
-            ShellEnded: it cannot be started.
+            ShellEnded: the shell cannot be started.
         """
         if not self.shell_ended:
             return False
@@ -209,7 +209,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return True
 
     def start_again(self) -> None:
-        """Starts a shell in the namespaces that the node has."""
+        """Starts a shell in the node's existing namespaces."""
         self._renewing = True
         try:
             self.startShell()
@@ -217,70 +217,70 @@ class LastingNode(Node):  # type: ignore[misc]
             self._renewing = False
 
     def end_shell(self) -> None:
-        """Kills the shell and the programs that it started; its node stays."""
+        """Kills the shell and the programs that it started; the node stays."""
         if self.shell:
             kill_family(self.shell)
             await_end(self.shell)
 
     def sendCmd(self, *words: Any, **options: Any) -> None:
-        """Sends a command to the shell, as Mininet's."""
-        self._rest.note_line()
+        """Sends a command to the shell, like Mininet's `sendCmd`."""
+        self._shell_state.note_line()
         super().sendCmd(*words, **options)
 
     def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
-        """Returns output of the command that runs; `waiting` is then whether no prompt was seen."""
+        """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:
-            self._rest.note_prompt()
+            self._shell_state.note_prompt()
         return text
 
     @property
     def command_ended(self) -> bool:
         """Whether the command that was sent has ended: a prompt was seen, and the shell waits for a line.
 
-        A program may have printed the prompt.
+        The prompt alone does not suffice, because a program may have printed it.
         """
-        return not self.waiting and self._rest.is_ready()
+        return not self.waiting and self._shell_state.is_ready()
 
     def look(self) -> None:
-        """Takes note that no output has come for a while; a command may have ended without a prompt.
+        """Checks the shell after a while without output: a command may have ended without a prompt.
 
         Raises:
-            ShellEnded: the shell has ended, or it was stopped and is ended.
+            ShellEnded: the shell has ended, or it was stopped and is now killed.
         """
         self.check_shell()
-        if reason := self._rest.look():
+        if reason := self._shell_state.look():
             self._give_up(reason)
-        if self.waiting and self._rest.rested():
+        if self.waiting and self._shell_state.has_waited():
             self.waiting = False
-            self._rest.note_prompt()
+            self._shell_state.note_prompt()
 
     def ask_status(self) -> None:
-        """Asks the shell for the exit status of its last command; `read_status` has the answer."""
+        """Asks the shell for the exit status of its last command; `read_status` returns the answer."""
         self._question = StatusQuestion(self.terminal_name, _SENTINEL)
         self._reset_terminal()
-        self._rest.note_line()
+        self._shell_state.note_line()
         self.write(self._question.line)
 
     def read_status(self, *, ready: bool) -> int | None:
-        """Returns the exit status that was asked for; None while it is not known.
+        """Returns the requested exit status; None until it is known.
 
-        A program may have printed the shell's prompt, by which Mininet recognises the end of a command: the
-        answer comes when the command has really ended.
+        The answer comes when the command has really ended, even if a program printed the shell's prompt,
+        which Mininet takes for the end of a command.
 
         Args:
-            ready: whether output waits; otherwise none has come for a while.
+            ready: whether there is output to read; otherwise there has been none for a while.
 
         Raises:
-            ShellEnded: the shell has ended, or it does not answer and is ended.
+            ShellEnded: the shell has ended, or it does not answer and is now killed.
         """
         text = self.read() if ready else ""
         if not ready:
             self.look()
         answer = self._question.answer(text)
-        if not answer or not (answer.prompt_followed or self._rest.rested()):
-            late = self._rest.place_known and self._question.is_old
-            if late or self._rest.rested(_SILENCE_S):
+        if not answer or not (answer.prompt_followed or self._shell_state.has_waited()):
+            late = self._shell_state.place_known and self._question.is_old
+            if late or self._shell_state.has_waited(_SILENCE_S):
                 self._give_up("does not answer")
             return None
         pid = answer.background_pid
@@ -289,7 +289,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return answer.status
 
     def pending_output(self) -> str:
-        """Returns output that came since the last command ended, as of programs in the background."""
+        """Returns output since the end of the last command, such as that of background programs."""
         text = self.readbuf
         self.readbuf = ""
         while len(text) < _MOST_PENDING and self.pollOut.poll(0):
@@ -299,7 +299,7 @@ class LastingNode(Node):  # type: ignore[misc]
     def waitReadable(self, timeoutms: float | None = None) -> Any:
         """Waits for output of the shell; returns whether there is some.
 
-        Without a time limit, it also returns when the command that runs has ended without a prompt.
+        Also returns when the running command has ended without a prompt, if there is no time limit.
 
         Raises:
             ShellEnded: the shell has ended.
@@ -330,11 +330,11 @@ class LastingNode(Node):  # type: ignore[misc]
         self._namespaces = {}
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> Any:
-        """Starts a process of the node; its shell begins in new namespaces, or in those that the node has.
+        """Starts a process of the node; the shell starts in new namespaces or in the node's existing ones.
 
-        Mininet would start it through `mnexec`, which makes the namespaces, and `env`: two programs more.
+        Mininet would start it through `mnexec`, which creates the namespaces, and `env`: two more programs.
         """
-        if not self._unanswered:
+        if not self._starting:
             return super()._popen(cmd, **params)
         variable, *shell = cmd[cmd.index("env") + 1 :]
         params |= {"close_fds": True, "start_new_session": True}
@@ -343,7 +343,7 @@ class LastingNode(Node):  # type: ignore[misc]
     def start_shell_program(
         self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]
     ) -> Any:
-        """Starts the program of the shell as `subprocess.Popen`, with variables added to its environment."""
+        """Starts the shell's program like `subprocess.Popen`, with variables added to its environment."""
         start = partial(super()._popen, shell, env={**os.environ, **environment}, **options)
         if self._renewing:
             return in_namespaces_of_files(self._namespaces.values(), start)
@@ -354,19 +354,19 @@ class LastingNode(Node):  # type: ignore[misc]
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
-        """Opens a process that the shell started, by its number there; ProcessLookupError if it has ended."""
+        """Opens a process by its id as the shell sees it; raises ProcessLookupError if it has ended."""
         return os.pidfd_open(number)
 
     @property
     def terminal_name(self) -> str:
-        """The name of the shell's terminal in the node."""
+        """The name of the shell's terminal inside the node."""
         return os.ttyname(self.slave)
 
     def _await_prompt(self, reason: str) -> None:
-        """Waits for a prompt that comes at once; `reason` is what has happened to the shell if it does not.
+        """Waits for a prompt; if none comes soon, kills the shell for a reason such as `has not started`.
 
         Raises:
-            ShellEnded: the shell has ended, or the prompt does not come and it is ended.
+            ShellEnded: the shell has ended, or the prompt does not come.
         """
         self.waiting, end_s = True, time.monotonic() + _ANSWER_S
         while self.waiting:
@@ -376,7 +376,7 @@ class LastingNode(Node):  # type: ignore[misc]
                 self._give_up(reason)
 
     def _reset_terminal(self) -> None:
-        """Restores the terminal's settings, which `stty raw` may have changed, and discards unread keys."""
+        """Restores the terminal's settings, which `stty raw` may have changed, and discards unread input."""
         if self._terminal:
             termios.tcsetattr(self.slave, termios.TCSANOW, self._terminal)
             termios.tcflush(self.slave, termios.TCIFLUSH)
@@ -387,7 +387,7 @@ class LastingNode(Node):  # type: ignore[misc]
         raise ShellEnded(self, reason)
 
     def _close_shell(self) -> IO[str]:
-        """Lets go of a shell that has ended, and returns the master end of its terminal."""
+        """Releases an ended shell, and returns the master side of its terminal."""
         await_end(self.shell)
         self.outToNode.pop(self.stdout.fileno(), None)
         self.inToNode.pop(self.stdin.fileno(), None)

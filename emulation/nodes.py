@@ -1,8 +1,8 @@
 """Mininet nodes and links whose interfaces `emulation.network` creates all at once.
 
-Mininet sets up each interface by several commands through the node's shell, which takes most of the time that
-a large network's build needs. Here a link only notes its two ends, and `emulation.network` has the kernel
-create all veth pairs, queues and addresses by one command a node.
+Mininet sets up each interface with several commands through the node's shell, which takes most of the time to
+build a large network. Here a link only records its two ends. `emulation.network` creates all veth pairs with
+one command, and `emulation.node_configuration` sets up queues and addresses by system calls.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from emulation.subprocesses import answer
 from emulation.switches.database import SwitchSettings
 from topology.links import LinkSpec
 
-# A veth that is made with a queue for each processor uses one all the same, and for each end the kernel waits
-# until all processors know.
+# By default a veth gets one queue per processor but uses only one, and for each end the kernel waits until
+# all processors have seen them.
 _ONE_QUEUE = "numtxqueues 1 numrxqueues 1"
-_QUERY_TIMEOUT_S = 10  # of a command that asks a switch; one that hangs does not answer
+_QUERY_TIMEOUT_S = 10  # of a query to a switch: a switch that hangs does not answer
 
 
 class FabricInterface(Intf):  # type: ignore[misc]
     """One end of a link; its interface exists once the network has created all of them."""
 
     def __init__(self, name: str, node: Any = None, port: int | None = None, **params: Any) -> None:
-        params["moveIntfFn"] = _made_in_place
+        params["moveIntfFn"] = _created_in_place
         super().__init__(name, node=node, port=port, **params)
 
     def config(self, **_params: Any) -> dict[str, str]:
@@ -41,15 +41,15 @@ class FabricInterface(Intf):  # type: ignore[misc]
         return {}
 
 
-def _made_in_place(_interface: Intf, _node: Any) -> None:
-    """Replaces Mininet's move of an interface to its node: these are created in their namespaces."""
+def _created_in_place(_interface: Intf, _node: Any) -> None:
+    """Does nothing; Mininet would move the interface to its node, where it already is."""
 
 
 class FabricLink(Link):  # type: ignore[misc]
     """A link that `emulation.network` creates together with all others."""
 
-    # Interface indexes, different at the two ends of a link: where they are equal, Linux takes the veth for
-    # its own lower device and reports a lost carrier some 500 ms late.
+    # Interface indexes, which must differ between the ends of a link: if they are equal, Linux takes the veth
+    # for its own lower device and reports a lost carrier some 500 ms late.
     _numbers = itertools.count(1000)
 
     def __init__(self, node1: Any, node2: Any, **params: Any) -> None:
@@ -81,12 +81,18 @@ class FabricHost(SpacedNode, Host):  # type: ignore[misc]
     """A host; the network configures its interface with the host's addresses."""
 
     def __init__(self, name: str, spaces: HostSpaces | None = None, **params: Any) -> None:
-        """Takes the host's space among those of all hosts; None makes its root the machine's."""
+        """Creates a host.
+
+        Args:
+            name: name of the host.
+            spaces: the namespaces of all hosts; None gives the host the machine's file system and root.
+            params: parameters of Mininet's Host.
+        """
         self.space = spaces.space(name) if spaces else None
         super().__init__(name, **params)
 
     def configDefault(self, **_params: Any) -> dict[str, str]:
-        """Notes the addresses, which Mininet's own commands read; the network configures them."""
+        """Records the addresses for Mininet's own commands; the network configures them."""
         interface = self.defaultIntf()
         interface.mac = self.params["mac"]
         interface.ip, interface.prefixLen = self.params["ip"].split("/")
@@ -115,7 +121,7 @@ class SwitchContext:
 class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
     """A switch with a namespace and an Open vSwitch of its own."""
 
-    # Mininet gives this only to switches without a namespace, and reads it of all.
+    # Mininet sets this only for switches without a namespace, but reads it for all.
     controlIntf = None  # noqa: N815
 
     def __init__(self, name: str, context: SwitchContext, **params: Any) -> None:
@@ -125,19 +131,19 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         self.vswitch: VSwitch | None = None
 
     def start(self, controllers: Sequence[Any]) -> None:
-        """Starts the programs that do not run, after `stop` or a crash; `batchStartup` starts all of them."""
+        """Restarts programs that have ended, after `stop` or a crash; `batchStartup` starts all switches."""
         if self.vswitch:
             self.vswitch.start_again()
 
     def start_again(self) -> None:
-        """Starts a shell again; the switch's programs are started through it."""
+        """Restarts the shell; the switch's programs use its namespaces."""
         super().start_again()
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 
     @staticmethod
     def start_databases(switches: Sequence[FabricSwitch]) -> None:
-        """Starts the databases of all switches, whose ports are known; their interfaces need not exist yet.
+        """Starts the databases of all switches; their ports must be known, but no interface need exist yet.
 
         Raises:
             CommandError: a node has ended.
@@ -151,7 +157,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
 
     @classmethod
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
-        """Starts all switches, which have databases, and returns them when their bridges exist.
+        """Starts all switches and returns them when their bridges exist; their databases must be started.
 
         Raises:
             CommandError: a switch does not come up.
@@ -175,13 +181,13 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
     def dpctl(self, *arguments: str) -> str:
         """Runs `ovs-ofctl` on this switch (Mininet's `dpctl` command).
 
-        The words are those of a line of the shell: they may have quotes and end in a pipe.
+        The arguments are parsed by the shell: they may contain quotes and a pipe.
         """
         if not self.vswitch:
             return f"{self.name} is not running\n"
         command, *rest = arguments
         limit = f"--timeout={_QUERY_TIMEOUT_S}"
-        # Names of ports, as on a terminal.
+        # Show port names, as `ovs-ofctl` does on a terminal.
         words = ["ovs-ofctl", limit, "-OOpenFlow13", "--names", command, self.vswitch.management, *rest]
         return answer(["bash", "-c", " ".join(words)], begin=self.start_program)
 

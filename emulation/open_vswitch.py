@@ -1,9 +1,8 @@
-"""One Open vSwitch per router: an ovsdb-server and an ovs-vswitchd of its own in the router's namespace.
+"""One Open vSwitch per router: each has its own ovsdb-server and ovs-vswitchd in the router's namespace.
 
 Switches share nothing: a packet waits for one switch only, and a switch can be killed like a real one. The
-userspace datapath is fast only in this way (docs/ground.md); with the kernel's datapath the same processes
-run, and each namespace has a datapath of its own. All switches of a fabric are configured and started side by
-side.
+userspace datapath is fast only in this way (docs/ground.md). With the kernel datapath the same processes run,
+and each namespace has its own datapath. All switches of a fabric are configured and started in parallel.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ from pathlib import Path
 from emulation.kernel.socket_buffers import enlarge_buffers
 from emulation.subprocesses import CommandError, marked_environment, run, start, start_in_namespaces
 from emulation.switches.database import SwitchSettings, configured_database
-from emulation.switches.first_frame import begin_first_frame, finish_first_frame
+from emulation.switches.first_frame import await_frame, trigger_frame
 from topology.errors import MachineError
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
 _LOOK_EVERY_S = 0.005
-_BETWEEN_LOOKS_AT_MEMORY = 32  # switches that are started between two
-# Frames of a port in its token bucket and on the way through it.
+_SWITCHES_PER_MEMORY_CHECK = 32
+# Frames of a port that are in its token bucket or in transit, besides those in its queue.
 _FRAMES_BEYOND_QUEUE = 8
 
 # The userspace datapath allocates and frees the buffers of a batch of frames whenever it polls a port. glibc
-# returns memory beyond this size to the kernel every time, and its pages are faulted in anew: with frames of
-# 9,000 bytes that is more work than all else.
+# returns memory beyond this size to the kernel each time, and its pages are faulted in again. With frames of
+# 9,000 bytes, that costs more than everything else.
 _BATCH, _TRIM_BYTES = 32, 128 << 10
 _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": str(64 << 20)}
 
@@ -69,14 +68,14 @@ class VSwitch:
         return self._start([_SERVER, str(self._file("db")), f"--remote=punix:{self._file('sock')}"])
 
     def start_daemon(self) -> None:
-        """Starts ovs-vswitchd on the configuration that the database holds."""
+        """Starts ovs-vswitchd with the configuration in the database."""
         self.processes.append(self._start([_DAEMON, f"unix:{self._file('sock')}"]))
 
     def kill_daemon(self) -> None:
         """Kills ovs-vswitchd, and with it the switch's rules.
 
-        The userspace datapath ends with the process; the kernel's is deleted, as a switch without power has
-        no flows.
+        The userspace datapath ends with the process. The kernel datapath is deleted, because a switch without
+        power forwards nothing.
         """
         if self.daemon_killed:
             return
@@ -90,11 +89,11 @@ class VSwitch:
 
     @property
     def daemon_killed(self) -> bool:
-        """Whether `kill_daemon` was called and `start_again` was not since."""
+        """Whether ovs-vswitchd is down because of `kill_daemon`."""
         return len(self.processes) == 1
 
     def start_again(self) -> None:
-        """Starts the programs that have ended, by `kill_daemon` or by themselves, without any rules.
+        """Restarts the programs that have ended, whether killed or not; the switch comes up without rules.
 
         Raises:
             CommandError: the switch does not come up.
@@ -104,7 +103,7 @@ class VSwitch:
             self.processes[0] = self._start_server()
             _wait([self], lambda switch: switch.database_ready, "database")
         if _DAEMON in ended:
-            self.kill_daemon()  # removes what it left
+            self.kill_daemon()  # removes its socket and datapath
         if not self.daemon_killed:
             return
         self.start_daemon()
@@ -116,20 +115,20 @@ class VSwitch:
         return start(["ovs-ofctl", "-OOpenFlow13", command, self.management, *arguments])
 
     def start_cache_flush(self) -> subprocess.Popen[bytes]:
-        """Starts the program that empties the cache of flows; the caller calls `finish` on it."""
+        """Starts the program that empties the flow cache; the caller calls `finish` on it."""
         return start(["ovs-appctl", f"--target={self._file('ovs-vswitchd.ctl')}", "revalidator/purge"])
 
-    def begin_first_frame(self) -> socket.socket | None:
-        """Has a userspace datapath send a frame; returns the connection on which it answers.
+    def trigger_frame(self) -> socket.socket | None:
+        """Makes a userspace datapath send a frame; returns the connection on which it replies.
 
-        None with the kernel's datapath, or without a port.
+        None with the kernel datapath, or without ports.
         """
         if self._datapath != "user" or not self.settings.ports:
             return None
-        return begin_first_frame(self._file("mgmt"), self.settings.ports[0][1])
+        return trigger_frame(self._file("mgmt"), self.settings.ports[0][1])
 
     def enlarge_buffers(self) -> None:
-        """Enlarges the socket buffers of the userspace datapath to hold the frames of all ports' queues."""
+        """Enlarges the userspace datapath's socket buffers so that all ports' queues fit into them."""
         spec = self.settings.link_spec
         frames = len(self.settings.ports) * (spec.queue_packets + _FRAMES_BEYOND_QUEUE)
         enlarge_buffers(self.processes[-1].pid, frames, spec.max_frame_bytes)
@@ -145,7 +144,7 @@ class VSwitch:
         return accepts_connections(self._file("mgmt"))
 
     def check_alive(self) -> None:
-        """Raises CommandError, with the last line of the log, if a process of the switch has ended."""
+        """Raises CommandError with the last line of the log if a process of the switch has ended."""
         for process in self.processes:
             if process.poll() is not None:
                 name, status = self.settings.name, process.returncode
@@ -187,12 +186,12 @@ class VSwitch:
         try:
             lines = self._log_file.read_text(errors="replace").split("\n")
         except OSError:
-            return "the log cannot be read"
-        return next((line for line in reversed(lines) if line.strip()), "the log is empty")
+            return "its log cannot be read"
+        return next((line for line in reversed(lines) if line.strip()), "its log is empty")
 
 
 def accepts_connections(path: Path) -> bool:
-    """Returns whether a process listens on a Unix socket; its file exists a moment earlier."""
+    """Returns whether a process listens on a Unix socket; the file alone may exist a moment earlier."""
     with socket.socket(socket.AF_UNIX) as trial, contextlib.suppress(OSError):
         trial.connect(str(path))
         return True
@@ -200,7 +199,7 @@ def accepts_connections(path: Path) -> bool:
 
 
 def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str) -> None:
-    """Starts the databases of a fabric's switches side by side, without waiting for them.
+    """Starts the databases of a fabric's switches in parallel, without waiting for them.
 
     Args:
         switches: the switches.
@@ -221,18 +220,18 @@ def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str)
 
 
 def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = lambda: None) -> None:
-    """Starts switches, whose databases were started, side by side; returns when all their bridges exist.
+    """Starts switches in parallel and waits until all their bridges exist; their databases must be started.
 
     Args:
         switches: the switches of a fabric.
-        make_room: called now and then, to wait until memory is free.
+        make_room: called regularly to wait until memory is free.
 
     Raises:
         CommandError: a switch does not come up.
     """
     _wait(switches, lambda switch: switch.database_ready, "database")
     for number, switch in enumerate(switches):
-        if number % _BETWEEN_LOOKS_AT_MEMORY == 0:
+        if number % _SWITCHES_PER_MEMORY_CHECK == 0:
             make_room()
         switch.start_daemon()
     for switch in switches:
@@ -241,15 +240,15 @@ def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = l
 
 
 def _prepare_to_send(switch: VSwitch) -> None:
-    """Has a userspace datapath open the sockets by which it sends, and enlarges their buffers."""
-    connection = switch.begin_first_frame()
+    """Makes a userspace datapath open its sending sockets by sending a frame, and enlarges their buffers."""
+    connection = switch.trigger_frame()
     if connection:
-        finish_first_frame(connection)
+        await_frame(connection)
         switch.enlarge_buffers()
 
 
 def kill_all(switches: Iterable[VSwitch]) -> None:
-    """Kills the processes of switches, side by side, as the kernel removes a datapath's devices slowly."""
+    """Kills the processes of switches in parallel, because the kernel removes a datapath's devices slowly."""
     processes = [process for switch in switches for process in switch.processes]
     for process in processes:
         process.kill()
@@ -260,7 +259,7 @@ def kill_all(switches: Iterable[VSwitch]) -> None:
 
 
 def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: str) -> None:
-    """Waits until all switches are ready, which start side by side: mostly, the first waited for is the last.
+    """Waits until all switches, which start in parallel, are ready.
 
     Raises:
         CommandError: a process of a switch has ended, or no switch became ready for READY_TIMEOUT_S.

@@ -1,4 +1,4 @@
-"""Programs of users in the namespaces of a fabric's nodes: started, watched, ended, their output in files."""
+"""User programs in the namespaces of a fabric's nodes: starts, watches and ends them; keeps their output."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ from emulation.listening import listening_sessions
 from emulation.subprocesses import TRACED_S, Starter, await_end, kill_family, kill_tracers
 from topology.files.writing import open_folder
 
-# Bytes of a program's standard output, and of its standard error, that are kept.
+# Limit of bytes kept of a program's standard output, and of its standard error.
 OUTPUT_BYTES = 4 << 20
-# Time in which a server has to wait for packets; then the others start without it.
+# Time that a server has until it listens; then the others start without it.
 LISTEN_TIMEOUT_S = 5.0
 _LOOK_EVERY_S = 0.02
 END_GRACE_S = 2.0
 _READ_BYTES = 1 << 16
 _DISCARD_BYTES = 1 << 20
-# Between two readings of all pipes: a program that writes without end takes no more of the machine than this.
+# Time between two reads of all pipes; it limits the load that a program causes by writing forever.
 _READ_EVERY_S = 0.002
-_SHELL = "bash"  # as at the prompt
+_SHELL = "bash"  # the same as at the prompt
 
 
 def syntax_error(command: str) -> str | None:
-    """Returns the shell's error message for a command line, which is not run; None if its syntax is right."""
+    """Returns the shell's error message about the syntax of a command line, without running it.
+
+    None if the syntax is valid.
+    """
     done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, check=False)
     if not done.returncode:
         return None
@@ -41,7 +44,7 @@ def syntax_error(command: str) -> str | None:
 
 
 class OutputFile:
-    """File of a program's output, of which it keeps the beginning.
+    """File that keeps the first OUTPUT_BYTES of a program's output.
 
     Attributes:
         path: the file.
@@ -52,7 +55,7 @@ class OutputFile:
         self.path, self.pipe = path, pipe
         self.total_bytes = self._kept_bytes = 0
         self._file: IO[bytes] | None = open_folder(path.parent).begin(path.name)
-        self._nowhere: int | None = None
+        self._devnull: int | None = None
         os.set_blocking(pipe.fileno(), False)
 
     @property
@@ -80,30 +83,28 @@ class OutputFile:
         return bool(content)
 
     def _discard(self) -> bool:
-        """Empties the pipe without a copy of its content; returns False at its end."""
-        if self._nowhere is None:
-            self._nowhere = os.open(os.devnull, os.O_WRONLY)
-        taken = os.splice(self.pipe.fileno(), self._nowhere, _DISCARD_BYTES, flags=os.SPLICE_F_NONBLOCK)
+        """Empties the pipe without copying its content; returns False at its end."""
+        if self._devnull is None:
+            self._devnull = os.open(os.devnull, os.O_WRONLY)
+        taken = os.splice(self.pipe.fileno(), self._devnull, _DISCARD_BYTES, flags=os.SPLICE_F_NONBLOCK)
         self.total_bytes += taken
         return taken > 0
 
     def finish(self) -> None:
-        """Takes the rest that is in the pipe, and says at the file's end if it is not all."""
+        """Reads the rest of the pipe, and appends a note to the file if it does not have all output."""
         for _ in range(OUTPUT_BYTES // _READ_BYTES):
             before = self.total_bytes
             if not self.take() or self.total_bytes == before:
                 break
         if self.cut_off and self._file:
-            text = (
-                f"\n[polarlab: {self._kept_bytes} bytes are kept of {self.total_bytes} that were written]\n"
-            )
+            text = f"\n[polarlab: kept {self._kept_bytes} of {self.total_bytes} written bytes]\n"
             with contextlib.suppress(OSError):
                 self._file.write(text.encode())
         self._close()
         self.pipe.close()
-        if self._nowhere is not None:
-            os.close(self._nowhere)
-            self._nowhere = None
+        if self._devnull is not None:
+            os.close(self._devnull)
+            self._devnull = None
 
     def _close(self) -> None:
         if self._file:
@@ -116,13 +117,13 @@ class NodeProgram:
     """A program in a node's namespaces.
 
     Attributes:
-        started_s, ended_s: times on time.monotonic's clock; `ended_s` is None while it runs.
+        started_s, ended_s: times on the clock of `time.monotonic`; `ended_s` is None while it runs.
         status: exit status, or minus the number of the signal that ended it; None while it runs.
         output, errors: files of its standard output and standard error.
     """
 
     def __init__(self, begin: Starter, command: str, output: Path, errors: Path) -> None:
-        """Starts a command line of the shell, with an empty standard input.
+        """Starts a shell command line with an empty standard input.
 
         Args:
             begin: starts a program on the node.
@@ -149,29 +150,29 @@ class NodeProgram:
 
     @property
     def pid(self) -> int:
-        """The process, which is the leader of a session of its own."""
+        """The process id; the process leads a session of its own."""
         return self._process.pid
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether the program has not ended."""
         return not self.note_end()
 
     def note_end(self) -> bool:
-        """Notes the time and the status if it has ended; returns whether it has."""
-        # It is not reaped before `close`, so that its number still is its session's.
+        """Records the time and the status if the program has ended; returns whether it has."""
+        # It is not reaped before `close`, so that its id still identifies its session.
         if self.ended_s is None:
             ended = None
-            with contextlib.suppress(ChildProcessError):  # `close` is about to note it
+            with contextlib.suppress(ChildProcessError):  # `close` is about to record it
                 ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if ended:
                 self._note(ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status)
         return self.ended_s is not None
 
     def note_death(self) -> bool:
-        """Notes the end of a process of which the kernel says that it has ended; returns whether it could.
+        """Records the end of a program whose process has died; returns whether it could.
 
-        A tracer may keep the status.
+        A tracer can withhold the status; after a short time, it is killed.
         """
         self._death_s = self._death_s or time.monotonic()
         if not self.note_end() and time.monotonic() > self._death_s + TRACED_S:
@@ -187,7 +188,7 @@ class NodeProgram:
             os.killpg(self.pid, number)
 
     def kill(self) -> None:
-        """Kills the program and all that descends from it."""
+        """Kills the program and all its descendants."""
         kill_family(self._process)
 
     def close(self) -> None:
@@ -203,9 +204,9 @@ class NodeProgram:
 
 
 class ProgramSupervisor:
-    """Supervisor of programs; a context manager, at whose end all have ended.
+    """Supervises programs; a context manager that ends all of them on exit.
 
-    A thread keeps their output and notes their ends.
+    A thread stores their output and records their ends.
     """
 
     def __init__(self) -> None:
@@ -238,13 +239,13 @@ class ProgramSupervisor:
         return program
 
     def take_errors(self, program: NodeProgram) -> Path:
-        """Returns the file of a program's standard error, with what waits in the pipe."""
+        """Returns the file of a program's standard error, after writing the content of the pipe to it."""
         with self._changing:
             program.errors.take()
         return program.errors.path
 
     def release(self, program: NodeProgram) -> None:
-        """Kills the rest of a program, completes its files, and supervises it no more."""
+        """Kills the remaining processes of a program, completes its files, and stops supervising it."""
         with self._changing:
             self._programs.remove(program)
             for entry in [key for key in self._selector.get_map().values() if key.data[0] is program]:
@@ -252,7 +253,7 @@ class ProgramSupervisor:
         program.close()
 
     def end(self, programs: Iterable[NodeProgram]) -> None:
-        """Asks programs to end, kills those that do not, and returns when all have ended or cannot."""
+        """Terminates programs, kills those that do not end, and returns when all have ended or cannot."""
         remaining = [program for program in programs if program.running]
         for end in (partial(NodeProgram.send_signal, number=signal.SIGTERM), NodeProgram.kill):
             for program in remaining:
@@ -265,18 +266,18 @@ class ProgramSupervisor:
     def _run(self) -> None:
         while not self._stop.is_set():
             for key, _ in self._selector.select(_LOOK_EVERY_S):
-                program, go_on = key.data
+                program, handle = key.data
                 with self._changing:
-                    if program in self._programs and not go_on():
+                    if program in self._programs and not handle():
                         self._selector.unregister(key.fileobj)
             self._stop.wait(_READ_EVERY_S)
 
 
 def wait_until_listening(servers: Iterable[NodeProgram]) -> list[NodeProgram]:
-    """Returns when all servers wait for packets or have ended, after LISTEN_TIMEOUT_S at the latest.
+    """Waits until all servers listen or have ended, at most LISTEN_TIMEOUT_S.
 
     Returns:
-        The servers that run and do not wait for packets.
+        The servers that are running but not listening.
     """
     waiting = list(servers)
     deadline_s = time.monotonic() + LISTEN_TIMEOUT_S

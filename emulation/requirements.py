@@ -1,4 +1,4 @@
-"""Requirements of emulation, each detected: root, programs, datapaths, queueing disciplines, memory."""
+"""Checks the requirements of emulation: root, programs, datapaths, queueing disciplines, memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topology.errors import MachineError, UsageError
 DATAPATHS = ("auto", "kernel", "user")
 _ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 KERNEL_WITH_ALL = (
-    f"Debian's cloud kernel has it (apt-get install linux-image-cloud-{_ARCHITECTURE}), and so has the VM "
+    f"Debian's cloud kernel has it (apt-get install linux-image-cloud-{_ARCHITECTURE}), and so does the VM "
     "(vagrant/)"
 )
 
@@ -33,27 +33,27 @@ PROGRAMS = {
 
 CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
 
-# Memory that a fabric takes at its peak, measured on ER_13, ER_17, ER_23: of a switch (ovs-vswitchd 11 MiB,
-# ovsdb-server 2, its shell and the kernel's parts), of a host, of a link, and of an ordered pair of routers
-# (two rules in a switch, and its part of the plan).
+# Peak memory of a fabric, measured on ER_13, ER_17 and ER_23: per switch (ovs-vswitchd 11 MiB, ovsdb-server 2
+# MiB, its shell, the kernel's share), per host, per link, and per ordered pair of routers (two rules on a
+# switch, and its share of the plan).
 _SWITCH_BYTES, _HOST_BYTES, _LINK_BYTES, _PAIR_BYTES = 15 << 20, 1 << 20, 100 << 10, 4 << 10
-# Share of the available memory beyond which equal pages of the switches are merged: that takes seconds of a
-# processor, and small fabrics do not need it.
+# Share of the available memory above which equal memory pages of the switches are merged. That takes seconds
+# of CPU time, and small fabrics do not need it.
 _MERGED_SHARE = 1 / 3
 
 
 def mininet_problem() -> str | None:
-    """Returns the reason why Mininet cannot be imported, with a remedy; None if it can."""
+    """Returns why Mininet cannot be imported, with a remedy; None if it can be."""
     try:
-        import emulation.mininet_library  # noqa: F401  # to be tried
+        import emulation.mininet_library  # noqa: F401  # only to see whether it works
     except ImportError as error:
         python = f"Python {platform.python_version()}"
         if (error.name or "").partition(".")[0] == "mininet":
-            remedy = "apt-get install mininet, and run PolarLab in an environment of /usr/bin/python3"
-            return f"{python} does not find Mininet; {remedy} that sees the system's packages (make setup)"
-        # Mininet imports distutils, which Python 3.12 has removed.
-        remedy = "PolarLab's fabrics need the interpreter that it was packaged for, on Debian 12 Python 3.11"
-        return f"Mininet cannot be imported by {python} ({error}); {remedy}"
+            remedy = "apt-get install mininet, and use a venv of /usr/bin/python3 with system site packages"
+            return f"{python} does not find Mininet; {remedy} (make setup)"
+        # Mininet imports distutils, which Python 3.12 removed.
+        remedy = "use the interpreter that Mininet was packaged for, on Debian 12 Python 3.11"
+        return f"{python} cannot import Mininet ({error}); {remedy}"
     return None
 
 
@@ -61,7 +61,7 @@ def mininet_version() -> str:
     """Returns Mininet's version.
 
     Raises:
-        ImportError: it cannot be imported.
+        ImportError: Mininet cannot be imported.
     """
     from emulation.mininet_library import VERSION
 
@@ -71,11 +71,11 @@ def mininet_version() -> str:
 def require_root() -> None:
     """Raises MachineError unless this process runs as root."""
     if os.geteuid() != 0:
-        raise MachineError("emulating a network needs root; try again with sudo")
+        raise MachineError("emulating a network needs root; run it with sudo")
 
 
 def require_emulation() -> None:
-    """Raises MachineError, which names the missing requirement, unless fabrics can be launched here."""
+    """Raises MachineError with the first missing requirement unless fabrics can be launched here."""
     require_root()
     require_programs(PROGRAMS)
     problem = namespaces_problem()
@@ -89,7 +89,7 @@ def require_emulation() -> None:
 
 
 def namespaces_problem() -> str | None:
-    """Tries to create a namespace with a link as fabrics do; returns the error, or None if it succeeds."""
+    """Tries to create a namespace and a link as fabrics do; returns the error, or None on success."""
     link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
     try:
         run(["mnexec", "-n", *link])
@@ -99,7 +99,7 @@ def namespaces_problem() -> str | None:
 
 
 def host_root_problem() -> str | None:
-    """Tries to give a process namespaces as hosts have them; returns the error, or None if it succeeds."""
+    """Tries to create a host's namespaces for a process; returns the error, or None on success."""
     try:
         run(["unshare", "--user", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "true"])
     except CommandError as error:
@@ -108,7 +108,7 @@ def host_root_problem() -> str | None:
 
 
 def kernel_datapath_available() -> bool:
-    """Returns whether the kernel has the openvswitch module, which is loaded where possible."""
+    """Returns whether the kernel has the openvswitch module; loads it if possible."""
     if Path("/sys/module/openvswitch").exists():
         return True
     try:
@@ -120,7 +120,7 @@ def kernel_datapath_available() -> bool:
 
 def qdisc_available(options: str) -> bool:
     """Returns whether the kernel accepts a queueing discipline with these options of `tc`."""
-    # It is tried in a namespace of its own.
+    # Tried in a separate network namespace.
     script = f"ip link set lo up && tc qdisc add dev lo root {options}"
     try:
         done = subprocess.run(["unshare", "-n", "sh", "-c", script], check=False, capture_output=True)
@@ -133,7 +133,7 @@ def require_netem() -> None:
     """Raises MachineError unless the kernel has netem, which delays and loses packets on links."""
     if not qdisc_available("netem delay 1ms"):
         raise MachineError(
-            f"this kernel has no netem, which delays and loses packets on links. {KERNEL_WITH_ALL}"
+            f"this kernel has no netem, which emulates delay and loss of links. {KERNEL_WITH_ALL}"
         )
 
 
@@ -144,11 +144,11 @@ def check_datapath(name: str) -> None:
 
 
 def choose_datapath(name: str) -> str:
-    """Returns `kernel` or `user` for one of DATAPATHS; `auto` is the kernel's datapath where there is one.
+    """Returns `kernel` or `user` for one of DATAPATHS; `auto` chooses the kernel datapath if there is one.
 
     Raises:
         UsageError: `name` is not one of DATAPATHS.
-        MachineError: it is `kernel`, and this kernel has no such datapath.
+        MachineError: `name` is `kernel`, and this kernel has no such datapath.
     """
     check_datapath(name)
     if name == "user":
@@ -157,22 +157,22 @@ def choose_datapath(name: str) -> str:
         return "kernel"
     if name == "kernel":
         raise MachineError(
-            "this kernel has no openvswitch module; use --datapath user, or a kernel that has it"
+            "this kernel has no openvswitch module; use --datapath user or a kernel with this module"
         )
     return "user"
 
 
 def available_memory_bytes() -> int:
-    """Returns the memory that the kernel estimates to be available, in bytes."""
+    """Returns the available memory as the kernel estimates it, in bytes."""
     return int(psutil.virtual_memory().available)
 
 
 def fabric_memory_bytes(routers: int, hosts: int, links: int) -> int:
-    """Returns the memory that a fabric takes at its peak, in bytes.
+    """Returns the estimated peak memory of a fabric in bytes.
 
     Args:
         routers: number of routers.
-        hosts: number of hosts, at all routers together.
+        hosts: total number of hosts.
         links: number of links between routers.
     """
     rules = routers * routers * _PAIR_BYTES
@@ -180,27 +180,27 @@ def fabric_memory_bytes(routers: int, hosts: int, links: int) -> int:
 
 
 def require_memory(routers: int, hosts: int, links: int) -> None:
-    """Raises MachineError, with the memory that it would need, if a fabric does not fit into the available.
+    """Raises MachineError if a fabric needs more memory than is available.
 
     Args:
         routers: number of routers.
-        hosts: number of hosts, at all routers together.
+        hosts: total number of hosts.
         links: number of links between routers.
     """
     needed, available = fabric_memory_bytes(routers, hosts, links), available_memory_bytes()
     if needed > available:
         raise MachineError(
             f"{routers} switches and {hosts} hosts need about {needed / 2**30:.1f} GiB of memory, but "
-            f"{available / 2**30:.1f} GiB are free; try a smaller fabric"
+            f"{available / 2**30:.1f} GiB are available; try a smaller fabric"
         )
 
 
 def merging_pays(routers: int, hosts: int, links: int) -> bool:
-    """Returns whether a fabric takes so much of the memory that equal pages of its switches are merged.
+    """Returns whether a fabric takes so much memory that equal pages of its switches should be merged.
 
     Args:
         routers: number of routers.
-        hosts: number of hosts, at all routers together.
+        hosts: total number of hosts.
         links: number of links between routers.
     """
     return fabric_memory_bytes(routers, hosts, links) > _MERGED_SHARE * available_memory_bytes()

@@ -1,12 +1,11 @@
-"""Shaped ports: the rate and the queue of every interface, set on its sending side.
+"""Shaped ports: sets the rate and the queue of each interface on its sending side.
 
-A token bucket paces the packets, and a FIFO in it holds those that wait. The FIFO's limit counts packets, so
-that it is the output buffer of the papers' routers. Every kernel has both.
+A token bucket paces the packets, and a FIFO inside it buffers waiting packets. The FIFO's limit counts
+packets, like the output buffers of the routers in the papers. Every kernel has both.
 
-Delay and loss of the links between routers come from the kernel's netem, which stands before the token
-bucket: a packet is delayed, or lost, where a router sends it toward another, before it comes to that port's
-queue. So only congestion makes packets wait in the queue, and adaptive routings see nothing else. Hosts' own
-links have neither delay nor loss.
+Delay and loss of the links between routers come from the kernel's netem, placed before the token bucket: a
+packet that a router sends to another one is delayed or lost before it reaches the port's queue. So only
+congestion fills the queue, and adaptive routings react to nothing else. Host links have no delay or loss.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from emulation.kernel.rtnetlink import RouteSocket
 from emulation.subprocesses import CommandError
 from topology.links import LinkSpec
 
-# Packets in flight, which all of a switch's other ports may send to one; none may be dropped.
+# netem's own limit of packets in flight. It must never drop any, even if all other ports send to one.
 _NO_LIMIT = 10_000_000
 _NETEM, _BUCKET, _QUEUE = 2 << 16, 1 << 16, 0x10 << 16  # handles: `tc` shows them as 2:, 1: and 10:
 _TOLERANCE_S = 1e-6
@@ -35,19 +34,19 @@ _NONE = Shaping()
 
 
 def burst_bytes(spec: LinkSpec) -> int:
-    """Returns the token bucket's depth: two frames, or the bytes that pass in 2 ms if these are more.
+    """Returns the token bucket's depth: two frames, or the bytes sent in 2 ms if that is more.
 
-    A timer may fire some 100 us late; tokens that do not fit into the bucket by then are lost to the rate.
+    A timer may fire some 100 us late. Tokens that no longer fit into the bucket by then reduce the rate.
     """
     return max(2 * spec.max_frame_bytes, spec.rate_bps // 8 // 500)
 
 
 def shape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Shapes an interface which has no shaping yet.
+    """Shapes an interface that has no shaping yet.
 
     Args:
-        kernel: connection in the interface's namespace.
-        interface: its number.
+        kernel: netlink connection in the interface's namespace.
+        interface: the interface's index.
         spec: properties of its link.
 
     Raises:
@@ -58,23 +57,23 @@ def shape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
 
 
 def reshape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Changes the shaping of an interface, which has the same disciplines; OSError if the kernel refuses."""
+    """Changes the shaping of an interface with the same disciplines; raises OSError if the kernel refuses."""
     for discipline in disciplines(spec):
         discipline.set(kernel, interface, new=False)
 
 
 def renew(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Replaces the shaping of an interface by one with other disciplines; OSError if the kernel refuses.
+    """Replaces the shaping of an interface, for other disciplines; raises OSError if the kernel refuses.
 
-    Packets that wait at the interface are lost, and its counters begin at 0.
+    Packets waiting at the interface are lost, and its counters restart at 0.
     """
     remove_root(kernel, interface)
     shape(kernel, interface, spec)
 
 
 def disciplines(spec: LinkSpec) -> list[Discipline]:
-    """Returns the queueing disciplines of a link's sending side, from the outermost one."""
-    # tbf needs a limit of its own; its built-in queue is replaced by the FIFO.
+    """Returns the queueing disciplines of a link's sending side, outermost first."""
+    # tbf requires a limit, although the FIFO replaces its built-in queue.
     burst = burst_bytes(spec)
     bucket = token_bucket(spec.rate_bps, burst, burst + spec.queue_packets * spec.max_frame_bytes)
     outer = []
@@ -89,15 +88,15 @@ def disciplines(spec: LinkSpec) -> list[Discipline]:
 
 
 def check_shaping(interfaces: Iterable[str], spec: LinkSpec, reported: Mapping[str, Shaping]) -> None:
-    """Compares the rates and queues that the kernel reports with those that were set.
+    """Checks that the kernel reports the intended rates and queues.
 
     Args:
         interfaces: names of the shaped interfaces.
-        spec: the rate and the queue that were set.
-        reported: name of an interface -> the kernel's report.
+        spec: the intended rate and queue.
+        reported: interface name -> the kernel's report.
 
     Raises:
-        CommandError: an interface has another rate or another queue.
+        CommandError: an interface has a different rate or queue.
     """
     for interface in interfaces:
         found = reported.get(interface, _NONE)
@@ -110,15 +109,15 @@ def check_shaping(interfaces: Iterable[str], spec: LinkSpec, reported: Mapping[s
 
 
 def check_impairment(interfaces: Iterable[str], spec: LinkSpec, reported: Mapping[str, Shaping]) -> None:
-    """Compares the delays and losses that the kernel reports with those that were set.
+    """Checks that the kernel reports the intended delays and losses.
 
     Args:
         interfaces: names of the interfaces between routers.
-        spec: the delay and the loss that were set; both may be 0.
-        reported: name of an interface -> the kernel's report.
+        spec: the intended delay and loss; both may be 0.
+        reported: interface name -> the kernel's report.
 
     Raises:
-        CommandError: an interface has another delay or another loss.
+        CommandError: an interface has a different delay or loss.
     """
     for interface in interfaces:
         found = reported.get(interface, _NONE)

@@ -1,8 +1,8 @@
-"""Child processes that run other programs: an argument list, limits, an error with the command.
+"""Child processes: run with an argument list and limits; errors contain the command.
 
-Programs on hosts are others' who may want to hold PolarLab up: stopped programs, ones that print without end,
-that leave their pipes to their children, or that another program traces, so that their ends are not seen.
-Whatever is read or waited for has a limit of time and of bytes.
+Programs on hosts belong to others and may block PolarLab: a program may be stopped, print forever, leave its
+pipes to its children, or be traced by another program, which hides its end. Every read and wait therefore has
+a limit of time and bytes.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from topology.files.shown import shown
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 DEFAULT_TIMEOUT_S = 60.0
-MOST_BYTES = 16 << 20  # of a program's output
-_PIPE_BYTES = 1 << 20  # the most that a pipe holds
-_END_TIMEOUT_S = 2.0  # of a program that was killed
-_SEARCH_TIMEOUT_S = 2.0  # of the processes that descend from a program
-TRACED_S = 0.2  # in which a tracer has to take notice of an end
-_MOST_CHARACTERS = 200  # of a program's words in an error
-# A function that starts a program: its arguments, and options of `subprocess.Popen`.
+MOST_BYTES = 16 << 20  # limit of a program's output
+_PIPE_BYTES = 1 << 20  # capacity of a pipe
+_END_TIMEOUT_S = 2.0  # for the end of a killed program
+_SEARCH_TIMEOUT_S = 2.0  # for the search of a program's descendants
+TRACED_S = 0.2  # time that a tracer has to acknowledge the end of a process
+_MOST_CHARACTERS = 200  # of a program's output in an error
+# A function that starts a program, with the arguments of `subprocess.Popen`.
 Starter = Callable[..., subprocess.Popen[Any]]
 
-# Every process of a fabric inherits this variable, so that clean-up can tell them from all others. Its value
-# names the process that started them.
+# Every process of a fabric inherits this variable, by which clean-up recognises it. Its value names the
+# process that started the fabric.
 MARK_VARIABLE = "POLARLAB_FABRIC"
 
 
@@ -44,7 +44,7 @@ class CommandError(PolarLabError):
     """A program failed, took too long or printed too much; the text has the command and its output.
 
     Attributes:
-        reason: the beginning of the program's output in one line, or the exceeded limit; may be empty.
+        reason: the start of the program's output in one line, or the exceeded limit; may be empty.
     """
 
     def __init__(self, text: str, reason: str = "") -> None:
@@ -53,38 +53,38 @@ class CommandError(PolarLabError):
 
 
 def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Returns the environment of a fabric's processes: this process's own, the fabric's mark, and `extra`."""
+    """Returns the environment for a fabric's processes: this process's own with the mark and `extra`."""
     return {**os.environ, MARK_VARIABLE: process_mark(os.getpid()), **(extra or {})}
 
 
 def process_mark(pid: int) -> str:
-    """Returns the mark of processes that a process starts, as `4711:123456:pid:[4026531836]`.
+    """Returns the mark of the processes that a process starts, such as `4711:123456:pid:[4026531836]`.
 
-    It has the process's number, its start and its namespace of processes: another one may get the number
-    later, but not with this start. Empty if it has ended.
+    It consists of the process's id, start time and PID namespace: another process may get the same id later,
+    but not with this start time. Empty if the process has ended.
     """
     try:
         stat = Path("/proc", str(pid), "stat").read_bytes()
         namespace = process_namespace(pid)
     except OSError:
         return ""
-    # The state is the first field after the command, which may itself have blanks and brackets.
+    # The state is the first field after the command, which may itself contain spaces and parentheses.
     state, *fields = stat.rpartition(b")")[2].split()
     return "" if state in (b"Z", b"X") else f"{pid}:{fields[18].decode()}:{namespace}"
 
 
 def process_namespace(pid: int) -> str:
-    """Returns the namespace of processes in which a process is; OSError if it has ended."""
+    """Returns the PID namespace of a process; raises OSError if the process has ended."""
     return os.readlink(f"/proc/{pid}/ns/pid")
 
 
 def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-    """Starts a program in the namespaces of a Mininet node's shell, without another program before it.
+    """Starts a program in the namespaces of a Mininet node's shell, without a helper program.
 
     Args:
         pid: the shell's process.
         argv: the program and its arguments.
-        options: those of `subprocess.Popen`; left out, `env` is that of a fabric's processes.
+        options: options of `subprocess.Popen`; `env` defaults to the environment of a fabric's processes.
 
     Raises:
         CommandError: the shell has ended.
@@ -96,11 +96,11 @@ def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subpro
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise CommandError(f"`{' '.join(argv)}` cannot be started in a node: {error.strerror}") from error
+        raise CommandError(f"cannot start `{' '.join(argv)}` on a node: {error.strerror}") from error
 
 
 class Ended(NamedTuple):
-    """A program that has ended: its exit status, or minus the number of a signal, and what it printed."""
+    """Result of a program: its exit status (or minus the number of a signal), output and error output."""
 
     status: int
     output: str
@@ -120,7 +120,7 @@ def run(
         argv: the program and its arguments.
         stdin: its standard input.
         timeout_s: its time limit.
-        begin: starts it, as on a node; None starts it beside this process.
+        begin: starts the program, for example on a node; by default it starts in this process's namespaces.
 
     Raises:
         CommandError: see `finish`.
@@ -130,11 +130,11 @@ def run(
 
 
 def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Popen[bytes]:
-    """Starts a program whose input and output are pipes, for `finish` to feed and to read.
+    """Starts a program with pipes for its input and output, which `finish` writes and reads.
 
     Args:
         argv: the program and its arguments.
-        begin: starts it, as on a node; None starts it beside this process.
+        begin: starts the program, for example on a node; by default it starts in this process's namespaces.
 
     Raises:
         CommandError: the node has ended.
@@ -153,10 +153,10 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
 
 
 def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
-    """Feeds a started program, waits for its end and returns its standard output.
+    """Writes a started program's input, waits for its end and returns its standard output.
 
     Raises:
-        CommandError: it exits with another status than 0, runs for more than `timeout_s` seconds, or prints
+        CommandError: the program exits with a nonzero status, runs longer than `timeout_s` seconds, or prints
             more than MOST_BYTES.
     """
     ended = complete(process, stdin=stdin, timeout_s=timeout_s)
@@ -169,7 +169,7 @@ def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: floa
 def finish_all(
     processes: Sequence[subprocess.Popen[bytes]], *, timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> list[str]:
-    """Finishes programs that run side by side, each within a time of its own; if one fails, none is left.
+    """Finishes programs that run in parallel, each with its own time limit; if one fails, all are killed.
 
     Raises:
         CommandError: see `finish`.
@@ -182,10 +182,10 @@ def finish_all(
 
 
 def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: Starter | None = None) -> str:
-    """Runs a program to its end and returns its output and errors, at any exit status; see `run`.
+    """Runs a program to its end and returns its output and error output, whatever its status; see `run`.
 
     Raises:
-        CommandError: it runs for more than `timeout_s` seconds, or prints more than MOST_BYTES.
+        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MOST_BYTES.
         MachineError: the program is not installed.
     """
     ended = complete(start(argv, begin=begin), timeout_s=timeout_s)
@@ -195,12 +195,12 @@ def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: 
 def complete(
     process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S
 ) -> Ended:
-    """Feeds a started program and waits for its end; what it leaves running is not waited for.
+    """Writes a started program's input and waits for its end, but not for programs that it leaves running.
 
-    A program that exceeds a limit is killed with its family, and so is one at Ctrl-C.
+    A program that exceeds a limit is killed with its descendants; Ctrl-C does the same.
 
     Raises:
-        CommandError: it runs for more than `timeout_s` seconds, or prints more than MOST_BYTES.
+        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MOST_BYTES.
     """
     try:
         output, errors = _communicate(process, stdin.encode(), time.monotonic() + timeout_s)
@@ -208,8 +208,8 @@ def complete(
         if status is None:
             raise TimeoutError
     except TimeoutError:
-        reason = f"not done after {timeout_s:g} s"
-        raise CommandError(f"{_named(process)} was {reason}", reason) from None
+        reason = f"did not end within {timeout_s:g} s"
+        raise CommandError(f"{_named(process)} {reason}", reason) from None
     except OverflowError:
         reason = f"printed more than {MOST_BYTES >> 20} MiB"
         raise CommandError(f"{_named(process)} {reason}", reason) from None
@@ -219,11 +219,11 @@ def complete(
 
 
 def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -> list[bytearray]:
-    """Feeds a program until it has ended, and returns its output and its errors.
+    """Writes a program's input until it ends, and returns its output and error output.
 
     Raises:
-        OverflowError: it prints too much.
-        TimeoutError: it has not ended in time.
+        OverflowError: the program prints too much.
+        TimeoutError: the program does not end in time.
     """
     assert process.stdin
     assert process.stdout
@@ -237,7 +237,7 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -
     try:
         while (left_s := end_s - time.monotonic()) > 0:
             ready = {descriptor for descriptor, _ in poller.poll(left_s * 1e3)}
-            if handle in ready:  # whoever else has its pipes open need not end
+            if handle in ready:  # other processes that still have its pipes open are not waited for
                 for descriptor, text in texts.items():
                     _read(descriptor, text)
                 return list(texts.values())
@@ -257,7 +257,7 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -
 
 
 def _read(descriptor: int, text: bytearray) -> bool:
-    """Adds to a text what is in a pipe; returns False at its end."""
+    """Appends the content of a pipe to a text; returns False at its end."""
     try:
         content = os.read(descriptor, _PIPE_BYTES)
     except BlockingIOError:
@@ -267,7 +267,7 @@ def _read(descriptor: int, text: bytearray) -> bool:
 
 
 def _feed(pipe: IO[bytes], content: memoryview) -> memoryview:
-    """Writes the beginning of a content into a pipe, and returns its rest, which nobody may want to read."""
+    """Writes as much as fits into a pipe and returns the rest; nothing if nobody reads any more."""
     try:
         return content[os.write(pipe.fileno(), content[:_PIPE_BYTES]) :]
     except BrokenPipeError:
@@ -275,10 +275,10 @@ def _feed(pipe: IO[bytes], content: memoryview) -> memoryview:
 
 
 def await_end(process: subprocess.Popen[Any]) -> int | None:
-    """Waits for the end of a program that has been killed or is ending; returns its status.
+    """Waits for the end of a program that was killed or is ending; returns its status.
 
-    The kernel tells of an end when the program's tracer has taken notice. One on the program's own host that
-    does not is killed.
+    The kernel reports the end of a traced program only after its tracer has acknowledged it. A tracer on the
+    program's own host that does not do so is killed.
 
     Returns:
         The exit status, or minus the number of a signal; None if it has not ended after some seconds.
@@ -292,7 +292,7 @@ def await_end(process: subprocess.Popen[Any]) -> int | None:
 
 
 def kill_tracers(pid: int) -> None:
-    """Kills those that trace a program on a host and are on that host, too; never an administrator's."""
+    """Kills the tracers of a program on a host that run on the same host, but never an administrator's."""
     with contextlib.suppress(OSError):
         namespace = process_namespace(pid)
         if namespace != process_namespace(os.getpid()):
@@ -301,12 +301,12 @@ def kill_tracers(pid: int) -> None:
 
 
 def kill_family(process: subprocess.Popen[Any]) -> None:
-    """Kills a program that leads a session, and all that descends from it."""
+    """Kills a program that leads a session, and all its descendants."""
     if process.returncode is not None:
         return
     with contextlib.suppress(OSError):
         namespace = process_namespace(process.pid)
-        os.killpg(process.pid, signal.SIGSTOP)  # none of the group starts another one meanwhile
+        os.killpg(process.pid, signal.SIGSTOP)  # so that none of the group starts another process meanwhile
         family = descendants(process.pid, _SEARCH_TIMEOUT_S)
         os.killpg(process.pid, signal.SIGKILL)
         for pid in family:
@@ -314,7 +314,7 @@ def kill_family(process: subprocess.Popen[Any]) -> None:
 
 
 def _kill_in(namespace: str, pid: int) -> None:
-    """Kills a process if it is in a namespace of processes; its number may have passed to another one."""
+    """Kills a process if it is in a given PID namespace: its id may belong to another process by now."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         try:
@@ -344,13 +344,13 @@ def _named(process: subprocess.Popen[Any]) -> str:
 
 
 def in_one_line(text: str, most: int = _MOST_CHARACTERS) -> str:
-    """Returns the beginning of a program's text in a line of `most` characters that a terminal may show."""
+    """Returns the start of a program's text as one line, at most `most` characters, safe for a terminal."""
     line = shown(" ".join(text[: 10 * most].split()))
     return line if len(line) <= most else line[:most] + "..."
 
 
 def add_administration_folders() -> None:
-    """Adds the folders of ovs-vswitchd, ip and tc to PATH; Debian's plain `su` leaves the user's without."""
+    """Adds the folders of ovs-vswitchd, ip and tc to PATH, which Debian's plain `su` leaves without them."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
     folders += [folder for folder in ("/usr/sbin", "/sbin") if folder not in folders]
     os.environ["PATH"] = os.pathsep.join(folders)
@@ -360,7 +360,7 @@ def require_programs(programs: Mapping[str, str]) -> None:
     """Checks that programs are installed.
 
     Args:
-        programs: name of each program -> the Debian package that holds it.
+        programs: program name -> the Debian package that contains it.
 
     Raises:
         MachineError: a program is missing; the text names the first one and its package.

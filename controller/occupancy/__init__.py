@@ -1,1 +1,1 @@
-"""Occupancy of output queues: its sources, and the handoff of sockets to read queues."""
+"""Occupancy of output queues: its sources, and the handoff of the sockets that read the queues."""

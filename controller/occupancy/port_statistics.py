@@ -1,11 +1,11 @@
 """Occupancy of output buffers, estimated from OpenFlow port statistics: for any OpenFlow 1.3 switch.
 
-The counters tell a port's utilisation, not the number of packets that wait. The buffer of a port that dropped
-packets is taken for full. Otherwise it holds the mean queue of an M/D/1 server at the port's utilisation u,
-u^2 / (2 (1 - u)) packets (L. Kleinrock, "Queueing Systems", vol. 1, section 5.6). Utilisation takes about a
-second to measure: this source is slower than the queues themselves.
+The counters show a port's utilisation, not the number of waiting packets. If a port dropped packets, its
+buffer counts as full. Otherwise the estimate is the mean queue of an M/D/1 server at the port's utilisation
+u: u^2 / (2 (1 - u)) packets (L. Kleinrock, "Queueing Systems", vol. 1, section 5.6). Measuring utilisation
+takes about a second, so this source reacts more slowly than reading the queues.
 
-Pure: times and the switches' answers are arguments.
+Pure: times and the switches' replies are arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from controller.occupancy.source import ProblemLog
 from topology.addressing import dpid_router, switch_name
 
 EVERY_S = 0.25  # period of the requests to a switch
-WINDOW_S = 1.0  # time between the counters that are compared
+WINDOW_S = 1.0  # time between the compared counters
 LATE_S = 1.0  # time after which a request counts as unanswered
 
 
@@ -39,16 +39,16 @@ class _Sample(NamedTuple):
 class _Switch:
     ports: frozenset[int]
     samples: deque[_Sample] = field(default_factory=deque)
-    requested_s: float | None = None  # time of the request that is not answered yet
+    requested_s: float | None = None  # time of the unanswered request
     next_s: float = 0.0
     fresh: bool = False
 
 
 class PortStatisticsOccupancy:
-    """Occupancies estimated from the counters that switches report."""
+    """Occupancies estimated from the port counters of switches."""
 
     def __init__(self, ports: Mapping[int, frozenset[int]], rate_bps: int, queue_packets: int) -> None:
-        """Begins without counters.
+        """Starts without counters.
 
         Args:
             ports: datapath id -> the ports to estimate.
@@ -61,7 +61,7 @@ class PortStatisticsOccupancy:
         self._problems = ProblemLog()
 
     def due(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids whose statistics are to be requested now; if late, for another time."""
+        """Returns the datapath ids whose statistics to request now; late switches are asked again."""
         due = []
         for datapath_id in ready:
             switch = self._switches[datapath_id]
@@ -74,11 +74,11 @@ class PortStatisticsOccupancy:
         return due
 
     def add_counters(self, datapath_id: int, now_s: float, counters: Mapping[int, PortCounters]) -> None:
-        """Adds a switch's answer.
+        """Adds a switch's reply.
 
         Args:
-            datapath_id: the switch; one that is not of the fabric is ignored.
-            now_s: time of the answer.
+            datapath_id: the switch; ignored if it does not belong to the fabric.
+            now_s: time of the reply.
             counters: port -> its counters.
         """
         switch = self._switches.get(datapath_id)
@@ -87,9 +87,9 @@ class PortStatisticsOccupancy:
         if switch.requested_s is not None and now_s - switch.requested_s > LATE_S:
             self._problems.add(f"{_name(datapath_id)} answers requests for port statistics late")
         for port in sorted(switch.ports - counters.keys()):
-            self._problems.add(f"{_name(datapath_id)} has no statistics of port {port}")
+            self._problems.add(f"{_name(datapath_id)} reports no statistics for port {port}")
         switch.requested_s = None
-        # After a restart counters begin at 0 and cannot be compared with earlier ones.
+        # After a restart, counters start at 0 and cannot be compared with earlier ones.
         last = switch.samples[-1].ports if switch.samples else {}
         if any(
             counters[port].sent_bytes < before.sent_bytes for port, before in last.items() if port in counters
@@ -102,17 +102,17 @@ class PortStatisticsOccupancy:
         switch.fresh = True
 
     def read(self) -> dict[int, dict[int, float]]:
-        """Returns datapath id -> port -> occupancy, 0 to 1, of switches that answered since the last call."""
+        """Returns datapath id -> port -> occupancy, 0 to 1, for switches that replied since the last call."""
         occupancies = {}
         for datapath_id, switch in self._switches.items():
-            # Over a shorter time a burst would look like a busy port.
+            # Over a shorter time, a burst would look like a busy port.
             if switch.fresh and switch.samples[-1].time_s - switch.samples[0].time_s >= WINDOW_S - EVERY_S:
                 occupancies[datapath_id] = self._estimates(switch)
             switch.fresh = False
         return occupancies
 
     def new_problems(self) -> list[str]:
-        """Returns the switches and ports without statistics, in words, each once."""
+        """Returns messages about switches and ports without statistics, each message once."""
         return self._problems.take()
 
     def _estimates(self, switch: _Switch) -> dict[int, float]:

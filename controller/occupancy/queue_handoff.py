@@ -1,10 +1,10 @@
-"""The handoff of switches' queues to the controller: their rate, their capacity, and sockets to read them.
+"""The handoff of the switches' queues to the controller: their rate and capacity, and sockets to read them.
 
-A local socket carries messages of at most 100 switches each. The netlink sockets belong to the switches'
-namespaces, which the controller does not enter: the process that made the namespaces opens the sockets and
-hands them over. Without any, the controller requests port statistics from the switches. The same local socket
-later carries requests of the adaptation: to end all detours before another measurement, and to go on with
-other parameters of the routing.
+A local socket carries messages about at most 100 switches each. The netlink sockets belong to the switches'
+namespaces, which the controller does not enter: the process that created the namespaces opens the sockets and
+passes them on. If there are none, the controller requests port statistics from the switches. The same local
+socket later carries adaptation requests: to end all detours before another measurement, and to change
+parameters of the routing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Queues:
     """All queues of a fabric.
 
     Attributes:
-        switches: datapath id -> its queues; empty if they cannot be read.
+        switches: datapath id -> queues of the switch; empty if they cannot be read.
         queue_packets: capacity of a queue, in packets.
         rate_bps: rate of the links.
     """
@@ -41,15 +41,15 @@ def channel() -> tuple[socket.socket, socket.socket]:
 
 
 def send_queues(connection: socket.socket, queues: Queues) -> None:
-    """Sends queues to the controller; the sender's own descriptors stay open."""
-    items = list(queues.switches.items())
-    for first in range(0, max(1, len(items)), _SWITCHES_PER_MESSAGE):
-        batch = items[first : first + _SWITCHES_PER_MESSAGE]
+    """Sends queues to the controller; the sender's descriptors stay open."""
+    switches = list(queues.switches.items())
+    for first in range(0, max(1, len(switches)), _SWITCHES_PER_MESSAGE):
+        batch = switches[first : first + _SWITCHES_PER_MESSAGE]
         message = {
             "queue_packets": queues.queue_packets,
             "rate_bps": queues.rate_bps,
             "switches": [[dpid, list(switch.ports.items())] for dpid, switch in batch],
-            "last": first + len(batch) >= len(items),
+            "last": first + len(batch) >= len(switches),
         }
         descriptors = [switch.descriptor for _, switch in batch]
         socket.send_fds(connection, [json.dumps(message).encode()], descriptors)
@@ -57,18 +57,18 @@ def send_queues(connection: socket.socket, queues: Queues) -> None:
 
 @dataclass(frozen=True)
 class AdaptationRequest:
-    """Request of the parent to the adaptation.
+    """Request from the parent to the adaptive loop.
 
     Attributes:
-        routing: name of the plan's routing with the parameters that hold from now on; None to point all
-            adaptive groups at their minimal paths.
+        routing: name of the plan's routing with its new parameters; None to point all adaptive groups at
+            their minimal paths.
     """
 
     routing: str | None = None
 
 
 def request_adaptation(connection: socket.socket, request: AdaptationRequest) -> None:
-    """Requests something from the adaptation of the controller at the other end.
+    """Sends a request to the adaptive loop of the controller at the other end.
 
     Raises:
         OSError: the other end is closed.
@@ -77,7 +77,7 @@ def request_adaptation(connection: socket.socket, request: AdaptationRequest) ->
 
 
 def requested_adaptation(connection: socket.socket) -> AdaptationRequest | None:
-    """Returns the oldest request of the other end that was not returned yet; None if there is none."""
+    """Returns the oldest request not yet returned; None if there is none."""
     try:
         message = connection.recv(_MESSAGE_BYTES, socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -95,7 +95,7 @@ def receive_queues(connection: socket.socket) -> Queues:
     while True:
         data, descriptors, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, _SWITCHES_PER_MESSAGE)
         if not data:
-            raise OSError("the queues were not handed over: the other end is closed")
+            raise OSError("the parent closed the socket before it passed the queues")
         message = json.loads(data)
         for (dpid, ports), descriptor in zip(message["switches"], descriptors, strict=True):
             switches[dpid] = SwitchQueues(descriptor, dict(ports))

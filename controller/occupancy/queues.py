@@ -1,7 +1,7 @@
-"""The queues of switches' ports, read from the kernel over netlink.
+"""Reads the queues of switch ports from the kernel over netlink.
 
 One socket per switch, opened in that switch's namespace, requests the queueing disciplines of all ports. The
-reply has a message per discipline, of which only the needed attributes are decoded, at their offsets: all
+reply has one message per discipline. Only the needed attributes are decoded, at fixed offsets, because all
 queues of a fabric are read 20 times a second.
 """
 
@@ -27,11 +27,11 @@ _REQUEST = struct.pack("=IHHII", 36, _RTM_GETQDISC, _NLM_F_REQUEST_DUMP, 1, 0) +
 _HEAD = struct.Struct("=IH")  # length and type of a message
 _ERROR = struct.Struct("=i")
 _INTERFACE = struct.Struct("=i")
-_INTERFACE_AT = 20  # behind nlmsghdr, the family and its padding
+_INTERFACE_AT = 20  # after nlmsghdr, the family and its padding
 _ATTRIBUTE = struct.Struct("=HH")
 _BASIC = struct.Struct("=QI")  # bytes and packets
-_QUEUE = struct.Struct("=III")  # packets that wait, their bytes, packets dropped
-_ATTRIBUTES_AT = 36  # behind nlmsghdr and tcmsg
+_QUEUE = struct.Struct("=III")  # waiting packets, their bytes, dropped packets
+_ATTRIBUTES_AT = 36  # after nlmsghdr and tcmsg
 _FIFO, _NETEM = b"pfifo\0", b"netem\0"
 
 
@@ -39,12 +39,12 @@ class QueueState(NamedTuple):
     """A port's queue.
 
     Attributes:
-        packets: packets that wait.
+        packets: number of waiting packets.
         waiting_bytes: their bytes.
-        sent_bytes: bytes sent since the queue was made.
-        dropped_packets: packets dropped by the queue since it was made.
-        lost_packets: packets that the emulated loss of the link (netem) took before they reached the queue.
-        sent_packets: packets sent since the queue was made.
+        sent_bytes: bytes sent since the queue was created.
+        dropped_packets: packets dropped by the queue since it was created.
+        lost_packets: packets lost to the link's emulated loss (netem) before they reached the queue.
+        sent_packets: packets sent since the queue was created.
     """
 
     packets: int
@@ -73,7 +73,7 @@ class QueueReader:
 
     def __init__(self, queues: SwitchQueues) -> None:
         """Takes over the socket."""
-        # Not socket.socket, which in the controller yields to other threads at every call.
+        # Not socket.socket: the controller's patched version yields to other threads at every call.
         self._connection = _socket.socket(fileno=queues.descriptor)
         self._connection.settimeout(_TIMEOUT_S)
         self._ports = dict(queues.ports)
@@ -84,7 +84,7 @@ class QueueReader:
         return tuple(self._ports.values())
 
     def read(self) -> dict[int, QueueState]:
-        """Returns port -> queue, for the ports whose interfaces exist.
+        """Returns port -> queue for the ports whose interfaces exist.
 
         Raises:
             OSError: the kernel does not answer, or answers with an error.
@@ -99,7 +99,7 @@ class QueueReader:
 
 
 def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
-    """Returns interface number -> queue, of all packet-counted FIFOs in the reply."""
+    """Returns interface number -> queue for all packet-counted FIFOs in the reply."""
     queues: dict[int, QueueState] = {}
     netem_drops: dict[int, int] = {}
     while True:
@@ -127,7 +127,7 @@ def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
 
 
 def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> dict[int, QueueState]:
-    """Returns the queues with netem's losses; its drop counter includes the drops of the queue behind it."""
+    """Returns the queues with netem's losses; its drop counter includes the drops of the queue after it."""
     for interface, drops in netem_drops.items():
         if interface in queues:
             queue = queues[interface]
@@ -136,7 +136,7 @@ def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> 
 
 
 def _queue_state(data: bytes, position: int, end: int) -> QueueState:
-    """Returns the queue that the statistics among a discipline's attributes describe."""
+    """Returns the queue state from the statistics among a discipline's attributes."""
     sent = sent_packets = packets = waiting = dropped = 0
     nested = False  # inside the statistics; outside, the same type numbers mean other attributes
     while position < end:

@@ -1,6 +1,6 @@
 """Occupancy of output buffers: the interface of its sources, and the source that reads kernel queues.
 
-The other source, `controller.occupancy.port_statistics`, needs nothing but OpenFlow.
+The other source, `controller.occupancy.port_statistics`, needs only OpenFlow.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ class OccupancySource(Protocol):
     """A source of the occupancies of switches' output buffers."""
 
     def due(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids, among the ready ones, whose port statistics are to be requested now."""
+        """Returns the datapath ids, among the ready ones, whose port statistics to request now."""
 
     def read(self) -> Mapping[int, Mapping[int, float]]:
-        """Returns datapath id -> port -> occupancy, 0 to 1, as far as it is new."""
+        """Returns datapath id -> port -> occupancy, 0 to 1, for switches with new values."""
 
     def new_problems(self) -> list[str]:
         """Returns the problems that were not returned before."""
 
 
-MOST_PROBLEMS = 1000  # the words may be those of switches, which can find any number
+MOST_PROBLEMS = 1000  # a limit, as texts can contain words of switches, which can send any number of them
 
 
 class ProblemLog:
-    """Problems in words, each taken once."""
+    """Messages about problems; each is returned once."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
         self._new: list[str] = []
 
     def add(self, text: str) -> None:
-        """Adds a problem, unless it was added before."""
+        """Adds a problem unless it was added before."""
         if text not in self._known and len(self._known) < MOST_PROBLEMS:
             self._known.add(text)
             self._new.append(text)
@@ -51,7 +51,7 @@ class ProblemLog:
 
 
 class NetlinkOccupancy:
-    """Occupancies by the lengths of the packet-counted kernel queues of all ports."""
+    """Occupancies from the lengths of the ports' packet-counted kernel queues."""
 
     def __init__(self, switches: Mapping[int, SwitchQueues], queue_packets: int) -> None:
         """Takes over the sockets.
@@ -67,18 +67,18 @@ class NetlinkOccupancy:
         self._problems = ProblemLog()
 
     def due(self, _ready: Iterable[int], _now_s: float) -> list[int]:
-        """Returns no switch: the kernel is read instead."""
+        """Returns no switches: the kernel is read instead."""
         return []
 
     def read(self) -> dict[int, dict[int, float]]:
-        """Returns datapath id -> port -> occupancy, 0 to 1; a switch that cannot be read is left out."""
+        """Returns datapath id -> port -> occupancy, 0 to 1, without switches that cannot be read."""
         occupancies = {}
         for datapath_id, (reader, ports) in self._switches.items():
             name = switch_name(dpid_router(datapath_id))
             try:
                 queues = reader.read()
             except OSError as error:
-                self._problems.add(f"the queues of {name} cannot be read ({error})")
+                self._problems.add(f"cannot read the queues of {name}: {error}")
                 continue
             if len(queues) < len(ports):
                 for port in sorted(set(ports.values()) - queues.keys()):
@@ -94,5 +94,5 @@ class NetlinkOccupancy:
             reader.close()
 
     def new_problems(self) -> list[str]:
-        """Returns the switches and ports that cannot be read, in words, each once."""
+        """Returns messages about switches and ports that cannot be read, each message once."""
         return self._problems.take()

@@ -1,1 +1,1 @@
-"""OpenFlow: commands as plain data, their codec in two versions, and the framework's runtime."""
+"""OpenFlow: commands as plain data, a codec for two versions, and the framework's runtime."""

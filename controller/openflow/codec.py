@@ -1,7 +1,7 @@
-"""OpenFlow codec: commands to bytes, and the switches' messages to plain values.
+"""OpenFlow codec: encodes commands as bytes, and turns the switches' messages into plain values.
 
-Of the framework (`controller.openflow.frameworks`) only the parsers are loaded, not the event loop: unlike
-`controller.openflow.runtime`, this module can be imported anywhere. Both frameworks encode alike, and the
+This module loads the framework's parsers (`controller.openflow.frameworks`) but not its event loop: unlike
+`controller.openflow.runtime`, it can be imported anywhere. Both frameworks encode messages identically. The
 fingerprints by which a new controller recognises rules and groups are the same in both versions of OpenFlow.
 """
 
@@ -22,9 +22,8 @@ from routing.plan import model as plan
 OPENFLOW_VERSIONS = tuple(DIALECTS)
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
-_FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same, and the cookie
-# Numbers that are the same in both versions.
-_PROTOCOL = OPENFLOW_13.protocol
+_FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same fields and the cookie
+_PROTOCOL = OPENFLOW_13.protocol  # for constants that are the same in both versions
 
 
 # ---- commands to bytes ----
@@ -36,14 +35,14 @@ def encode(
     version: int = OPENFLOW_13.version,
     datapath_id: int = 0,
 ) -> bytes:
-    """Returns messages as OpenFlow bytes, to be sent in one piece.
+    """Returns messages as OpenFlow bytes, concatenated.
 
     Args:
         messages: the commands with their transaction ids, in the order of sending.
         ports: port number -> the switch's own description of the port; a command that sets a port's state
             must repeat the port's MAC address.
-        version: the version that is spoken with the switch, of OPENFLOW_VERSIONS.
-        datapath_id: the switch, which hashes packets in a way of its own where the version has a word for it.
+        version: the negotiated version, one of OPENFLOW_VERSIONS.
+        datapath_id: the switch; with OpenFlow 1.5 each switch gets its own hash basis for select groups.
     """
     dialect = DIALECTS[version]
     encoded = bytearray()
@@ -67,7 +66,7 @@ def encode(
 
 
 def _group_mod(dialect: Dialect, xid: int, put: PutGroup, datapath_id: int) -> bytes:
-    """Returns the message of a group, assembled from buckets that are encoded once.
+    """Returns the message that puts a group, assembled from buckets that are encoded only once.
 
     An adaptive group has 64 buckets, most of them equal, and is sent many times a second.
     """
@@ -84,7 +83,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
 
 @cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
-    """Returns the bytes behind the cookie of the message that deletes rules."""
+    """Returns the bytes after the cookie of the message that deletes rules."""
     request = dialect.request(DropRules(0, mask), {})
     request.set_xid(0)
     request.serialize()
@@ -92,25 +91,25 @@ def _deletion(dialect: Dialect, mask: int) -> bytes:
 
 
 class _EncodedRule(NamedTuple):
-    """The message of a rule: the bytes behind the cookie, and the fingerprint of all."""
+    """The message that puts a rule: the bytes after the cookie, and the fingerprint of the whole."""
 
     tail: bytes
     fingerprint: int
 
 
-# Most switches of a fabric have many rules in common. To hash a rule takes longer than all else about it:
-# rules are first recognised by their identity, which is theirs as long as they are kept here.
+# Switches of a fabric share most of their rules, and hashing a rule costs more than everything else about it.
+# Rules are therefore looked up by id first, which stays unique because this table keeps them alive.
 _known_rules: dict[int, dict[int, tuple[plan.Rule, _EncodedRule]]] = {version: {} for version in DIALECTS}
 _MOST_KNOWN = 1 << 20
 
 
 def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     known = _known_rules[dialect.version]
-    found = known.get(id(rule))
-    if found:
-        return found[1]
+    entry = known.get(id(rule))
+    if entry:
+        return entry[1]
     encoded = _encode_rule(dialect, rule)
-    if len(known) >= _MOST_KNOWN:  # of many plans, one after the other
+    if len(known) >= _MOST_KNOWN:  # after many plans
         known.clear()
     known[id(rule)] = rule, encoded
     return encoded
@@ -135,7 +134,7 @@ def fingerprint(entry: plan.Rule | plan.Group) -> int:
 
 
 def described_groups(message: Any) -> dict[int, int]:
-    """Returns group number -> fingerprint, from a switch's description of its groups."""
+    """Returns group number -> fingerprint for the groups that a switch describes."""
     return {group.group_id: _group_fingerprint(group.type, group.buckets) for group in message.body}
 
 
@@ -147,14 +146,14 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 
 def error_text(message: Any) -> str:
-    """Returns the type and code of an error message by their OpenFlow names."""
+    """Returns the OpenFlow names of an error message's type and code."""
     kind, code = _error_names(message.version, message.type, message.code)
-    if message.code is None:  # an experimenter's, which has a type of its own instead
+    if message.code is None:  # an experimenter error, which has a type of its own instead
         return f"{kind}: {message.experimenter:#x}, type {message.exp_type}"
     return f"{kind}: {code}"
 
 
-@lru_cache(maxsize=256)  # the framework searches all its names for each, and a switch can send any number
+@lru_cache(maxsize=256)  # the framework searches all its names each time, and a switch can send many errors
 def _error_names(version: int, kind: int, code: int | None) -> tuple[str, str]:
     protocol = DIALECTS[version].protocol
     name = "" if code is None else protocol.ofp_error_code_to_str(kind, code)
@@ -162,7 +161,7 @@ def _error_names(version: int, kind: int, code: int | None) -> tuple[str, str]:
 
 
 def more_follows(message: Any) -> bool:
-    """Returns whether a reply in several messages continues after this one."""
+    """Returns whether a multipart reply continues after this message."""
     return bool(message.flags & _PROTOCOL.OFPMPF_REPLY_MORE)
 
 

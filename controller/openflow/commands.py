@@ -9,12 +9,12 @@ from routing.plan.model import Group, Rule
 
 @dataclass(frozen=True, slots=True)
 class AskGroups:
-    """Request for the groups that the switch holds."""
+    """Request for the groups that the switch has."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskRules:
-    """Request for the rules that the switch holds."""
+    """Request for the rules that the switch has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class AskPortStatistics:
 
 @dataclass(frozen=True, slots=True)
 class PutGroup:
-    """Addition of a group, or change of the group of its number if the switch has one."""
+    """Addition of a group, or modification if the switch already has a group with this number."""
 
     group: Group
     exists: bool
@@ -32,7 +32,7 @@ class PutGroup:
 
 @dataclass(frozen=True, slots=True)
 class PutRule:
-    """Addition of a rule, which replaces the one with the same match and priority."""
+    """Addition of a rule; it replaces a rule with the same match and priority."""
 
     rule: Rule
     cookie: int
@@ -40,7 +40,7 @@ class PutRule:
 
 @dataclass(frozen=True, slots=True)
 class DropRules:
-    """Deletion of the rules whose cookie agrees with a given one in the bits of a mask."""
+    """Deletion of the rules whose cookie equals `cookie` in the bits of `mask`."""
 
     cookie: int
     mask: int = (1 << 64) - 1
@@ -48,7 +48,7 @@ class DropRules:
 
 @dataclass(frozen=True, slots=True)
 class SetPortState:
-    """Setting of a port administratively down, or up again."""
+    """Change of a port to administratively down, or back up."""
 
     port: int
     down: bool
@@ -56,7 +56,7 @@ class SetPortState:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Request for an answer once all earlier commands are processed."""
+    """Request for a reply once all earlier commands are processed."""
 
 
 Command = AskGroups | AskRules | AskPortStatistics | PutGroup | PutRule | DropRules | SetPortState | Barrier
@@ -64,7 +64,7 @@ Command = AskGroups | AskRules | AskPortStatistics | PutGroup | PutRule | DropRu
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A command with the transaction id that the answers to it carry."""
+    """A command with its transaction id, which the replies to it repeat."""
 
     xid: int
     command: Command

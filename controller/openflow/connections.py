@@ -1,8 +1,8 @@
-"""Switches' connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
+"""Switch connections over TCP, TLS or a Unix socket, each behind a door that checks its messages.
 
-A connection that says what `controller.openflow.door` does not let through is closed and reported; so is one
-that does not take what it is sent, or does not get in time as far as to be served. None of them can keep the
-others from being served.
+A connection is closed and reported if it sends a message that `controller.openflow.door` rejects, if it does
+not read the messages sent to it, or if its handshake takes too long. No connection can keep the others from
+being served.
 """
 
 from __future__ import annotations
@@ -28,26 +28,25 @@ from topology.addressing import dpid_router, switch_name
 
 _serve_switch = load("controller.controller").datapath_connection_factory
 
-# Between two echo requests to a switch: the interval, and the least one for each switch of the fabric. At
-# most a hundred answers come in a second, also from a thousand switches.
+# Interval of the echo requests to one switch, and its least value per switch of the fabric: at most a hundred
+# replies arrive per second, even from a thousand switches.
 _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 
-# Switches of a fabric connect all at once; the framework's own listener accepts 50 and delays the rest by a
-# second.
+# The switches of a fabric connect all at once; the framework's own listener accepts 50 and delays the rest by
+# a second.
 _BACKLOG = 4096
 
-# Of one connection: bytes that are read at once, messages that are handled before others have their turn,
-# bytes that wait to be sent before and while it is served, time until it is served, TLS's handshake included,
-# and for each step of that.
+# Limits of one connection: bytes read at once; messages handled before other connections get a turn; bytes
+# waiting to be sent, before and after it is served; time until it is served, including the TLS handshake, and
+# time for one step of that.
 _READ_BYTES, _IN_A_ROW = 1 << 16, 64
 _UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
-_PIECE_BYTES = 64  # that a piece to be sent takes beside its own
+_PIECE_BYTES = 64  # memory of a queued piece beyond its content
 _SERVED_WITHIN_S, _TLS_WITHIN_S = 60.0, 10.0
-_SPARE_CONNECTIONS = 64  # beyond two of each switch
+_SPARE_CONNECTIONS = 64  # beyond two per switch
 _RETRY_EVERY_S = 1.0  # after a connection that could not be accepted
-# Reasons for which one connection cannot be accepted, and another one soon can: those of accept(2) that are
-# not the listening socket's own.
-_PASSING = {
+# Errors of accept(2) that concern one connection or pass soon, rather than the listening socket itself.
+_TRANSIENT_ERRORS = {
     *(errno.ECONNABORTED, errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EPERM),
     *(errno.ENETDOWN, errno.ENETUNREACH, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENONET),
     *(errno.EPROTO, errno.ENOPROTOOPT, errno.EOPNOTSUPP, errno.ETIMEDOUT),
@@ -56,17 +55,17 @@ _PASSING = {
 
 @dataclass(frozen=True)
 class Certificates:
-    """PEM files for TLS: key and certificate of the controller, certificate of the switches' authority."""
+    """PEM files for TLS: the controller's key and certificate, and the CA certificate of the switches."""
 
     key: str
     certificate: str
     authority: str
 
     def context(self) -> ssl.SSLContext:
-        """Returns a TLS context that accepts only switches with a certificate signed by the authority.
+        """Returns a TLS context that accepts only switches whose certificate this CA signed.
 
         Raises:
-            OSError: a file cannot be read, or is not of its kind.
+            OSError: a file cannot be read, or has the wrong content.
         """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=self.authority)
         context.load_cert_chain(self.certificate, self.key)
@@ -81,17 +80,17 @@ def run(
     application_class: type[Any],
     *arguments: Any,
 ) -> NoReturn:
-    """Runs one application on the connections of a listening socket, until one of its threads ends.
+    """Runs an application on the connections of a listening socket until one of its threads ends.
 
     Args:
         listener: the socket, from `listen`.
-        context: for TLS on each connection; None for plain connections.
-        switches: number of switches of the fabric; they are asked for signs of life in turn.
+        context: TLS context of the connections; None for plain connections.
+        switches: number of switches of the fabric; it sets the interval of echo requests.
         application_class: a subclass of `Application`.
-        arguments: for the application's constructor.
+        arguments: arguments of the application's constructor.
     """
     cfg.CONF(args=[], project="polarlab")
-    # A switch that keeps its connection but answers no echo request is disconnected after some seconds.
+    # A switch that stays connected but answers no echo requests is disconnected after some seconds.
     echo_every_s = max(_ECHO_EVERY_S, round(switches * _ECHO_EVERY_S_PER_SWITCH))
     cfg.CONF.set_override("echo_request_interval", echo_every_s)
     cfg.CONF.set_override("maximum_unreplied_echo_requests", _UNANSWERED_ECHOES)
@@ -104,9 +103,9 @@ def run(
 
 
 class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
-    """The framework's own handshake, on a listening socket that was opened beforehand."""
+    """The framework's own handshake, on a listening socket that is already open."""
 
-    error_msg_handler = None  # words for a log that nobody reads: a millisecond for each error of a switch
+    error_msg_handler = None  # would only log, which takes a millisecond for each error of a switch
 
     def __init__(self, listener: Any, context: ssl.SSLContext | None, most: int) -> None:
         super().__init__()
@@ -125,9 +124,9 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             try:
                 connection, address = self._listener.accept()
             except OSError as error:
-                if error.errno not in _PASSING:
+                if error.errno not in _TRANSIENT_ERRORS:
                     raise
-                self._warnings.add(f"a connection was refused: {error}")
+                self._warnings.add(f"a connection could not be accepted: {error}")
                 hub.sleep(_RETRY_EVERY_S)
                 continue
             connection.settimeout(_TLS_WITHIN_S)
@@ -137,18 +136,18 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
             hub.spawn(self._serve, switch, address)  # ends with the connection
 
     def _make_room(self) -> None:
-        """Closes a random connection that is not served if as many are open as can be.
+        """Closes a random unserved connection if the limit of open connections is reached.
 
-        A switch is served soon. If the oldest were closed, a flood would keep out switches that answer late;
-        if the newest were, whoever opens many connections would keep out all others. A number proves nothing:
-        anybody can say it, any number of times.
+        A switch is served soon. If the oldest connection were closed, a flood would keep out switches that
+        answer late; if the newest were, whoever opens many connections would keep out everyone else. The
+        datapath id does not help: anyone can claim any id, any number of times.
         """
         if len(self._open) >= self._most:
             unserved = [switch for switch in self._open if not switch.served]
             loser = random.choice(unserved or list(self._open))  # noqa: S311  # no secret
             self._open.remove(loser)
-            loser.refuse(f"{self._most} connections are open, which is the most")
-            hub.sleep(0)  # else all connections that wait come first, before any message of a switch
+            loser.refuse(f"the limit of {self._most} open connections is reached")
+            hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
 
     def _serve(self, switch: SwitchSocket, address: Any) -> None:
         try:
@@ -164,10 +163,10 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
 
 
 class SwitchSocket:
-    """A connection as the framework's datapath uses it: it receives checked messages, and sends at once.
+    """A connection with the interface of a socket: receives checked messages, and sends without blocking.
 
     Attributes:
-        served: whether it is the one connection of a switch of the fabric; set from outside.
+        served: whether this is the connection in use for a switch of the fabric; the application sets it.
     """
 
     def __init__(self, connection: Any, warn: Callable[[str], None]) -> None:
@@ -175,13 +174,13 @@ class SwitchSocket:
 
         Args:
             connection: a socket of the framework's event loop.
-            warn: called with the reason if the connection is closed here.
+            warn: called with the reason when the connection is closed for one.
         """
         self._connection = connection
         self._warn = warn
         self._door = Door()
         self._messages: deque[bytes] = deque()  # received and checked
-        self._problem: str | None = None  # of the message behind these
+        self._problem: str | None = None  # of the message after these
         self._served_by_s = time.monotonic() + _SERVED_WITHIN_S
         self.served = False
         self._unsent: deque[bytes] = deque()
@@ -189,37 +188,37 @@ class SwitchSocket:
         self._sending = self._ended = False
 
     def encrypt(self, context: ssl.SSLContext) -> None:
-        """Does TLS's handshake, as the server.
+        """Performs the TLS handshake as the server.
 
         Raises:
-            OSError: the other end has no right certificate, has gone, or takes too long.
+            OSError: the other end has no valid certificate, has disconnected, or takes too long.
         """
         self._connection = context.wrap_socket(
             self._connection, server_side=True, do_handshake_on_connect=False
         )
-        late = TimeoutError(f"TLS's handshake was not done within {_SERVED_WITHIN_S:g} s")
-        # The socket's own timeout is of each read, which a byte ends.
+        late = TimeoutError(f"the TLS handshake took longer than {_SERVED_WITHIN_S:g} s")
+        # The socket's own timeout applies to each read, which a single byte ends.
         with hub.Timeout(self._served_by_s - time.monotonic(), late):
             self._connection.do_handshake()
 
     def setsockopt(self, level: int, *rest: Any) -> None:
-        """Sets an option; those of TCP, which the framework sets on all sockets, only where there is TCP."""
+        """Sets a socket option; ignores the framework's TCP options on a Unix socket."""
         if level != socket.IPPROTO_TCP or self._connection.family != socket.AF_UNIX:
             self._connection.setsockopt(level, *rest)
 
     def settimeout(self, seconds: float) -> None:
-        """Sets the longest wait for the switch to send or take something."""
+        """Sets the timeout for one read or write."""
         self._connection.settimeout(seconds)
 
     def recv(self, _size: int) -> bytes:
-        """Returns some messages, all of them whole and checked, or nothing at the connection's end."""
+        """Returns one or more whole, checked messages; empty at the end of the connection."""
         while True:
-            # A switch that always has more to say, read or not, lets the others have their turns.
+            # Other connections get their turn, even if this switch never stops sending.
             hub.sleep(0)
             if self._messages:
                 break
             if not self.served and time.monotonic() > self._served_by_s:
-                self._problem = f"it has not said within {_SERVED_WITHIN_S:g} s which switch it is"
+                self._problem = f"it did not identify itself within {_SERVED_WITHIN_S:g} s"
             if self._problem:
                 self.refuse(self._problem)
                 return b""
@@ -233,10 +232,10 @@ class SwitchSocket:
         return b"".join(self._messages.popleft() for _ in range(min(_IN_A_ROW, len(self._messages))))
 
     def refuse(self, problem: str) -> None:
-        """Ends the connection, for a reason in words."""
+        """Ends the connection and reports the problem."""
         number = self._door.datapath_id
         name = "an unknown switch" if number is None else switch_name(dpid_router(number))
-        self._warn(f"connection of {name} was closed: {problem}")
+        self._warn(f"closed the connection of {name}: {problem}")
         self._messages.clear()
         self._end()
 
@@ -247,7 +246,7 @@ class SwitchSocket:
             OSError: the connection has ended.
         """
         if self._unsent_bytes > (_UNSENT_BYTES_SERVED if self.served else _UNSENT_BYTES):
-            self.refuse("it does not take what it is sent")
+            self.refuse("it does not read the messages sent to it")
         if self._ended:
             raise OSError("the connection has ended")
         self._unsent.append(data)
@@ -262,7 +261,7 @@ class SwitchSocket:
                 data = self._unsent.popleft()
                 self._connection.sendall(data)
                 self._unsent_bytes -= len(data) + _PIECE_BYTES
-        except OSError:  # includes a wait that was too long
+        except OSError:  # includes timeouts
             self._end()
         self._sending = False
         if self._ended:
@@ -274,15 +273,15 @@ class SwitchSocket:
         self._shut(socket.SHUT_RDWR)
 
     def shutdown(self, how: int) -> None:
-        """Ends the sending, once everything is sent."""
+        """Shuts the connection down once everything is sent."""
         self._ended = True
         if not self._sending:
             self._shut(how)
 
     def _shut(self, how: int) -> None:
-        with contextlib.suppress(OSError):  # the switch was first
+        with contextlib.suppress(OSError):  # the switch closed it first
             if isinstance(self._connection, ssl.SSLSocket):
-                # Its own method would discard the state of TLS, which another thread is using.
+                # Its own method would discard the TLS state, which another thread is using.
                 _socket.socket.shutdown(self._connection, how)
             else:
                 self._connection.shutdown(how)
@@ -296,17 +295,17 @@ def listen(path: str | None, host: str, port: int) -> Any:
     """Opens the listening socket: a Unix socket if a path is given, else TCP on host and port.
 
     Raises:
-        OSError: it cannot be opened.
+        OSError: the socket cannot be opened.
     """
     if path is not None:
         return _listen_unix(path)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Not shared: a second controller on the same port must fail instead of taking every other switch.
+    # No port sharing: a second controller on the port must fail, rather than receive every other switch.
     return socket.create_server((host, port), family=family, backlog=_BACKLOG)
 
 
 def _listen_unix(path: str) -> Any:
-    # A process that can open the socket can pose as a switch: only the owner may.
+    # A process that can open the socket can pose as a switch, so only the owner may open it.
     mask = os.umask(0o077)
     try:
         _remove_stale(path)
@@ -319,7 +318,7 @@ def _listen_unix(path: str) -> Any:
 
 
 def _remove_stale(path: str) -> None:
-    """Removes the socket of a controller that was killed: nothing listens on it."""
+    """Removes the socket of a killed controller, on which nothing listens."""
     with socket.socket(socket.AF_UNIX) as trial:
         try:
             trial.connect(path)

@@ -1,7 +1,7 @@
-"""Descriptions of rules, groups and ports in the messages of switches, as far as the controller reads them.
+"""Parsers for the rules, groups and ports that switches describe, limited to what the controller uses.
 
-The frameworks' own parsers go into all actions, fields and properties, whose lengths they trust. These here
-read what the controller compares or counts, from messages that `controller.openflow.door` has checked.
+The frameworks' own parsers decode all actions, fields and properties, and trust their lengths. These parsers
+read only what the controller compares or counts, from messages that `controller.openflow.door` has checked.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _GROUP_13, _GROUP_15 = struct.Struct("!HBxI"), struct.Struct("!HBxIH6x")  # leng
 _PORT_15 = struct.Struct("!IH2x6s2x16xII")  # number, length, address, configuration, state
 _PORT_STATISTICS_15 = struct.Struct("!H2xI8x16x8xQ8xQ16x")  # length, number, bytes sent, packets dropped
 
-Parser = Callable[[bytes, int], Any]  # of a message and a place in it, like the frameworks' own
+Parser = Callable[[bytes, int], Any]  # arguments: message, offset; the signature of the frameworks' parsers
 
 
 class Bucket(NamedTuple):
     """A bucket of a group, in the fields that both versions have.
 
     Attributes:
-        weight: its weight; 0 but in select groups.
-        port, group: the watched port and group; the versions' number for any, if none is.
-        actions: its actions, encoded: of those that buckets have, both versions' bytes are the same.
+        weight: its weight; 0 except in select groups.
+        port, group: the watched port and group; ANY if there is none.
+        actions: its encoded actions; for the actions that buckets have, the bytes of both versions are equal.
     """
 
     weight: int
@@ -39,20 +39,20 @@ class Bucket(NamedTuple):
     actions: bytes
 
     def encoded(self) -> bytes:
-        """Returns the bucket as OpenFlow 1.3 has it."""
+        """Returns the bucket's encoding in OpenFlow 1.3."""
         length = BUCKET_13.size + len(self.actions)
         return BUCKET_13.pack(length, self.weight, self.port, self.group) + self.actions
 
 
 class DescribedRule(NamedTuple):
-    """A rule of a switch; `length` is that of its description in bytes."""
+    """A rule of a switch; `length` is the length of its description in bytes."""
 
     length: int
     cookie: int
 
 
 class DescribedGroup(NamedTuple):
-    """A group of a switch; `length` is that of its description in bytes."""
+    """A group of a switch; `length` is the length of its description in bytes."""
 
     length: int
     type: int
@@ -61,7 +61,7 @@ class DescribedGroup(NamedTuple):
 
 
 class DescribedPort(NamedTuple):
-    """A port of a switch; `length` is that of its description in bytes."""
+    """A port of a switch; `length` is the length of its description in bytes."""
 
     length: int
     port_no: int
@@ -71,7 +71,7 @@ class DescribedPort(NamedTuple):
 
 
 class PortStatistics(NamedTuple):
-    """Counters of a port; `length` is that of their description in bytes."""
+    """Counters of a port; `length` is the length of their description in bytes."""
 
     length: int
     port_no: int
@@ -80,17 +80,17 @@ class PortStatistics(NamedTuple):
 
 
 def rule_13(message: bytes, place: int) -> DescribedRule:
-    """Returns the rule that OpenFlow 1.3 describes at a place of a message."""
+    """Returns the rule at an offset of an OpenFlow 1.3 message."""
     return DescribedRule(*_RULE_13.unpack_from(message, place))
 
 
 def rule_15(message: bytes, place: int) -> DescribedRule:
-    """Returns the rule that OpenFlow 1.5 describes at a place of a message."""
+    """Returns the rule at an offset of an OpenFlow 1.5 message."""
     return DescribedRule(*_RULE_15.unpack_from(message, place))
 
 
 def group_13(message: bytes, place: int) -> DescribedGroup:
-    """Returns the group that OpenFlow 1.3 describes at a place of a message."""
+    """Returns the group at an offset of an OpenFlow 1.3 message."""
     length, kind, number = _GROUP_13.unpack_from(message, place)
     buckets = []
     at, end = place + _GROUP_13.size, place + length
@@ -102,33 +102,33 @@ def group_13(message: bytes, place: int) -> DescribedGroup:
 
 
 def group_15(message: bytes, place: int) -> DescribedGroup:
-    """Returns the group that OpenFlow 1.5 describes at a place of a message."""
+    """Returns the group at an offset of an OpenFlow 1.5 message."""
     length, kind, number, array = _GROUP_15.unpack_from(message, place)
     buckets = []
     at = place + _GROUP_15.size
     end = at + array
     while at < end:
         size, actions, _number = BUCKET_15.unpack_from(message, at)
-        begin = at + BUCKET_15.size
-        watched = _watched(message[begin + actions : at + size])
-        buckets.append(Bucket(*watched, message[begin : begin + actions]))
+        start = at + BUCKET_15.size
+        watched = _watched(message[start + actions : at + size])
+        buckets.append(Bucket(*watched, message[start : start + actions]))
         at += size
     return DescribedGroup(length, kind, number, buckets)
 
 
 def port_15(message: bytes, place: int) -> DescribedPort:
-    """Returns the port that OpenFlow 1.5 describes at a place of a message."""
+    """Returns the port at an offset of an OpenFlow 1.5 message."""
     number, length, address, config, state = _PORT_15.unpack_from(message, place)
     return DescribedPort(length, number, address.hex(":"), config, state)
 
 
 def port_statistics_15(message: bytes, place: int) -> PortStatistics:
-    """Returns the counters that OpenFlow 1.5 describes at a place of a message."""
+    """Returns the port counters at an offset of an OpenFlow 1.5 message."""
     return PortStatistics(*_PORT_STATISTICS_15.unpack_from(message, place))
 
 
 def _watched(properties: bytes) -> tuple[int, int, int]:
-    """Returns the weight, the watched port and the watched group of a bucket's properties."""
+    """Returns (weight, watched port, watched group) from a bucket's encoded properties."""
     weight, port, group = 0, ANY, ANY
     for kind, value in _properties(properties):
         if kind == WEIGHT:

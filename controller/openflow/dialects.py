@@ -1,9 +1,9 @@
-"""The versions of OpenFlow that the controller speaks: 1.3, and 1.5 with switches that have it.
+"""The OpenFlow versions that the controller speaks: 1.3, and 1.5 with switches that support it.
 
-Open vSwitch hashes the packets of a select group the same way on all switches, unless a controller that
-speaks 1.5 gives each its own number to hash with. With one hash, those packets that a switch sends to one
-neighbour are those that the neighbour sends out of one port: two choices in a row are one. All else is the
-same in both versions; 1.5 has actions of its own for what 1.3 needs Nicira's extensions for.
+By default, all Open vSwitch switches hash the packets of a select group identically. All packets that one
+switch sends to a neighbour then leave the neighbour through the same port: its choice depends on the previous
+one. With OpenFlow 1.5 the controller gives each switch its own hash basis. Both versions are otherwise
+equivalent; OpenFlow 1.5 has standard actions where 1.3 needs Nicira's extensions.
 """
 
 from __future__ import annotations
@@ -32,23 +32,24 @@ _NICIRA = load("ofproto.nicira_ext")
 _DESCRIPTION = load("ofproto.ofproto_protocol").ProtocolDesc
 
 _WEIGHT_15 = struct.Struct("!HHH2x")  # type and length of the property, weight
-# Netronome's property of a select group: type, length, experimenter, its type, method, parameter.
+# Netronome's selection method, a property of a select group: type, length, experimenter, its type, method,
+# parameter.
 _SELECTION_15 = struct.Struct("!HHII4x16sQ")
 _NETRONOME, _SELECTION_METHOD = 0x154D, 1
-# The datapath's own hash, of addresses and ports as Open vSwitch takes it without this property.
+# The datapath's own hash of addresses and ports, which Open vSwitch also uses without this property.
 _METHOD, _SYMMETRIC_L4 = b"dp_hash", 1
-_SPREAD = 0x9E3779B1  # an odd number: switches have different products modulo 2^32
+_SPREAD = 0x9E3779B1  # odd, so that its products with different datapath ids differ modulo 2^32
 
 
 class Dialect:
-    """A version of OpenFlow: its messages, made by the framework but for groups.
+    """A version of OpenFlow and its messages; the framework encodes all except groups.
 
     Attributes:
         version: its number in messages.
         protocol, parser: the framework's modules.
-        description: what the framework's messages ask a datapath for.
+        description: stands for a datapath in the constructors of the framework's messages.
 
-    Its parsers of what has actions, fields or properties are replaced by those of
+    The framework's parsers of rules, groups and ports are replaced by those of
     `controller.openflow.descriptions`.
     """
 
@@ -63,13 +64,13 @@ class Dialect:
             plan.GroupKind.SELECT: self.protocol.OFPGT_SELECT,
             plan.GroupKind.FAST_FAILOVER: self.protocol.OFPGT_FF,
         }
-        # Most switches of a fabric have many rules and groups in common: what they are made of is kept.
+        # Cached: the switches of a fabric share most of their matches, instructions and buckets.
         self.match = cache(self._match)
         self.instructions = cache(self._instructions)
         self.bucket = cache(self._bucket)
 
     def request(self, command: Command, ports: Mapping[int, Any]) -> Any:
-        """Returns the framework's message of a command that puts neither a rule nor a group."""
+        """Returns the framework's message for a command; PutRule and PutGroup are encoded separately."""
         parser, protocol = self.parser, self.protocol
         match command:
             case AskGroups():
@@ -120,7 +121,7 @@ class Dialect:
         raise NotImplementedError
 
     def _own_action(self, action: plan.Action) -> Any:
-        """Returns an action that the versions say differently."""
+        """Returns an action that differs between the versions."""
         raise NotImplementedError
 
     def _bucket(self, kind: plan.GroupKind, bucket: plan.Bucket) -> Bucket:
@@ -181,7 +182,7 @@ class _OpenFlow13(Dialect):
     def _own_action(self, action: plan.Action) -> Any:
         match action:
             case plan.SetField("in_port", value):
-                # OpenFlow's set-field action excludes the ingress port; Nicira's register load may write it.
+                # OpenFlow's set-field action may not write the ingress port; Nicira's register load may.
                 window = _NICIRA.ofs_nbits(0, 31)
                 return self.parser.NXActionRegLoad(ofs_nbits=window, dst="in_port", value=value)
             case plan.CopyBits(source, target, bits):
@@ -230,7 +231,7 @@ class _OpenFlow15(Dialect):
     def _own_action(self, action: plan.Action) -> Any:
         match action:
             case plan.SetField("in_port", value):
-                # The ingress port by Nicira's name for it, which the set-field action may write.
+                # Under Nicira's name for the ingress port, the set-field action may write it.
                 return self.parser.OFPActionSetField(in_port_nxm=value)
             case plan.CopyBits(source, target, bits):
                 fields = [self.parser.OFPOxmId(field, hasmask=False) for field in (source, target)]
@@ -242,7 +243,7 @@ class _OpenFlow15(Dialect):
 
 
 def _field_value(field: str, value: int, mask: int | None) -> Any:
-    """Returns a field's value for the framework's constructors: addresses as text, with a mask in a pair."""
+    """Returns a field's value for the framework: addresses as text; a pair with the mask, if there is one."""
     text: Callable[[int], str] | None = None
     if field in plan.MAC_FIELDS:
         text = format_mac

@@ -1,10 +1,10 @@
-"""Door of the controller: from the bytes of a switch to whole messages in which all lengths are checked.
+"""The controller's door: turns the bytes of a switch into whole messages and checks all lengths in them.
 
-The frameworks trust the lengths within a message: an element of length 0 keeps their parsers in a loop for
-good, and one that ends beyond its message has them read what is not there. Nothing but the output of `Door`
-reaches them: messages of the types that the controller reads, each with every length checked that a parser
-uses. Types that a switch may send unasked and that the controller does not read are dropped here; all others
-end the connection.
+The frameworks trust the lengths in a message: an element of length 0 traps their parsers in an endless loop,
+and one that ends after its message makes them read past the end. Only the output of `Door` reaches them:
+messages of the types that the controller reads, in which every length that a parser uses is checked. Types
+that a switch may send unrequested and that the controller does not read are dropped here; all other types end
+the connection.
 
 Pure: bytes come in, messages go out.
 """
@@ -29,29 +29,29 @@ _RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart re
 _VERSION_BITMAP = 1  # type of a hello's element
 _ELEMENT = struct.Struct("!HH")  # type and length
 _LONGEST_ELEMENT = 64  # of a hello: bits for 480 versions
-_PLAIN_HELLO = struct.Struct("!BBHIHHI")  # with one element, which has the bit of one version
+_PLAIN_HELLO = struct.Struct("!BBHIHHI")  # with one element, a bitmap with one version
 _HELLO_FAILED, _EXPERIMENTER_ERROR = 0, 0xFFFF  # types of errors
 _FEATURES = struct.Struct("!8xQ16x")  # the datapath's id
 _MULTIPART = struct.Struct("!8xHH4x")  # type and flags
 _MORE = 1
-_STATUS_HEAD = 16  # bytes of a port's status in front of the port's description
+_STATUS_HEAD = 16  # bytes of a port status message before the port's description
 _HALF = struct.Struct("!H")
 
-# More than any switch of a fabric has. They bound what one connection can have the controller keep.
+# More than any switch of a fabric has; these limits bound the memory that one connection can consume.
 MOST_PORTS = 4096
-MOST_ENTRIES = 1 << 18  # rules or groups that one description has, in all of its messages
+MOST_ENTRIES = 1 << 18  # rules or groups in one description, over all of its messages
 
 
 class MalformedMessage(ValueError):
-    """A message that the controller does not read, for the reason that the text states."""
+    """A message that the controller rejects; the text says why."""
 
 
 class Door:
-    """The state of one connection: the bytes of an incomplete message, and what the switch said before.
+    """The state of one connection: the bytes of an incomplete message, and limits on what came before.
 
     Attributes:
-        version: the version of OpenFlow that is spoken; None before the switch's hello.
-        datapath_id: the switch's id as it says; None until it does.
+        version: the negotiated OpenFlow version; None before the switch's hello.
+        datapath_id: the id that the switch claims; None until it does.
     """
 
     def __init__(self) -> None:
@@ -62,36 +62,36 @@ class Door:
         self._entries: dict[int, int] = {}  # type of a reply that continues -> its entries so far
 
     def messages(self, received: bytes) -> Iterator[bytes]:
-        """Yields the messages that are complete with some more bytes of the connection.
+        """Yields the messages that are complete after more bytes of the connection.
 
-        A hello is yielded in a form that names the version to be spoken and nothing else.
+        A hello is yielded in a reduced form that offers only the negotiated version.
 
         Args:
-            received: the bytes behind those of the last call.
+            received: the bytes that follow those of the last call.
 
         Raises:
-            MalformedMessage: a message is malformed; those before it have been yielded.
+            MalformedMessage: a message is malformed; all earlier messages have been yielded.
         """
         self._received += received
-        begin = 0
+        start = 0
         try:
-            while len(self._received) - begin >= _HEAD.size:
-                version, kind, length, xid = _HEAD.unpack_from(self._received, begin)
+            while len(self._received) - start >= _HEAD.size:
+                version, kind, length, xid = _HEAD.unpack_from(self._received, start)
                 if length < _HEAD.size:
                     raise MalformedMessage(f"length of a message must be at least {_HEAD.size}, got {length}")
-                if len(self._received) - begin < length:
+                if len(self._received) - start < length:
                     break
-                message = bytes(self._received[begin : begin + length])
-                begin += length
+                message = bytes(self._received[start : start + length])
+                start += length
                 if self.version is None:
-                    yield self._greeted(version, kind, xid, message)
+                    yield self._reduced_hello(version, kind, xid, message)
                 elif self._is_read(version, kind, message):
                     yield message
         finally:
-            del self._received[:begin]
+            del self._received[:start]
 
-    def _greeted(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
-        """Returns the hello to be read instead of a switch's first message, which must be one."""
+    def _reduced_hello(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
+        """Returns a reduced hello that replaces a switch's first message, which must be a hello."""
         if kind != _HELLO:
             raise MalformedMessage(f"first message must be a hello, got type {kind}")
         spoken = self.version = _common_version(version, message)
@@ -99,14 +99,14 @@ class Door:
         return _PLAIN_HELLO.pack(version, _HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
 
     def _is_read(self, version: int, kind: int, message: bytes) -> bool:
-        """Returns whether the controller reads a message's type, after a check of the message."""
+        """Checks a message and returns whether the controller reads its type."""
         if version != self.version:
             raise MalformedMessage(f"version of a message must be {self.version}, got {version}")
         if kind in _DROPPED:
             return False
         check = self._CHECKS.get(kind)
         if check is None:
-            raise MalformedMessage(f"type of a message must be one that the controller reads, got {kind}")
+            raise MalformedMessage(f"the controller does not read messages of type {kind}")
         check(self, message)
         return True
 
@@ -138,7 +138,7 @@ class Door:
         kind, flags = _MULTIPART.unpack_from(message)
         size = self._port if kind == _PORTS else _ENTRIES.get((self.version, kind))
         if size is None:
-            raise MalformedMessage(f"type of a multipart reply must be one that was asked for, got {kind}")
+            raise MalformedMessage(f"multipart replies of type {kind} were not requested")
         place, entries = _MULTIPART.size, self._entries.get(kind, 0)
         while place < len(message):
             place += size(message, place)
@@ -148,11 +148,11 @@ class Door:
         self._entries[kind] = entries if flags & _MORE else 0
 
     def _port(self, message: bytes, place: int) -> int:
-        """Returns the length of a port's description, whose number it notes."""
+        """Returns the length of a port's description, and counts the port."""
         size = _port_13(message, place) if self.version == _OPENFLOW_13 else _port_15(message, place)
         self._ports.add(int.from_bytes(message[place : place + 4]))
         if len(self._ports) > MOST_PORTS:
-            raise MalformedMessage(f"ports of a switch must be at most {MOST_PORTS}, got more")
+            raise MalformedMessage(f"a switch must have at most {MOST_PORTS} ports, got more")
         return size
 
     _CHECKS: ClassVar[dict[int, Callable[[Door, bytes], None]]] = {
@@ -167,31 +167,31 @@ class Door:
 
 
 def _common_version(version: int, hello: bytes) -> int:
-    """Returns the version to be spoken: the latest one of the switch that OpenFlow 1.5 has, too.
+    """Returns the negotiated version: the latest one up to 1.5 that the switch offers.
 
     Args:
-        version: that in the header of the switch's hello.
+        version: the version in the header of the switch's hello.
         hello: the whole message.
     """
     offered = set(range(1, version + 1))
     place = _HEAD.size
     while place < len(hello):
         if len(hello) - place < _ELEMENT.size:
-            raise MalformedMessage("an element of a hello ends beyond the message")
+            raise MalformedMessage("an element of a hello ends after the message")
         kind, length = _ELEMENT.unpack_from(hello, place)
         if not _ELEMENT.size <= length <= min(_LONGEST_ELEMENT, len(hello) - place):
-            raise MalformedMessage(f"length of a hello's element must be that of the element, got {length}")
+            raise MalformedMessage(f"length {length} of a hello's element does not fit the message")
         if kind == _VERSION_BITMAP and length >= 8:
             bits = int.from_bytes(hello[place + 4 : place + 8])
             offered = {number for number in range(32) if bits >> number & 1}
-        place += length + 7 & ~7  # elements are padded
+        place += length + 7 & ~7  # elements are padded to multiples of 8 bytes
     spoken = max((number for number in offered if number <= _OPENFLOW_15), default=0)
     if spoken not in VERSIONS:
         raise MalformedMessage(f"the switch must speak OpenFlow {' or '.join(VERSIONS.values())}")
     return spoken
 
 
-# ---- entries of multipart replies: each function checks one, and returns its length ----
+# ---- entries of multipart replies: each function checks an entry and returns its length ----
 
 
 def _rule_13(message: bytes, place: int) -> int:
@@ -252,21 +252,21 @@ _ENTRIES: dict[tuple[int | None, int], Callable[[bytes, int], int]] = {
 
 
 def _fixed(message: bytes, place: int, size: int) -> int:
-    """Returns the size of an entry that always has the same, once the message is long enough for it."""
+    """Returns the size of an entry of fixed size, after checking that the message is long enough."""
     if len(message) - place < size:
         raise MalformedMessage(f"an entry must have {size} bytes, got {len(message) - place}")
     return size
 
 
 def _length(message: bytes, place: int, least: int, end: int | None = None, *, at: int = 0) -> int:
-    """Returns the length that an entry states, once it is right.
+    """Returns the length that an entry states, after checking it.
 
     Args:
         message: the whole message.
-        place: the entry's first byte.
-        least: bytes of the part that every such entry has.
-        end: the byte behind the last that the entry may have; that of the message by default.
-        at: place of the length within the entry.
+        place: offset of the entry.
+        least: length of the shortest such entry.
+        end: offset at which the entry must end at the latest; by default the end of the message.
+        at: offset of the length within the entry.
     """
     room = (len(message) if end is None else end) - place
     _fixed(message, place, least)

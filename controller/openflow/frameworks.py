@@ -1,7 +1,7 @@
-"""Controller frameworks: Ryu and os-ken, its maintained fork, which have the same interface.
+"""Controller frameworks: Ryu and its maintained fork os-ken, which have the same interface.
 
 A process uses one of them, chosen before `controller.openflow.codec` or `controller.openflow.runtime` is
-imported; these load the framework's modules through `load`, and nothing else imports a framework.
+imported. These two modules load the framework's modules through `load`; nothing else imports a framework.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from topology.errors import MachineError, ParameterError
 from topology.parameters import hint
 
 AUTO = "auto"
-# The framework of `auto`, for all commands of a shell and for tests.
+# Environment variable that sets the framework of `auto`, for all commands of a shell and for tests.
 VARIABLE = "POLARLAB_FRAMEWORK"
-# Variables with which a controller starts quicker. Ryu needs a class of distutils: that of Python, where it
-# still has one; setuptools replaces it by its own, and loads all of itself for it.
+# Environment variables that make a controller start faster. Ryu needs a class of distutils. Without this,
+# setuptools replaces Python's distutils with its own copy, and loads all of itself to do so.
 QUICK_START = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
 
 
@@ -29,10 +29,10 @@ class Framework:
     """A controller framework.
 
     Attributes:
-        name: its name, which is that of its distribution, too.
-        package: the package in which all its modules are.
+        name: its name, and the name of its distribution.
+        package: the package that contains all its modules.
         application: name of the base class of its applications.
-        remedy: command that installs it, with the reason where it cannot be installed.
+        remedy: how to install it.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Framework:
 
     @property
     def installed(self) -> bool:
-        """Whether this interpreter finds it."""
+        """Whether this interpreter can import it."""
         return find_spec(self.package) is not None
 
     def version(self) -> str:
-        """Returns the version that is installed.
+        """Returns the installed version.
 
         Raises:
             importlib.metadata.PackageNotFoundError: it is not installed.
@@ -56,30 +56,30 @@ class Framework:
         return version(self.name)
 
 
-# In the order of preference. The bounds are those of setup.cfg.
+# In order of preference. The version bounds are the same as in setup.cfg.
 FRAMEWORKS = {
     framework.name: framework
     for framework in (
-        # Its source builds only with a setuptools from before 67, which `make setup` constrains.
+        # No pip command: Ryu builds only with a setuptools before 67, which `make setup` ensures.
         Framework("ryu", "ryu", "RyuApp", "`make setup` in PolarLab's source installs it (Python 3.11 only)"),
         Framework("os-ken", "os_ken", "OSKenApp", f"`{sys.executable} -m pip install 'os-ken>=4.2,<5'`"),
     )
 }
 CHOICES = (AUTO, *FRAMEWORKS)
 
-_used: list[Framework] = []  # at most one, for the life of the process
+_used: list[Framework] = []  # at most one, for the lifetime of the process
 
 
 def choose(asked: str = AUTO) -> Framework:
-    """Returns the framework that a name stands for, which is installed.
+    """Returns the framework with a given name, after checking that it is installed.
 
     Args:
-        asked: `ryu`, `os-ken`, or `auto`: the one that POLARLAB_FRAMEWORK names, or else Ryu where it is
-            installed, and os-ken where it is not.
+        asked: `ryu`, `os-ken` or `auto`. `auto` stands for the framework that POLARLAB_FRAMEWORK names; if it
+            is not set, for Ryu if installed, else os-ken.
 
     Raises:
         ParameterError: the name is unknown.
-        MachineError: the framework is not installed; the text has the command that installs it.
+        MachineError: the framework is not installed; the text says how to install it.
     """
     if asked == AUTO:
         asked = os.environ.get(VARIABLE) or AUTO
@@ -96,25 +96,25 @@ def choose(asked: str = AUTO) -> Framework:
 
 
 def use(asked: str = AUTO) -> Framework:
-    """Settles this process's framework, and returns it.
+    """Sets this process's framework, and returns it.
 
     Args:
         asked: the name, as for `choose`.
 
     Raises:
         ParameterError, MachineError: as for `choose`.
-        RuntimeError: the process uses another one already.
+        RuntimeError: the process already uses another framework.
     """
     framework = choose(asked)
     if not _used:
         _used.append(framework)
     if _used[0] is not framework:
-        raise RuntimeError(f"this process's framework must be {_used[0].name}, got {framework.name}")
+        raise RuntimeError(f"this process already uses framework {_used[0].name}, got {framework.name}")
     return framework
 
 
 def used() -> Framework:
-    """Returns this process's framework, that of `auto` if none was settled."""
+    """Returns this process's framework; if none was set, sets that of `auto`."""
     return _used[0] if _used else use()
 
 
@@ -122,6 +122,6 @@ def load(module: str) -> ModuleType:
     """Returns a module of this process's framework.
 
     Args:
-        module: its name below the framework's package, as `ofproto.ofproto_v1_3`.
+        module: its name within the framework's package, such as `ofproto.ofproto_v1_3`.
     """
     return importlib.import_module(f"{used().package}.{module}")

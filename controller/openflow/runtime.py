@@ -1,7 +1,7 @@
-"""Runtime of the framework, Ryu or os-ken: its import, its event loop, and its threads.
+"""Runtime of the framework (Ryu or os-ken): imports it, and provides its event loop and threads.
 
-The frameworks' own applications are not used: the graph is known and needs no link discovery. To import this
-module replaces the process's sockets by cooperative ones.
+The frameworks' own applications are not used: the graph is known, so link discovery is not needed. Importing
+this module replaces the process's sockets with cooperative ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from controller.openflow.frameworks import load, used
 from controller.reports import die
 from topology.errors import Status
 
-# Addresses are numbers here: eventlet need not load its own resolver of names, which takes a while.
+# All addresses are numeric, so eventlet need not load its own name resolver, which takes a while.
 os.environ["EVENTLET_NO_GREENDNS"] = "yes"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
@@ -25,8 +25,8 @@ with warnings.catch_warnings():
     # Ryu 4.34 imports this name, which eventlet dropped in 0.33; only WebSockets, not used here, need it.
     if not hasattr(eventlet.wsgi, "ALREADY_HANDLED"):
         eventlet.wsgi.ALREADY_HANDLED = object()
-    # os-ken 4 has native threads by default. Among them this application would need locks, and the death of
-    # one would go unnoticed: each swallows its exceptions.
+    # os-ken 4 uses native threads by default. With them this application would need locks, and the death of
+    # a thread would go unnoticed, because each swallows its exceptions.
     os.environ["OSKEN_HUB_TYPE"] = "eventlet"
     hub = load("lib.hub")
 
@@ -65,27 +65,27 @@ sleep = hub.sleep
 
 
 def run_threads(threads: list[Any]) -> NoReturn:
-    """Runs threads until one of them ends, which ends the process: no controller is to run on half alive."""
+    """Runs threads until one of them ends, and then ends the process: it must not run without one of them."""
     for thread in threads:
         thread.link(_thread_ended)
     hub.joinall(threads)
-    die("the controller has no thread")
+    die("the controller has no threads")
 
 
 def spawn(title: str, function: Callable[[], None]) -> Any:
-    """Starts a thread that works as long as the process, which ends with it, and returns the thread.
+    """Starts a thread and returns it; when the thread ends, the process ends.
 
     The framework itself would log a thread's exception and continue without the thread.
 
     Args:
-        title: what the thread does, for the report of its end.
-        function: the work, which does not return.
+        title: the thread's name in the report of its end.
+        function: the thread's work; it must not return.
     """
 
     def work() -> None:
         try:
             function()
-        except KeyboardInterrupt:  # it reaches the thread that happens to run
+        except KeyboardInterrupt:  # raised in the thread that happens to run
             os._exit(Status.INTERRUPTED)
         except BaseException as error:
             die(f"{type(error).__name__} in {title}: {error}")
@@ -99,5 +99,5 @@ def _thread_ended(_thread: Any) -> None:
 
 
 def call_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns a function's result, computed in a thread of the system while the event loop continues."""
+    """Returns a function's result, computed in a native thread while the event loop continues."""
     return tpool.execute(function, *arguments)

@@ -1,1 +1,1 @@
-"""Hosts apart from the machine: namespaces of their own, of which their root is root, and of nothing else."""
+"""Hosts isolated from the machine: each has its own namespaces, and its root is root only there."""

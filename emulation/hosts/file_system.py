@@ -1,7 +1,7 @@
-"""File system that hosts see: the machine's, which they cannot change, and places of their own.
+"""The file system of hosts: the machine's, which they cannot change, and folders of their own.
 
-It is made once for a fabric, in mounts that belong to the machine. A host's namespace of mounts is a copy of
-these, in which the kernel keeps its root from removing one or making it writable (mount_namespaces(7)).
+It is created once for a fabric, in mounts that belong to the machine. A host's mount namespace is a copy, in
+which the kernel prevents the host's root from removing a mount or making it writable (mount_namespaces(7)).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from emulation.kernel.system_calls import (
     copy_mounts,
     detach,
     fork_into_namespaces,
-    know_owners,
     make_read_only,
+    map_owners,
     mount,
     restrict,
 )
@@ -35,7 +35,7 @@ HOME = "/root"
 TERMINALS = "/dev/pts"
 _DEVICES, _RUN = "/dev", "/run"
 _SHARED_MODE, _OWN_MODE = 0o1777, 0o755
-# Places in memory of a host's own, all in one file system, which is first at the last one.
+# A host's own folders, with their modes. All are in one file system in memory, first mounted at the last one.
 _OWN = {
     HOME: _OWN_MODE,
     "/var/tmp": _SHARED_MODE,  # noqa: S108
@@ -44,9 +44,9 @@ _OWN = {
     _RUN: _OWN_MODE,
 }
 _MEMORY = "size=128m,nr_inodes=16k,mode=0755"
-# Places of which hosts see nothing that is the machine's, beside those.
+# Further folders whose content on the machine is hidden from hosts.
 _HIDDEN = (_DEVICES, "/proc", "/sys")
-# Place of the caller's folder until a host has places of its own.
+# Where the caller's folder is mounted until a host has its own folders.
 _CALLER = "/tmp/caller"  # noqa: S108
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
 _LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2"}
@@ -54,29 +54,29 @@ _TERMINAL_OPTIONS = "newinstance,ptmxmode=0666,mode=0620,uid=0,gid=0"
 
 
 class HostFiles:
-    """The file system of a fabric's hosts, made by a process of one thread whose mounts are its own."""
+    """The file system of a fabric's hosts; needs a single-threaded process with its own mounts."""
 
     def __init__(self, folder: str, files: Mapping[str, str], caller: str, owners: int) -> None:
-        """Makes it, in place of the machine's for this process and for those that it starts.
+        """Creates the file system and makes it the root of this process and its descendants.
 
         Args:
             folder: an empty folder.
-            files: place -> file that appears there.
-            caller: a folder that hosts may read although it is in a place of their own, except HOME; empty
-                for none.
-            owners: user namespace of the only owner whose files may be opened to be written, as a socket or a
-                FIFO, where the file system of the machine can tell owners apart so.
+            files: path -> file that appears there.
+            caller: a folder that hosts may read even if it is inside one of their own folders, except HOME;
+                empty for none.
+            owners: user namespace with the only owner whose sockets, FIFOs and files may be opened for
+                writing, if the machine's file system supports this.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
         """
         hidden = tuple(f"{place}/" for place in _OWN if place != HOME)
         self._caller = caller if caller.startswith(hidden) else ""
-        self._late: dict[str, str] = {}  # contents of files in places of a host's own
+        self._late: dict[str, str] = {}  # path -> content of files in a host's own folders
         shown = {"": folder}
         _show("/", folder, owners)
         for place in (*_HIDDEN, *_OWN):
-            with contextlib.suppress(OSError):  # it is no mount, or none any more
+            with contextlib.suppress(OSError):  # it is not a mount, or no longer one
                 while True:
                     detach(folder + place)
         for place, file in files.items():
@@ -90,13 +90,13 @@ class HostFiles:
         cover_sockets(shown)
         _mount_empty_proc_and_sys(folder)
         os.chdir(folder)
-        # The C library has no function for it.
+        # The C library has no function for this.
         subprocess.run(["pivot_root", ".", "."], check=True, capture_output=True, text=True)
         detach(".")
         os.chdir("/")
 
     def mount_own(self) -> None:
-        """Mounts the places of a host's own, by a process in its namespaces."""
+        """Mounts a host's own folders; called by a process in the host's namespaces."""
         *_, base = _OWN
         mount("tmpfs", base, NO_SUID | NO_DEVICES, _MEMORY)
         for place, mode in _OWN.items():
@@ -124,36 +124,37 @@ class HostFiles:
 
 
 def _show(source: str, place: str, owners: int) -> None:
-    """Binds files of the machine to a place; those of all owners but a few appear as nobody's.
+    """Bind-mounts files of the machine; those of all but a few owners appear to belong to nobody.
 
-    The kernel lets nobody connect to a nobody's socket, or write into such a FIFO, whatever its mode.
+    The kernel does not let anyone connect to a socket, or write into a FIFO, that belongs to nobody, whatever
+    its mode.
 
     Args:
-        source: a folder, shown with the mounts in it.
-        place: the place.
-        owners: user namespace of those few.
+        source: a folder; the mounts in it are included.
+        place: path of the mount.
+        owners: user namespace with these few owners.
     """
     tree = copy_mounts(source)
     inside = {source, *(one for one in _mount_points() if one.startswith(source.rstrip("/") + "/"))}
     for one in inside:
-        with contextlib.suppress(OSError):  # the kind of file system cannot, or another mount covers it
-            know_owners(tree, one.removeprefix(source).strip("/"), owners)
+        with contextlib.suppress(OSError):  # not supported by this file system, or covered by another mount
+            map_owners(tree, one.removeprefix(source).strip("/"), owners)
     attach(tree, place)
     os.close(tree)
 
 
 def _mount_points() -> list[str]:
-    """Returns the places of all mounts; users mount file systems at places whose names have any bytes."""
+    """Returns the paths of all mounts; users can mount file systems at paths with any bytes."""
     places = re.findall(
         rb"^(?:[^ \n]+ ){4}([^ \n]+)", Path("/proc/self/mountinfo").read_bytes(), re.MULTILINE
     )
-    # The kernel writes blanks, tabs, line ends and backslashes as octal numbers.
+    # The kernel writes spaces, tabs, newlines and backslashes as octal numbers.
     escape = re.compile(rb"\\([0-3][0-7]{2})")
     return [os.fsdecode(escape.sub(lambda code: bytes([int(code[1], 8)]), place)) for place in places]
 
 
 def _cover(folder: str) -> None:
-    """Covers the machine's own places by empty ones, which cannot be written, and its devices by a few."""
+    """Covers the folders of `_OWN` with empty read-only ones, and /dev with a few devices."""
     *_, last = _OWN
     base = folder + last
     mount("tmpfs", base, options="mode=0755")
@@ -175,21 +176,21 @@ def _cover(folder: str) -> None:
 
 
 def _part(base: str, place: str) -> str:
-    """Returns the folder in a file system that will appear at a place."""
+    """Returns the folder in a file system that will appear at a path."""
     return f"{base}/{place.strip('/').replace('/', '-')}"
 
 
 def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
     for place in places:
-        with contextlib.suppress(FileNotFoundError):  # the machine has no such place
+        with contextlib.suppress(FileNotFoundError):  # the machine has no such folder
             bind(_part(base, place), folder + place, recursive=True)
 
 
 def _mount_empty_proc_and_sys(folder: str) -> None:
-    """Mounts /proc of no process, and /sys of no network.
+    """Mounts a /proc without processes and a /sys without networks.
 
-    Without any, the kernel would let hosts mount none of their own; the machine's must not appear when a
-    host's root removes its own.
+    Without them, the kernel would not let hosts mount their own. The machine's must not appear when a host's
+    root unmounts its own.
     """
     child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:
@@ -202,4 +203,4 @@ def _mount_empty_proc_and_sys(folder: str) -> None:
             os._exit(status)
     _, status = os.waitpid(child, 0)
     if status:
-        raise PermissionError("hosts cannot have /proc and /sys of their own")
+        raise PermissionError("hosts cannot have their own /proc and /sys")

@@ -1,12 +1,12 @@
-"""Keeper of hosts: a program of one thread that makes their namespaces and keeps their first processes.
+"""Keeper of hosts: a single-threaded program that creates their namespaces and keeps their first processes.
 
-Only a process of one thread can enter a user namespace. The keeper is the first process of a namespace of
-processes, in which those of all hosts are: with it, the kernel ends all programs on hosts. Standard input has
-a line with the description; its end, also when the process that wrote it is killed, is that of the keeper.
-Standard output is a socket, to which a message goes for each host, with its name and its first process.
+Only a single-threaded process can enter a user namespace. The keeper is the first process of a PID namespace
+that contains those of all hosts: when it ends, the kernel kills all programs on hosts. It reads a line with
+the description from standard input and ends when standard input ends, also if the writing process is killed.
+Standard output is a socket, on which it sends one message per host with its name and first process.
 
-A host's user namespace owns all its other namespaces. Its first process sleeps; the kernel buries all
-processes without parents for it, as it ignores their ends.
+A host's user namespace owns its other namespaces. Its first process sleeps and ignores SIGCHLD, so the kernel
+reaps all orphaned processes of the host.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from emulation.kernel.system_calls import (
     refuse_new_rights,
 )
 
-FAILED = "failed"  # the first word of a message that has an error
+FAILED = "failed"  # the first word of an error message
 _OWN = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _FIRST_PROGRAM = ("sleep", "infinity")
 _CREDENTIALS = struct.Struct("=iII")  # struct ucred: process, user, group
 _MOST_MESSAGE_BYTES = 1 << 12
-_ALLOWED = b"\n"
+_MAPPED = b"\n"
 _UMASK = 0o022
 
 
@@ -52,10 +52,10 @@ class Description:
     """The hosts of a fabric.
 
     Attributes:
-        names: host -> name of its machine, in the order of the hosts.
-        identity: user and group on the machine that are root on hosts.
+        names: host -> its machine name (hostname), in the order of the hosts.
+        identity: the machine's user and group to which root on hosts is mapped.
         folder: an empty folder.
-        files: place in the file system of hosts -> file that appears there.
+        files: path in the file system of hosts -> file that appears there.
         caller: folder in which the command was started.
         environment: environment of the first processes.
     """
@@ -68,7 +68,7 @@ class Description:
     environment: dict[str, str]
 
     def line(self) -> str:
-        """Returns it as a line."""
+        """Returns the description as one line."""
         return json.dumps(asdict(self)) + "\n"
 
     @classmethod
@@ -79,14 +79,14 @@ class Description:
 
 
 class Keeper:
-    """The hosts of a fabric, made one after another."""
+    """Creates the hosts of a fabric, one after another."""
 
     def __init__(self, description: Description, channel: socket.socket) -> None:
-        """Makes what hosts share.
+        """Creates the file system and the filter that all hosts share.
 
         Args:
             description: the hosts.
-            channel: takes their names and first processes.
+            channel: socket to which the names and first processes of the hosts are sent.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
@@ -98,7 +98,7 @@ class Keeper:
         os.umask(_UMASK)
         call("unshare", CLONE_NEWNS)
         keep_mounts_private()
-        mount("proc", "/proc")  # of the keeper's namespace of processes
+        mount("proc", "/proc")  # of the keeper's PID namespace
         self._proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
         caller = description.caller if _may_read(description.identity, description.caller) else ""
         owners = self._owners()
@@ -106,19 +106,19 @@ class Keeper:
         os.close(owners)
 
     def make_all(self) -> None:
-        """Makes all hosts, and sends a message for each.
+        """Creates all hosts and sends a message for each.
 
         Raises:
             OSError: the kernel refuses.
         """
-        for place, (name, machine) in enumerate(self._description.names.items()):
-            # The kernel translates the number into that of the receiver's namespace.
-            credentials = _CREDENTIALS.pack(self._make(place, machine), 0, 0)
+        for index, (name, machine) in enumerate(self._description.names.items()):
+            # The kernel translates the process id into the receiver's PID namespace.
+            credentials = _CREDENTIALS.pack(self._make(index, machine), 0, 0)
             rights = [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, credentials)]
             self._channel.sendmsg([name.encode()], rights)
 
     def _owners(self) -> int:
-        """Returns a user namespace, as an open file, in which who is root on hosts has the same number."""
+        """Returns a user namespace, as an open file, that maps only the user of hosts' root, to itself."""
         child = fork_into_namespaces(CLONE_NEWUSER)
         if child == 0:
             signal.pause()
@@ -130,25 +130,25 @@ class Keeper:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
 
-    def _make(self, place: int, machine: str) -> int:
-        """Returns the first process of a new host."""
+    def _make(self, index: int, machine: str) -> int:
+        """Creates a host and returns its first process."""
         identity = self._description.identity
-        answers, answering = os.pipe()
-        allowed, allowing = os.pipe()
-        # What a host uses up counts for the owner of its user namespace, who must not be root.
+        errors, error_end = os.pipe()
+        mapped, mapped_end = os.pipe()
+        # The kernel counts a host's resources for the owner of its user namespace, who must not be root.
         os.setegid(identity.group)
         os.seteuid(identity.user)
         child = fork_into_namespaces(_OWN)
         if child == 0:
-            self._become_host(machine, allowed, answering)
+            self._become_host(machine, mapped, error_end)
         os.seteuid(0)
         os.setegid(0)
-        os.close(answering)
-        os.close(allowed)
-        self._write_maps(child, identity.maps(place))
-        os.write(allowing, _ALLOWED)
-        os.close(allowing)
-        with open(answers, errors="replace") as answer:
+        os.close(error_end)
+        os.close(mapped)
+        self._write_maps(child, identity.maps(index))
+        os.write(mapped_end, _MAPPED)
+        os.close(mapped_end)
+        with open(errors, errors="replace") as answer:
             if error := answer.read():
                 raise OSError(error)
         return child
@@ -160,42 +160,42 @@ class Keeper:
             os.write(descriptor, content.encode())
             os.close(descriptor)
 
-    def _become_host(self, machine: str, allowed: int, answering: int) -> NoReturn:
-        """Becomes the first process of a host, once its ids are there.
+    def _become_host(self, machine: str, mapped: int, error_end: int) -> NoReturn:
+        """Becomes the first process of a host once its ids are mapped.
 
         Args:
-            machine: name of its machine.
-            allowed: open file that has something to read then.
-            answering: open file for an error; it closes when the host is there.
+            machine: the host's machine name.
+            mapped: pipe that becomes readable when the ids are mapped.
+            error_end: pipe for an error; closes when the host exists.
         """
         try:
-            os.read(allowed, 1)
+            os.read(mapped, 1)
             os.setgroups([])
             os.setresgid(0, 0, 0)
             os.setresuid(0, 0, 0)
             call("sethostname", machine.encode(), len(machine.encode()))
             self._files.mount_own()
-            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # also of the program that follows
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the program below inherits this
             os.setsid()
-            nothing = os.open(os.devnull, os.O_RDWR)
+            devnull = os.open(os.devnull, os.O_RDWR)
             for descriptor in range(3):
-                os.dup2(nothing, descriptor)
-            os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606  # no shell
+                os.dup2(devnull, descriptor)
+            os.execvpe(_FIRST_PROGRAM[0], _FIRST_PROGRAM, self._description.environment)  # noqa: S606
         except BaseException as error:
-            os.write(answering, str(error).encode(errors="replace"))
+            os.write(error_end, str(error).encode(errors="replace"))
         finally:
             os._exit(1)
 
 
 def _become(identity: Identity) -> None:
-    """Drops all rights of this process but those of a user."""
+    """Reduces this process to the rights of a user."""
     os.setgroups([])
     os.setresgid(*[identity.group] * 3)
     os.setresuid(*[identity.user] * 3)
 
 
 def _may_read(identity: Identity, folder: str) -> bool:
-    """Returns whether somebody may read a folder."""
+    """Returns whether a user may read a folder."""
     child = os.fork()
     if child == 0:
         allowed = False
@@ -208,12 +208,12 @@ def _may_read(identity: Identity, folder: str) -> bool:
 
 
 def receive(channel: socket.socket) -> tuple[str, int]:
-    """Returns the text of a keeper's next message, and the number of a process in this one's namespace.
+    """Returns the text of a keeper's next message, and the id of the host's first process in our namespace.
 
-    The text is a host's name, or has an error; it is empty if the keeper has ended.
+    The text is a host's name, or FAILED and an error; it is empty if the keeper has ended.
 
     Args:
-        channel: the other end of its channel, to which the kernel passes credentials.
+        channel: the other end of the keeper's channel, with SO_PASSCRED set.
     """
     message, rights, _, _ = channel.recvmsg(_MOST_MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
     processes = [_CREDENTIALS.unpack(data)[0] for _, _, data in rights]
@@ -221,7 +221,7 @@ def receive(channel: socket.socket) -> tuple[str, int]:
 
 
 def main() -> None:
-    """Makes the hosts that standard input describes, and ends at its end."""
+    """Creates the hosts that standard input describes, and ends when standard input ends."""
     with socket.socket(fileno=os.dup(sys.stdout.fileno())) as channel:
         try:
             Keeper(Description.parse(sys.stdin.readline()), channel).make_all()

@@ -1,4 +1,4 @@
-"""Nodes apart from the machine: what starts on one, its shell as well, starts in all of its namespaces."""
+"""Nodes isolated from the machine: all their programs, including the shell, start in all their namespaces."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from emulation.subprocesses import CommandError
 
 
 class SpacedNode(LastingNode):
-    """A node that may have a space of its own; its shell then starts when it is first used.
+    """A node that may have its own space; its shell then starts when it is first used.
 
     Attributes:
-        space: the namespaces; None of a node whose root is the machine's.
+        space: the namespaces; None if the node's root is the machine's.
     """
 
     space: HostSpace | None = None
@@ -29,7 +29,7 @@ class SpacedNode(LastingNode):
     _terminal_name = ""
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Starts the shell; if the node has a space, it starts only when it is used."""
+        """Starts the shell; if the node has a space, only prepares it until it is used."""
         if self.space is None or self._renewing:
             super().startShell(mnopts)
             self.pid = self.space.pid if self.space else self.pid
@@ -44,7 +44,7 @@ class SpacedNode(LastingNode):
             self.start_again()
 
     def guard_shell(self) -> None:
-        """Keeps commands from changing the shell's prompt, as LastingNode's."""
+        """Makes the shell's prompt read-only, like `LastingNode.guard_shell`."""
         self.use_shell()
         super().guard_shell()
 
@@ -52,34 +52,35 @@ class SpacedNode(LastingNode):
         """Raises ShellEnded if the shell has ended, and CommandError if the node has."""
         if self.ended:
             self.waiting = False
-            raise CommandError(f"{self.name} has ended, as its first process was killed")
+            raise CommandError(f"{self.name} has ended because its first process was killed")
         super().check_shell()
 
     @property
     def ended(self) -> bool:
-        """Whether the node's space has ended, with all that ran there."""
+        """Whether the node's space has ended, with all its programs."""
         return self.space is not None and is_ending(self.space.pid)
 
     @property
     def shell_ended(self) -> bool:
-        """Whether the shell has ended and can be started again."""
+        """Whether the shell has ended and can be restarted."""
+        # A tracer can hide the shell's end from `poll`; its process state shows it.
         ended = super().shell_ended or (self.shell is not None and is_ending(self.shell.pid))
-        return ended and not self.ended  # also if a tracer keeps its end from PolarLab
+        return ended and not self.ended
 
     def cmd(self, *words: Any, **options: Any) -> Any:
-        """Runs a command to its end, as LastingNode's."""
+        """Runs a command to its end, like `LastingNode.cmd`."""
         self.use_shell()
         return super().cmd(*words, **options)
 
     def sendCmd(self, *words: Any, **options: Any) -> None:
-        """Sends a command to the shell, as Mininet's."""
+        """Sends a command to the shell, like Mininet's `sendCmd`."""
         self.use_shell()
         super().sendCmd(*words, **options)
 
     def popen(self, *words: Any, **options: Any) -> Any:
-        """Starts a program on the node, as Mininet's."""
+        """Starts a program on the node, like Mininet's `popen`."""
         if self.space:
-            options.setdefault("mncmd", [])  # no program that enters namespaces comes before
+            options.setdefault("mncmd", [])  # without Mininet's helper program that enters namespaces
         return super().popen(*words, **options)
 
     def start_program(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
@@ -90,7 +91,7 @@ class SpacedNode(LastingNode):
     def start_shell_program(
         self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]
     ) -> Any:
-        """Starts the program of the shell, on a terminal that is the node's own."""
+        """Starts the shell's program on a terminal of the node."""
         if self.space is None:
             return super().start_shell_program(shell, environment, options)
         master, slave, self._terminal_name = self.space.open_terminal()
@@ -102,14 +103,14 @@ class SpacedNode(LastingNode):
 
     @property
     def terminal_name(self) -> str:
-        """The name of the shell's terminal on the node."""
+        """The name of the shell's terminal inside the node."""
         return self._terminal_name if self.space else super().terminal_name
 
     def open_process(self, number: int) -> int:
-        """Opens a process that the shell started, by its number on the node.
+        """Opens a process that the shell started, by its id on the node.
 
         Raises:
-            ProcessLookupError: it has ended.
+            ProcessLookupError: the process has ended.
         """
         if self.space:
             started = {_number_inside(pid): pid for pid in children(self.shell.pid)}
@@ -119,13 +120,13 @@ class SpacedNode(LastingNode):
         return super().open_process(number)
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> Any:
-        if self.space and not self._unanswered:
+        if self.space and not self._starting:
             return self.space.start(cmd, **params)
         return super()._popen(cmd, **params)
 
 
 def _number_inside(pid: int) -> int:
-    """Returns the number of a process in its own namespace of processes; 0 if it has ended."""
+    """Returns the id of a process in its own PID namespace; 0 if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(errors="replace")
     except OSError:

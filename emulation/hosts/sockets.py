@@ -1,6 +1,6 @@
-"""Sockets of the machine that programs on hosts could use: hosts see /dev/null instead.
+"""Hides sockets of the machine that programs on hosts could use: hosts see /dev/null instead.
 
-Any user of the machine binds sockets to paths of any bytes, and replaces them by links or other files.
+Any user of the machine can bind sockets to paths with any bytes, and replace them with links or other files.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _TABLE = Path("/proc/net/unix")
 
 
 def cover_sockets(shown: Mapping[str, str]) -> None:
-    """Covers the sockets that hosts could use, except those that other programs bind later.
+    """Covers the existing sockets that hosts could use.
 
-    If there are more than MOST_COVERED, those of root and of services come first, and a line on standard
-    error says how many are left.
+    If there are more than MOST_COVERED, the sockets of root and of services come first, and a line on
+    standard error reports how many are left.
 
     Args:
-        shown: folder of the machine, without a slash at its end -> place of its copy, which hosts see.
+        shown: folder of the machine, without a trailing slash -> path of its copy, which hosts see.
     """
     owners = {}
     for path in socket_paths(_TABLE.read_bytes()):
         for place in _places(path, shown):
-            with contextlib.suppress(OSError), _opened(place) as file:  # it is gone, or hidden from hosts
+            with contextlib.suppress(OSError), _opened(place) as file:  # gone, or hidden from hosts
                 if _is_usable(file):
                     owners[place] = os.stat(file).st_uid
     chosen = sorted(owners, key=owners.__getitem__)[:MOST_COVERED]
@@ -41,7 +41,7 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
                 bind(os.devnull, file)
     if left := len(owners) - len(chosen):
         print(
-            f"programs on hosts can use {left} sockets of this machine: at most {MOST_COVERED} can be hidden",
+            f"programs on hosts can reach {left} sockets of this machine: at most {MOST_COVERED} are hidden",
             file=sys.stderr,
         )
 
@@ -49,13 +49,13 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
 def socket_paths(table: bytes) -> set[str]:
     """Returns the absolute paths in the kernel's table of Unix sockets.
 
-    A path with a line end adds a line of its user's choice: some of them may be other files.
+    Some may be other files: a user can bind a path that contains a newline and so add any line.
     """
     return set(map(os.fsdecode, re.findall(rb" (/.*)", table)))
 
 
 def _places(path: str, shown: Mapping[str, str]) -> list[str]:
-    """Returns the places of a file in the copies; links in the path of its folder are followed."""
+    """Returns the paths of a file in the copies; follows links in the path of its folder."""
     folder, name = os.path.split(path)
     try:
         with _opened(f"{folder}/.") as file:
@@ -67,7 +67,7 @@ def _places(path: str, shown: Mapping[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(place: str) -> Iterator[str]:
-    """Yields a path to the file or link that is at a place now, even if another one replaces it there."""
+    """Yields a path that refers to the file now at a path, even if another file replaces it later."""
     descriptor = os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}"
@@ -78,6 +78,6 @@ def _opened(place: str) -> Iterator[str]:
 def _is_usable(file: str) -> bool:
     """Returns whether a file is a socket to which the kernel may let a host's root connect.
 
-    In a mount that knows owners (`know_owners`), not even this process may write to files of others.
+    In a mount with mapped owners (`map_owners`), not even this process may write to files of other owners.
     """
     return stat.S_ISSOCK(os.stat(file).st_mode) and os.access(file, os.W_OK)

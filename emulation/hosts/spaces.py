@@ -1,9 +1,9 @@
-"""Spaces of hosts: namespaces that a keeper made, and the one way by which programs start in them.
+"""Spaces of hosts: namespaces created by a keeper, and the only way to start programs in them.
 
-What starts on a host enters all of its namespaces, with no rights on the machine from the moment in which a
-program on the host can touch it: `setpriv` makes it the user who is root there, and leaves it the rights that
-`nsenter` needs to enter; these are of the host alone once it has entered. Both are programs of the machine,
-and run before the host's file system is there.
+A program that starts on a host enters all its namespaces. It has no rights on the machine from the moment at
+which programs on the host can reach it. `setpriv` makes it the user who is root there, with only the
+capabilities that `nsenter` needs; after entering, these apply to the host alone. Both are programs of the
+machine and run before they see the host's file system.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from emulation.hosts.file_system import HOME
 from emulation.hosts.identity import Identity, host_root
 from emulation.hosts.keeper import FAILED, Description, receive
 from emulation.hosts.working_folder import clear_rights, make_working_folder, remove_empty_folders
-from emulation.kernel.namespaces import MOUNTS, first_of_its_own, in_namespaces, start_filtered
-from emulation.kernel.system_calls import attach, detach, folder_to_attach, making_files_as
+from emulation.kernel.namespaces import MOUNTS, in_namespaces, in_new_pid_namespace, start_filtered
+from emulation.kernel.system_calls import attach, creating_files_as, detach, folder_to_attach
 from emulation.subprocesses import (
     DEFAULT_TIMEOUT_S,
     MARK_VARIABLE,
@@ -42,7 +42,7 @@ _NUMBER = struct.Struct("=i")
 
 
 class Terminal(NamedTuple):
-    """A pseudo-terminal: its two ends as open files, and the name of the second one on the host."""
+    """A pseudo-terminal: both ends as open files, and the name of the slave on the host."""
 
     master: int
     slave: int
@@ -50,19 +50,18 @@ class Terminal(NamedTuple):
 
 
 def open_terminal() -> Terminal:
-    """Opens a new terminal of the file system of terminals in this namespace.
+    """Opens a new terminal in this mount namespace.
 
     Raises:
-        OSError: there is none.
+        OSError: the namespace has no terminals.
     """
     flags = os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC
     master = os.open(_MULTIPLEXER, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
         status = os.fstat(master)
-        if (
-            not stat.S_ISCHR(status.st_mode) or status.st_rdev != _DEVICE
-        ):  # a program has put another one there
-            raise FileNotFoundError(None, f"{_MULTIPLEXER} is none of terminals")
+        # A program may have put another file there.
+        if not stat.S_ISCHR(status.st_mode) or status.st_rdev != _DEVICE:
+            raise FileNotFoundError(None, f"{_MULTIPLEXER} is not a terminal multiplexer")
         fcntl.ioctl(master, _TIOCSPTLCK, _NUMBER.pack(0))
         number = _NUMBER.unpack(fcntl.ioctl(master, _TIOCGPTN, _NUMBER.pack(0)))[0]
         slave = fcntl.ioctl(master, _TIOCGPTPEER, flags)
@@ -74,11 +73,11 @@ def open_terminal() -> Terminal:
     return Terminal(master, slave, f"/dev/pts/{number}")
 
 
-CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # variable that names the folder in which the command was started
-FOLDER = "hosts"  # of the working folders, in a folder of results
+CALLER_FOLDER = "POLARLAB_CALLER_DIR"  # environment variable with the folder in which the command started
+FOLDER = "hosts"  # folder of the working folders, in a results folder
 _RIGHTS = "+sys_admin,+sys_chroot,+sys_ptrace"
 _END_TIMEOUT_S = 2.0
-_CLEAR_TIMEOUT_S = 5.0  # of all working folders, in which programs may have left any number of files
+_CLEAR_TIMEOUT_S = 5.0  # for all working folders: programs may have left any number of files
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 
 
@@ -92,17 +91,17 @@ class HostSpaces:
         files: Mapping[Path, Path],
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> None:
-        """Starts to make them; `space` waits until one is there.
+        """Starts to create the spaces; `space` waits for one.
 
         Args:
-            names: host -> name of its machine, in the order in which `space` is called.
+            names: host -> its machine name (hostname), in the order in which `space` is called.
             run_dir: folder of the fabric's files.
-            files: place in the file system of hosts -> file that appears there.
-            timeout_s: longest wait for one of them.
+            files: path in the file system of hosts -> file that appears there.
+            timeout_s: time limit for each space.
         """
         self.identity = host_root()
         self._kept: Path | None = None
-        self._written: set[tuple[Path, str]] = set()  # folders of results, and hosts whose folders they have
+        self._written: set[tuple[Path, str]] = set()  # (results folder, host) with a working folder
         self._spaces: dict[str, HostSpace] = {}
         folder = run_dir / "root"
         folder.mkdir()
@@ -112,7 +111,7 @@ class HostSpaces:
         self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._channel.settimeout(timeout_s)
         with theirs:
-            self._process = first_of_its_own(lambda: _start_keeper(theirs.fileno()))
+            self._process = in_new_pid_namespace(lambda: _start_keeper(theirs.fileno()))
         description = Description(
             dict(names), self.identity, str(folder), described, self.caller, self.environment()
         )
@@ -121,17 +120,17 @@ class HostSpaces:
         self._process.stdin.flush()
 
     def environment(self) -> dict[str, str]:
-        """Returns the environment of programs on hosts, which have nothing else of this program's."""
+        """Returns the environment of programs on hosts; they inherit nothing else from this process."""
         marked = marked_environment()
         kept = {name: marked[name] for name in _KEPT_VARIABLES if name in marked}
         own = {"HOME": HOME, "USER": "root", "LOGNAME": "root", "SHELL": "/bin/bash"}
         return {**kept, **own, CALLER_FOLDER: self.caller}
 
     def space(self, name: str) -> HostSpace:
-        """Returns the space of a host, when it is there.
+        """Waits for the space of a host and returns it.
 
         Raises:
-            MachineError: the kernel does not let hosts have one, or their keeper does not make it in time.
+            MachineError: the kernel refuses the namespaces, or the keeper does not create them in time.
         """
         while name not in self._spaces:
             try:
@@ -139,27 +138,27 @@ class HostSpaces:
             except TimeoutError:
                 limit_s = self._channel.gettimeout()
                 raise MachineError(
-                    f"the process that makes hosts has not made {name} after {limit_s:g} s; was it stopped?"
+                    f"the hosts' keeper did not create {name} within {limit_s:g} s; was it stopped?"
                 ) from None
             first, _, reason = text.partition(" ")
             if not text or first == FAILED:
                 raise MachineError(
-                    f"hosts cannot have namespaces of their own here ({reason or 'their keeper has ended'}); "
-                    "--host-root real does without, and makes programs on hosts root on this machine"
+                    f"hosts cannot have their own namespaces here ({reason or 'their keeper has ended'}); "
+                    "--host-root real needs none, but programs on hosts are then root on this machine"
                 )
             self._spaces[text] = HostSpace(self, text, pid)
         return self._spaces[name]
 
     def keep_in(self, folder: Path | None) -> Path | None:
-        """Sets the folder of results in which working folders of hosts are kept from now on.
+        """Sets the results folder for the working folders of hosts.
 
-        Empty ones of the folder before are removed.
+        Empty working folders in the previous one are removed.
 
         Args:
-            folder: the folder; None to keep none.
+            folder: the results folder; None to keep no working folders.
 
         Returns:
-            The folder before.
+            The previous results folder.
         """
         kept, self._kept = self._kept, folder
         if kept is not None:
@@ -168,10 +167,10 @@ class HostSpaces:
 
     @contextlib.contextmanager
     def working_folder(self, name: str) -> Iterator[int | None]:
-        """Yields the open working folder of a host, which it makes if need be; None if none is kept.
+        """Yields the open working folder of a host, created if necessary; None if none is kept.
 
         Raises:
-            CommandError: it cannot be made, or is somebody else's.
+            CommandError: it cannot be created, or belongs to another user.
         """
         if self._kept is None:
             yield None
@@ -180,7 +179,7 @@ class HostSpaces:
             folder = make_working_folder(self._kept, (FOLDER, name), self.identity)
         except OSError as error:
             place = self._kept / FOLDER / name
-            raise CommandError(f"the working folder {place} cannot be used ({error.strerror})") from error
+            raise CommandError(f"cannot use the working folder {place}: {error.strerror}") from error
         self._written.add((self._kept, name))
         try:
             yield folder
@@ -188,10 +187,10 @@ class HostSpaces:
             os.close(folder)
 
     def close(self, hurried: Callable[[], bool] = lambda: False) -> None:
-        """Ends all programs of all hosts, and tidies working folders up; can be called again.
+        """Ends all programs on all hosts, and cleans up working folders; may be called more than once.
 
         Args:
-            hurried: returns whether to leave what may take long.
+            hurried: returns whether to skip steps that may take long.
         """
         self.keep_in(None)
         assert self._process.stdin
@@ -200,7 +199,7 @@ class HostSpaces:
         try:
             self._process.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            # It ends when all programs have, of which somebody may take no notice, or stop one at its end.
+            # It ends only after all its descendants, and a tracer can delay the end of any of them.
             self._process.kill()
             await_end(self._process)
         self._channel.close()
@@ -216,22 +215,22 @@ class HostSpace:
     """The namespaces of a host.
 
     Attributes:
-        pid: its first process, which lives as long as they do.
+        pid: the host's first process, which lives as long as the namespaces.
     """
 
     def __init__(self, spaces: HostSpaces, name: str, pid: int) -> None:
         self._spaces, self._name, self.pid = spaces, name, pid
-        self._home: tuple[int, int] | None = None  # of the kept folder that is its home
+        self._home: tuple[int, int] | None = None  # device and inode of the working folder that is its home
 
     def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program as root of the host, in its working folder, with an environment of its own.
+        """Starts a program as the host's root, in its working folder, with the environment of hosts.
 
         Args:
             argv: the program and its arguments.
-            options: those of `subprocess.Popen`; `env` adds to the environment.
+            options: options of `subprocess.Popen`; `env` adds to the environment.
 
         Raises:
-            CommandError: the host has ended, or its working folder cannot be made.
+            CommandError: the host has ended, or its working folder cannot be created.
         """
         identity = self._spaces.identity
         entered = ["--user", "--mount", "--net", "--ipc", "--uts", f"--wdns={HOME}"]
@@ -241,15 +240,16 @@ class HostSpace:
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
-        # No terminal of the machine's, and no file of a program that is made to crash before it has entered.
+        # Without a terminal of the machine. In /, because there a program that crashes before it has entered
+        # cannot leave a core file.
         options = {"stdin": subprocess.DEVNULL, **options, "start_new_session": True, "cwd": "/"}
         try:
             self._change_home()
-            # The program has its number in the host's namespace of processes from the beginning.
+            # The program is in the host's PID namespace from the start.
             return start_filtered(self.pid, lambda: _start(command, identity, options))
         except OSError as error:
             raise CommandError(
-                f"`{' '.join(argv)}` cannot be started on {self._name}: {error.strerror}"
+                f"cannot start `{' '.join(argv)}` on {self._name}: {error.strerror}"
             ) from error
 
     def open_terminal(self) -> Terminal:
@@ -264,14 +264,14 @@ class HostSpace:
             raise CommandError(f"{self._name} has no terminal: {error.strerror}") from error
 
     def _change_home(self) -> None:
-        """Makes the working folder that is kept the home of the host's root, else a place in its memory."""
+        """Makes the kept working folder the home of the host's root; if there is none, a folder in memory."""
         with self._spaces.working_folder(self._name) as folder:
             home = None if folder is None else _identity(folder)
             if home == self._home:
                 return
             with contextlib.nullcontext() if folder is None else folder_to_attach(folder) as tree:
-                present = self._home is not None
-                in_namespaces(self.pid, lambda: _replace_home(tree, present=present), MOUNTS)
+                attached = self._home is not None
+                in_namespaces(self.pid, lambda: _replace_home(tree, attached=attached), MOUNTS)
             self._home = home
 
 
@@ -287,19 +287,19 @@ def _start_keeper(channel: int) -> subprocess.Popen[str]:
 
 
 def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) -> subprocess.Popen[Any]:
-    """Starts a program, whose pipes have an owner who may open them, as /dev/stdout."""
-    with making_files_as(*owner):
+    """Starts a program whose pipes belong to a user, who can then open them, for example as /dev/stdout."""
+    with creating_files_as(*owner):
         return subprocess.Popen(command, **options)
 
 
 def _identity(folder: int) -> tuple[int, int]:
-    """Returns device and number of an open folder."""
+    """Returns device and inode of an open folder."""
     status = os.fstat(folder)
     return status.st_dev, status.st_ino
 
 
-def _replace_home(tree: int | None, *, present: bool) -> None:
-    if present:
+def _replace_home(tree: int | None, *, attached: bool) -> None:
+    if attached:
         with contextlib.suppress(OSError):  # a program has removed it
             detach(HOME)
     if tree is not None:

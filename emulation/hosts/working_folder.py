@@ -1,4 +1,4 @@
-"""Working folders of hosts, made in folders of results that may be somebody else's."""
+"""Working folders of hosts, created in results folders that may belong to another user."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from emulation.hosts.identity import Identity
-from emulation.kernel.system_calls import making_files_as
+from emulation.kernel.system_calls import creating_files_as
 from topology.files.writing import open_folder
 
 _PASS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
-_DEEPEST = 64  # level of folders below a working folder in which files are looked at
+_DEEPEST = 64  # depth of folders below a working folder up to which files are visited
 _OWNERS_RIGHTS = 0o700
 
 
 def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) -> int:
-    """Opens a folder in a folder of results; makes it, and those above it, if need be.
+    """Opens a folder in a results folder; creates it and the folders above it if necessary.
 
-    No symbolic link is followed below the folder of results, and no folder changes hands that was there.
-    Those above are their owner's alone: else anybody could run a host's setuid programs, as who is its root.
+    Symbolic links below the results folder are not followed, and existing folders keep their owner. Only
+    their owner can enter the folders above: otherwise anyone could run setuid programs that a host wrote,
+    with the rights of the user who is its root.
 
     Args:
-        results: the folder of results.
-        parts: names of the folders below it.
-        owner: owner of the last one.
+        results: the results folder.
+        parts: names of the nested folders in it.
+        owner: owner of the innermost folder.
 
     Raises:
-        OSError: one cannot be made, or the last one has another owner.
+        OSError: a folder cannot be created, or the innermost one has another owner.
     """
     above = open_folder(results)
     for name in parts[:-1]:
@@ -39,21 +40,21 @@ def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) ->
     folder = above.folder(parts[-1])
     user = os.fstat(folder.descriptor).st_uid
     if user != owner.user:
-        # Whoever owns the folder above may have exchanged the new one for another user's.
+        # The owner of the folder above may have replaced the new folder with another user's.
         ours = folder.is_new and user == os.fstat(above.descriptor).st_uid
         if not ours or os.listdir(folder.descriptor):
-            raise PermissionError(None, "it is somebody else's")
+            raise PermissionError(None, "it belongs to another user")
         os.fchown(folder.descriptor, *owner)
     return os.dup(folder.descriptor)
 
 
 def remove_empty_folders(results: Path, name: str, below: Iterable[str]) -> None:
-    """Removes the empty ones of some folders in a folder, and then this folder if it is empty.
+    """Removes empty folders inside a folder, and then this folder if it is empty.
 
     Args:
-        results: the folder of results.
-        name: the folder in it.
-        below: names of the folders to remove.
+        results: the results folder.
+        name: name of the folder in it.
+        below: names of the folders to remove if they are empty.
     """
     with contextlib.suppress(OSError):  # it has files, or was not needed
         above = open_folder(results)
@@ -67,17 +68,18 @@ def remove_empty_folders(results: Path, name: str, below: Iterable[str]) -> None
 
 
 def clear_rights(results: Path, parts: Sequence[str], owner: Identity, over: Callable[[], bool]) -> None:
-    """Takes from the files in a working folder what gives others the rights of their owner, or capabilities.
+    """Removes setuid and setgid bits and capabilities from the files in a working folder.
 
-    The host has ended, so that none of its programs gives them back. Files of other users stay as they are.
+    Call it after the host has ended, so that none of its programs can restore them. Files of other users are
+    not changed.
 
     Args:
-        results: the folder of results.
-        parts: names of the folders below it.
-        owner: owner of the last one.
-        over: returns whether to leave the rest; folders in which something is left are their owner's alone.
+        results: the results folder.
+        parts: names of the nested folders in it.
+        owner: owner of the innermost folder.
+        over: returns whether to stop; only their owner can enter folders that are not finished.
     """
-    with contextlib.suppress(OSError), contextlib.ExitStack() as opened:  # it was empty, and has been removed
+    with contextlib.suppress(OSError), contextlib.ExitStack() as opened:  # it was empty and has been removed
         above = open_folder(results)
         entry = above.descriptor
         with above.rights():
@@ -88,14 +90,14 @@ def clear_rights(results: Path, parts: Sequence[str], owner: Identity, over: Cal
 
 
 def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -> None:
-    """Does so with an open entry of a folder, as its owner."""
+    """Clears an open file or folder, as its owner."""
     status, path = os.fstat(entry), f"/proc/self/fd/{entry}"
     mode = stat.S_IMODE(status.st_mode)
     if not owner.has(status.st_uid):
         return
-    with making_files_as(status.st_uid, status.st_gid):
+    with creating_files_as(status.st_uid, status.st_gid):
         if stat.S_ISREG(status.st_mode):
-            with contextlib.suppress(OSError):  # it has none
+            with contextlib.suppress(OSError):  # it has no capabilities
                 os.removexattr(path, "security.capability")
             if mode & (stat.S_ISUID | stat.S_ISGID):
                 os.chmod(path, mode & ~(stat.S_ISUID | stat.S_ISGID))
@@ -106,14 +108,14 @@ def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -
 
 
 def _clear_folder(path: str, owner: Identity, over: Callable[[], bool], levels: int) -> bool:
-    """Does so with all in a folder; returns whether nothing is left."""
+    """Clears the content of a folder; returns whether all of it is done."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.scandir(folder) as files:
             for file in files:
                 if over():
                     return False
-                with contextlib.suppress(OSError):  # somebody has removed it
+                with contextlib.suppress(OSError):  # it has been removed
                     entry = os.open(file.name, _PASS, dir_fd=folder)
                     try:
                         _clear(entry, owner, over, levels)

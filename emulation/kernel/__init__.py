@@ -1,1 +1,1 @@
-"""Requests of this process to the kernel: namespaces; interfaces, addresses, queues and sockets in them."""
+"""Requests to the kernel: namespaces, and the interfaces, addresses, queues and sockets in them."""

@@ -1,7 +1,7 @@
-"""Queueing disciplines of interfaces, set and read in the namespace of a connection, as by `tc qdisc`.
+"""Queueing disciplines of interfaces: sets and reads them in the namespace of a connection, like `tc qdisc`.
 
-Only the kinds and the options that shaped ports have: tbf, a token bucket; pfifo, a queue of packets; netem,
-delay and loss.
+Supports only the kinds and options that shaped ports need: tbf (a token bucket), pfifo (a queue of packets)
+and netem (delay and loss).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from emulation.kernel.rtnetlink import (
 ROOT = 0xFFFFFFFF
 _BODY = struct.Struct("=BxxxiIII")  # family, interface, handle, parent, information
 _KIND, _OPTIONS = 1, 2
-# struct tc_tbf_qopt. The rate's cell, link layer, overhead, alignment, least packet, and bytes a second; the
-# same of a peak rate; limit, buffer, MTU. For Ethernet the kernel needs no table of transmission times.
+# struct tc_tbf_qopt: of the rate its cell, link layer, overhead, alignment, least packet, and bytes a second;
+# the same for a peak rate; limit, buffer, MTU. For Ethernet the kernel needs no table of transmission times.
 _TBF = struct.Struct("=BBHhHI12xIII")
 _TBF_PARAMETERS, _TBF_BURST, _ETHERNET = 1, 6, 1
 _FIFO = struct.Struct("=I")
@@ -38,8 +38,8 @@ class Discipline:
 
     Attributes:
         kind: tbf, pfifo or netem.
-        handle, parent: its number and that of its place, as `1:` is 0x10000 and `1:1` 0x10001; or ROOT.
-        options: its options, in the kernel's form.
+        handle, parent: its handle and its parent's, where `1:` is 0x10000 and `1:1` is 0x10001; or ROOT.
+        options: its options, encoded for the kernel.
     """
 
     kind: str
@@ -51,9 +51,9 @@ class Discipline:
         """Sets the discipline of an interface.
 
         Args:
-            kernel: connection in the interface's namespace.
-            interface: its number.
-            new: whether there is none at that place yet; otherwise its options are changed.
+            kernel: netlink connection in the interface's namespace.
+            interface: the interface's index.
+            new: whether to create the discipline; otherwise the options of an existing one are changed.
 
         Raises:
             OSError: the kernel refuses.
@@ -65,12 +65,12 @@ class Discipline:
 
 @dataclass(frozen=True)
 class Shaping:
-    """The shaping of an interface as the kernel reports it; 0 where it has none.
+    """The shaping of an interface as the kernel reports it; 0 for what is not set.
 
     Attributes:
         rate_bps: rate of the token bucket, a multiple of 8.
         queue_packets: limit of the queue.
-        delay_s, loss: of netem.
+        delay_s, loss: delay and loss (0 to 1) of netem.
     """
 
     rate_bps: int = 0
@@ -98,12 +98,12 @@ def delay_and_loss(delay_ns: int, loss: float, limit: int) -> bytes:
 
 
 def remove_root(kernel: RouteSocket, interface: int) -> None:
-    """Removes all disciplines of an interface; OSError if it has none."""
+    """Removes all disciplines of an interface; raises OSError if it has none."""
     kernel.request(DELETE_DISCIPLINE, _BODY.pack(0, interface, 0, ROOT, 0))
 
 
 def read_shaping(kernel: RouteSocket) -> dict[int, Shaping]:
-    """Returns the shaping of all interfaces of a namespace that have any, by their numbers.
+    """Returns interface index -> shaping for all shaped interfaces of a namespace.
 
     Raises:
         OSError: the kernel refuses.
@@ -111,11 +111,11 @@ def read_shaping(kernel: RouteSocket) -> dict[int, Shaping]:
     values: dict[int, dict[str, float]] = {}
     for body in kernel.dump(GET_DISCIPLINE, _BODY.pack(0, 0, 0, 0, 0)):
         interface = _BODY.unpack_from(body)[1]
-        found = attributes(body[_BODY.size :])
-        read = _READERS.get(found[_KIND].rstrip(b"\0").decode())
+        by_type = attributes(body[_BODY.size :])
+        read = _READERS.get(by_type[_KIND].rstrip(b"\0").decode())
         if read:
-            values.setdefault(interface, {}).update(read(found.get(_OPTIONS, b"")))
-    return {interface: Shaping(**found) for interface, found in values.items()}  # type: ignore[arg-type]
+            values.setdefault(interface, {}).update(read(by_type.get(_OPTIONS, b"")))
+    return {interface: Shaping(**fields) for interface, fields in values.items()}  # type: ignore[arg-type]
 
 
 def _read_bucket(options: bytes) -> dict[str, float]:

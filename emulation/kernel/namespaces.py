@@ -1,9 +1,9 @@
-"""Namespaces of nodes, entered by a thread that configures them or starts programs in them.
+"""Namespaces of nodes: a thread enters them to configure them or to start programs in them.
 
-A program that is started by such a thread is in its namespaces from the beginning. Started through `mnexec`,
-it would cost the start of a second program, which also closes 20,000 file descriptors one by one. One thread
-enters all namespaces, one after the other: a new thread for each would wait for a processor at every start.
-Programs on hosts are started by another one, as a thread never leaves a filter of its system calls.
+A program started by such a thread is in its namespaces from the start. `mnexec` would cost the start of a
+second program, which also closes 20,000 file descriptors one by one. A single thread enters all namespaces in
+turn, because each new thread would have to wait for a processor. A second thread starts the programs on
+hosts, because a thread cannot remove the filter of its system calls.
 """
 
 from __future__ import annotations
@@ -33,58 +33,59 @@ _Result = TypeVar("_Result")
 
 
 def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action in new namespaces, which last as long as a process that it starts.
+    """Returns the result of an action in new namespaces, which live as long as a process that it starts.
 
-    Its mounts are its own, and /sys shows its network, as in Mininet's nodes.
+    They have their own mounts, and /sys shows their network, as in Mininet's nodes.
 
     Raises:
-        OSError: the kernel refuses, or the action fails so.
+        OSError: the kernel refuses, or the action raises it.
     """
-    return _away(_create, action, _thread())
+    return _run_in_namespaces(_create, action, _thread())
 
 
 def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETWORK | MOUNTS) -> _Result:
-    """Returns the result of an action in the namespaces of a process, in this one's working directory.
+    """Returns the result of an action in the namespaces of a process; the working directory stays.
 
     Args:
-        process: number of the process.
-        action: what is done there.
-        kinds: kinds of namespaces; with PROCESSES, those that the action starts are in that one.
+        process: id of the process.
+        action: the action.
+        kinds: kinds of namespaces to enter; PROCESSES applies to processes that the action starts.
 
     Raises:
-        OSError: the process has ended, the kernel refuses, or the action fails so.
+        OSError: the process has ended, the kernel refuses, or the action raises it.
     """
-    return _away_with(process, kinds, action, _thread())
+    return _run_in_namespaces_of(process, kinds, action, _thread())
 
 
 def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action that starts a program in the namespace of processes of a process.
+    """Returns the result of an action that starts a program in the PID namespace of a process.
 
-    The program, and all that it starts, cannot gain rights and cannot make the system calls that are refused
-    on hosts; nor can the action.
+    The action, the program and its descendants cannot gain privileges, and cannot make the system calls that
+    are refused on hosts.
 
     Raises:
-        OSError: as of `in_namespaces`.
+        OSError: as for `in_namespaces`.
     """
-    return _away_with(process, PROCESSES, action, _filtered_thread())
+    return _run_in_namespaces_of(process, PROCESSES, action, _filtered_thread())
 
 
 def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action in namespaces that are open as files, in this working directory.
+    """Returns the result of an action in namespaces that are open as files; the working directory stays.
 
     Raises:
-        OSError: the kernel refuses, or the action fails so.
+        OSError: the kernel refuses, or the action raises it.
     """
-    return _away(lambda: _enter(descriptors), action, _thread())
+    return _run_in_namespaces(lambda: _enter(descriptors), action, _thread())
 
 
-def first_of_its_own(action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action; the process that it starts sees, and can signal, no other processes.
+def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
+    """Returns the result of an action that starts a process, which is the first in a new PID namespace.
 
-    The thread that calls this one is the parent of that process, as of all others that it starts.
+    The process sees and can signal only its descendants. It is a child of the calling thread, which is why no
+    other thread does this.
 
     Raises:
-        OSError: the kernel refuses, and nothing was done; or the action fails so.
+        OSError: the kernel refuses, and nothing was done; or the action raises it.
     """
     home = os.open("/proc/thread-self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -97,25 +98,27 @@ def first_of_its_own(action: Callable[[], _Result]) -> _Result:
         os.close(home)
 
 
-def _away_with(
+def _run_in_namespaces_of(
     process: int, kinds: int, action: Callable[[], _Result], thread: ThreadPoolExecutor
 ) -> _Result:
-    """Returns the result of an action of a thread in namespaces of a process."""
+    """Returns the result of an action that a thread performs in namespaces of a process."""
     descriptor = os.pidfd_open(process)
     try:
-        return _away(lambda: call("setns", descriptor, kinds), action, thread)
+        return _run_in_namespaces(lambda: call("setns", descriptor, kinds), action, thread)
     finally:
         os.close(descriptor)
 
 
-def _away(enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor) -> _Result:
-    """Returns the result of an action of a thread after another one that enters its namespaces."""
+def _run_in_namespaces(
+    enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor
+) -> _Result:
+    """Returns the result of an action that a thread performs after entering namespaces."""
     return thread.submit(_act, enter, action, os.getcwd()).result()
 
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """Returns the thread that enters namespaces; only this and the next one leave those of the program."""
+    """Returns the thread that enters namespaces; only this one and the filtered one leave the program's."""
     return ThreadPoolExecutor(1, "namespaces", _prepare_thread)
 
 
@@ -127,7 +130,7 @@ def _filtered_thread() -> ThreadPoolExecutor:
 
 def _prepare_thread() -> None:
     leave_keys()
-    call("unshare", CLONE_FS)  # threads share a working directory, with which no mounts can be entered
+    call("unshare", CLONE_FS)  # a thread that shares its working directory cannot enter mount namespaces
     _home()
 
 
@@ -139,7 +142,7 @@ def _prepare_filtered_thread() -> None:
 
 @cache
 def _home() -> tuple[int, ...]:
-    """Returns open files of the program's namespaces and its root."""
+    """Returns the program's namespaces and root directory as open files."""
     kinds = ("net", "mnt", "pid")
     namespaces = [os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in kinds]
     return *namespaces, os.open("/", os.O_RDONLY | os.O_DIRECTORY)
@@ -155,7 +158,7 @@ def _act(enter: Callable[[], object], action: Callable[[], _Result], folder: str
         *namespaces, root = _home()
         _enter(namespaces)
         os.fchdir(root)
-        os.chroot(".")  # setns(2) leaves a folder that was made the root
+        os.chroot(".")  # setns(2) alone would leave another root directory
 
 
 def _create() -> None:

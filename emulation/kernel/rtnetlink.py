@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Interface
 
 NEW_ADDRESS, NEW_DISCIPLINE, DELETE_DISCIPLINE, GET_DISCIPLINE = 20, 36, 37, 38
-_REQUEST, _ACKNOWLEDGE, _DUMP, _NEW = 0x1, 0x4, 0x300, 0x200 | 0x400  # excluding an old one, and created
+_REQUEST, _ACKNOWLEDGE, _DUMP, _NEW = 0x1, 0x4, 0x300, 0x200 | 0x400  # _NEW: NLM_F_EXCL | NLM_F_CREATE
 _ERROR, _DONE = 2, 3
 _HEAD, _NUMBER = struct.Struct("=IHHII"), struct.Struct("=i")  # length, type, flags, sequence, sender
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
@@ -22,7 +22,7 @@ Attributes = dict[int, bytes]
 
 
 class RouteSocket:
-    """A connection to the kernel, in the namespace in which it is made."""
+    """A netlink connection to the kernel, in the namespace in which it is created."""
 
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
@@ -38,9 +38,9 @@ class RouteSocket:
         """Makes a request and returns when it is done.
 
         Args:
-            kind: one of the module's constants.
-            body: the request without its head.
-            new: whether it makes a thing that must not be there yet.
+            kind: type of the request, one of the module's constants.
+            body: the request without its header.
+            new: whether the request creates an object that must not exist yet.
 
         Raises:
             OSError: the kernel refuses.
@@ -50,7 +50,7 @@ class RouteSocket:
             pass
 
     def dump(self, kind: int, body: bytes) -> Iterator[bytes]:
-        """Yields the bodies of all messages that answer a request for a list.
+        """Yields the bodies of all messages in the reply to a request for a list.
 
         Raises:
             OSError: the kernel refuses.
@@ -63,7 +63,7 @@ class RouteSocket:
         self._socket.send(_HEAD.pack(_HEAD.size + len(body), kind, flags, 1, 0) + body)
 
     def _messages(self) -> Iterator[tuple[int, bytes]]:
-        """Yields type and body of the messages of an answer, until the one that ends it."""
+        """Yields (type, body) for the messages of a reply, except the last one, which ends it."""
         while True:
             data = self._socket.recv(_RECEIVE_BYTES)
             position = 0
@@ -86,23 +86,23 @@ def attribute(kind: int, content: bytes) -> bytes:
 
 
 def attributes(data: bytes) -> Attributes:
-    """Returns the attributes in a message, by their types."""
-    found: Attributes = {}
+    """Returns type -> content for the attributes in a message."""
+    contents: Attributes = {}
     position = 0
     while position + _ATTRIBUTE.size <= len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, position)
-        found[kind] = data[position + _ATTRIBUTE.size : position + length]
+        contents[kind] = data[position + _ATTRIBUTE.size : position + length]
         position += max(_padded(length), _ATTRIBUTE.size)
-    return found
+    return contents
 
 
 def add_address(kernel: RouteSocket, interface: int, address: str) -> None:
-    """Adds an IPv4 address to an interface, as `ip addr add`.
+    """Adds an IPv4 address to an interface, like `ip addr add`.
 
     Args:
         kernel: connection in the interface's namespace.
-        interface: its number.
-        address: address and length of its prefix, as 10.0.0.1/8.
+        interface: the interface's index.
+        address: address and prefix length, such as 10.0.0.1/8.
 
     Raises:
         OSError: the kernel refuses.

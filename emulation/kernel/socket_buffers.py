@@ -1,16 +1,17 @@
-"""Buffers of the packet sockets by which a switch's program sends and receives.
+"""Buffers of the packet sockets through which a switch's program sends and receives.
 
 The userspace datapath sends through one packet socket for all ports, and a frame counts against that socket's
-send buffer until it has left its port's queue. Linux gives the buffer 208 KiB, some 90 frames of 1,000 bytes.
-A few ports' full queues use that up, and frames for free ports are dropped: on ER_5 under a tornado at full
-load, six of ten losses were of this kind (measured). The buffer is therefore made as large as the queues.
+send buffer until it has left its port's queue. By default the buffer has 208 KiB, about 90 frames of 1,000
+bytes. The full queues of a few ports use it up, and frames for idle ports are dropped: on ER_5 under tornado
+traffic at full load, six of ten losses were of this kind (measured). The send buffer is therefore made as
+large as the queues.
 
-Frames that arrive while the program has no processor wait in the receive buffer of their port, of 208 KiB
-too: some 280 of the smallest frames. A program that stood still for 120 ms lost a hundred of 4,000 probes a
-second (measured), and no counter of an interface or a queue showed it. So that buffer is enlarged, too.
+Frames that arrive while the program is not scheduled wait in the receive buffer of their port, also 208 KiB:
+about 280 of the smallest frames. A program that paused for 120 ms lost a hundred of 4,000 probes a second
+(measured), and no counter of an interface or queue showed it. So this buffer is enlarged, too.
 
-The buffers are set on copies of the running ovs-vswitchd's descriptors (pidfd_getfd(2)), so that the
-machine's default stays as it is.
+The buffers are set on copies of the running ovs-vswitchd's descriptors (pidfd_getfd(2)), so the machine's
+default does not change.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ import stat
 
 from topology.errors import MachineError
 
-# Most bytes that a frame counts against a socket's buffer: its memory, a power of two, and its bookkeeping.
+# Upper bound of the bytes that a frame counts against a socket's buffer: its memory, a power of two, and its
+# bookkeeping.
 _LEAST_FRAME_COST_BYTES, _FRAME_COST = 4096, 2.5
 _MOST_BYTES = (1 << 30) - 1  # the kernel doubles the value and counts in 32 bits
 _RECEIVE_BYTES = 512 << 10  # doubled: 1,300 of the smallest frames, 450 of 1,000 bytes
@@ -39,30 +41,30 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
 
     Args:
         pid: the process.
-        frames: frames that the send buffer of each socket holds.
+        frames: number of frames for which the send buffer of each socket has room.
         frame_bytes: length of the longest frame.
 
     Raises:
-        MachineError: the kernel refuses, or the process has no packet socket.
+        MachineError: the kernel refuses, or the process has no packet sockets.
     """
     cost_bytes = max(_LEAST_FRAME_COST_BYTES, round(_FRAME_COST * frame_bytes))
     send_bytes = min(frames * cost_bytes, _MOST_BYTES)
     try:
         process = os.pidfd_open(pid)
     except OSError as error:
-        raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
+        raise MachineError(f"cannot enlarge the socket buffers of a switch: {error.strerror}") from error
     try:
         enlarged = sum(_enlarge(process, int(name), send_bytes) for name in os.listdir(f"/proc/{pid}/fd"))
     except OSError as error:
-        raise MachineError(f"a switch's buffers cannot be enlarged ({error.strerror})") from error
+        raise MachineError(f"cannot enlarge the socket buffers of a switch: {error.strerror}") from error
     finally:
         os.close(process)
     if not enlarged:
-        raise MachineError("a switch has no packet socket whose buffers could be enlarged")
+        raise MachineError("cannot enlarge the socket buffers of a switch: it has no packet sockets")
 
 
 def _enlarge(process: int, descriptor: int, send_bytes: int) -> bool:
-    """Enlarges the buffers of a descriptor if it is a packet socket's; returns whether it is."""
+    """Enlarges the buffers of a descriptor if it is a packet socket; returns whether it is."""
     try:
         copy = _copy_of(process, descriptor)
     except OSError as error:

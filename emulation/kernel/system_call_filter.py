@@ -1,8 +1,8 @@
-"""Filter of system calls: a short list of those that a process may not make, for good (seccomp(2)).
+"""Filter that permanently refuses a short list of system calls (seccomp(2)).
 
-Namespaces do not keep a host's root from everything of the machine: a namespace of control groups of its own
-lets it end the programs of whoever called sudo, keys belong to a user wherever that user is, and sockets of a
-hypervisor have no namespace. Two processes that stop one another at their ends outlive SIGKILL.
+Namespaces do not isolate a host's root from the machine completely. With its own cgroup namespace it could
+kill programs of the user who called sudo; keys belong to a user in all namespaces; and hypervisor sockets
+have no namespace. Two processes that trace each other's exit even outlive SIGKILL.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from emulation.kernel.system_calls import CLONE_NEWCGROUP, PR_SET_PDEATHSIG, cal
 
 _SET_FILTER, _ALLOW_SPECULATION = 1, 0x4  # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
-# Instructions (struct sock_filter): load a word, and jump if it equals, is at least, or has bits of a value.
+# Instructions (struct sock_filter): load a word; return; jump if the word equals a value, is at least that
+# value, or has any of its bits.
 _INSTRUCTION = struct.Struct("=HBBI")
 _LOAD, _RETURN, _IS, _AT_LEAST, _HAS = 0x20, 0x06, 0x15, 0x35, 0x45
-_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # places in struct seccomp_data
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "riscv64": 0xC00000F3}
-_X32 = 0x40000000  # numbers of x86_64 with other sizes of words begin here
+_X32 = 0x40000000  # the system calls of the x32 ABI start here
 _PTRACE_OPTIONS = (0x15, 0x4200, 0x4206)  # PTRACE_OLDSETOPTIONS, SETOPTIONS, SEIZE
 _TRACE_EXIT = 0x40
 
 
 class _Test(NamedTuple):
-    """What holds for the lower word of an argument of a call, or does not: an instruction, and its value."""
+    """Test of the lower word of a call's argument: a jump instruction, its value, the expected outcome."""
 
     argument: int
     jump: int
@@ -41,14 +42,14 @@ class _Test(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """A call that is refused with an error where all tests hold."""
+    """A system call that fails with an error if all tests pass."""
 
     name: str
     error: int
     tests: tuple[_Test, ...] = ()
 
 
-# The C library does without the calls that are unknown.
+# These calls pretend not to exist (ENOSYS); the C library has fallbacks for them.
 _UNKNOWN = (
     *("clone3", "add_key", "request_key", "keyctl"),
     *("io_uring_setup", "io_uring_enter", "io_uring_register"),
@@ -62,33 +63,35 @@ _REFUSALS = (
         for request in _PTRACE_OPTIONS
     ),
 )
-# Memory that no limit of a process counts, and large parts of the kernel.
+# Calls that allocate memory which no limit of a process counts, or that expose large parts of the kernel.
 _UNCOUNTED = (
     *("memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open"),
     *("bpf", "perf_event_open", "userfaultfd", "socket"),
 )
-# An open socket may be another process's, too, which finds it as this one leaves it.
+# An open socket may be shared with another process, which would be affected by any change.
 _CHANGES_OF_SOCKETS = ("bind", "connect", "listen", "shutdown")
 _REFUSALS_TO_THE_PAGE = (
     *(_Refusal(name, errno.EPERM) for name in (*_UNCOUNTED, *_CHANGES_OF_SOCKETS)),
-    # All options but TCP's TCP_NODELAY, which asyncio sets.
+    # All options except TCP_NODELAY, which asyncio sets.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.IPPROTO_TCP, holds=False),)),
     _Refusal("setsockopt", errno.EPERM, (_Test(2, _IS, socket.TCP_NODELAY, holds=False),)),
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
     _Refusal("fcntl", errno.EPERM, (_Test(1, _IS, fcntl.F_SETPIPE_SZ),)),
-    _Refusal("prctl", errno.EPERM, (_Test(0, _IS, PR_SET_PDEATHSIG),)),  # it ends with its parent
+    _Refusal("prctl", errno.EPERM, (_Test(0, _IS, PR_SET_PDEATHSIG),)),  # it must end with its parent
 )
 
 
 def filter_calls(*, of_the_page: bool = False) -> None:
-    """Filters the calls of this thread and of all that it starts; it must not be able to gain rights.
+    """Filters the system calls of this thread and all its descendants.
+
+    The thread must have called `refuse_new_rights`.
 
     Args:
-        of_the_page: whether memory that is not the process's own, new sockets, changes of open ones, and to
-            outlive the parent are refused, too.
+        of_the_page: whether to refuse shared memory, new sockets, changes to open sockets, and outliving the
+            parent, too.
 
     Raises:
-        OSError: the kernel refuses, or the architecture is not known.
+        OSError: the kernel refuses, or the architecture is unknown.
     """
     content = _program((*_REFUSALS, *(_REFUSALS_TO_THE_PAGE if of_the_page else ())))
     instructions = ctypes.create_string_buffer(content, len(content))
@@ -97,7 +100,7 @@ def filter_calls(*, of_the_page: bool = False) -> None:
 
 
 def _program(refusals: Iterable[_Refusal]) -> bytes:
-    """Returns the instructions that refuse some calls, and all calls of other architectures."""
+    """Returns the instructions that refuse given calls, and all calls of other architectures."""
     unknown = _instruction(_RETURN, _REFUSE | errno.ENOSYS)
     parts = [_load(_ARCHITECTURE), _instruction(_IS, _ARCHITECTURES[platform.machine()], 1, 0), unknown]
     parts += [_load(_NUMBER), _instruction(_AT_LEAST, _X32, 0, 1), unknown]
@@ -106,7 +109,7 @@ def _program(refusals: Iterable[_Refusal]) -> bytes:
 
 
 def _refuse(refusal: _Refusal) -> bytes:
-    """Returns the instructions of a refusal, before and after which the call's number is loaded."""
+    """Returns the instructions of a refusal; before and after them, the loaded word is the call's number."""
     end = _instruction(_RETURN, _REFUSE | refusal.error)
     if refusal.tests:
         end += _load(_NUMBER)

@@ -1,4 +1,4 @@
-"""System calls that Python's library does not have, by the C library: mounts, namespaces, rights."""
+"""System calls that Python's library lacks, through the C library: mounts, namespaces, privileges."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import signal
 import struct
 from collections.abc import Iterator
 
-# Calls whose numbers are the same on all architectures.
+# System calls with the same number on all architectures.
 _SAME = {
     "io_uring_setup": 425,
     "io_uring_enter": 426,
@@ -21,7 +21,7 @@ _SAME = {
     "mount_setattr": 442,
     "memfd_secret": 447,
 }
-# Other calls: their numbers on x86_64, and on the architectures that share theirs.
+# Other system calls: the number on x86_64, and on the architectures that share their numbers.
 _X86, _SHARING = "x86_64", ("aarch64", "riscv64")
 _NUMBERS = {
     "mmap": (9, 222),
@@ -52,7 +52,7 @@ _NUMBERS = {
 
 
 def number(name: str) -> int:
-    """Returns the number of a call.
+    """Returns the number of a system call.
 
     Raises:
         OSError: PolarLab does not know the numbers of this architecture.
@@ -61,7 +61,7 @@ def number(name: str) -> int:
         return _SAME[name]
     machine = platform.machine()
     if machine not in (_X86, *_SHARING):
-        raise OSError(None, f"system calls of {machine} are not known")
+        raise OSError(None, f"PolarLab does not know the system calls of {machine}")
     return _NUMBERS[name][machine != _X86]
 
 
@@ -72,7 +72,7 @@ NO_SUID, NO_DEVICES, NO_PROGRAMS = 0x2, 0x4, 0x8  # MS_ and MOUNT_ATTR_: NOSUID,
 _READ_ONLY = 0x1  # MS_RDONLY, MOUNT_ATTR_RDONLY
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 0x2
-_KNOW_OWNERS = 0x100000  # MOUNT_ATTR_IDMAP
+_MAP_IDS = 0x100000  # MOUNT_ATTR_IDMAP
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 _KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
@@ -95,42 +95,42 @@ def call(name: str, *arguments: object) -> int:
 
 
 def fork_into_namespaces(kinds: int) -> int:
-    """Forks this process, which has one thread, into new namespaces, as `os.fork`.
+    """Forks this single-threaded process into new namespaces, like `os.fork`.
 
     Raises:
-        OSError: the kernel refuses, or the architecture is not known.
+        OSError: the kernel refuses, or the architecture is unknown.
     """
-    # A fork that is followed by `unshare`, and by a second fork for the namespace of processes, takes longer.
+    # A fork followed by `unshare`, and a second fork for the PID namespace, would take longer.
     return call("syscall", number("clone"), kinds | signal.SIGCHLD, None, None, None, None)
 
 
 def mount(kind: str, place: str, flags: int = 0, options: str = "") -> None:
-    """Mounts a new file system of a kind at a place; OSError if the kernel refuses."""
+    """Mounts a new file system of a kind at a path; raises OSError if the kernel refuses."""
     flags_word = ctypes.c_ulong(flags)
     call("mount", kind.encode(), os.fsencode(place), kind.encode(), flags_word, options.encode() or None)
 
 
 def bind(source: str, place: str, *, recursive: bool = False) -> None:
-    """Binds a file or a folder to a place, with the mounts in it if recursive; OSError if that fails."""
+    """Bind-mounts a file or folder, with the mounts in it if recursive; raises OSError if that fails."""
     flags = ctypes.c_ulong(_MS_BIND | (_MS_REC if recursive else 0))
     call("mount", os.fsencode(source), os.fsencode(place), None, flags, None)
 
 
 def keep_mounts_private() -> None:
-    """Keeps the machine from seeing the mounts of this namespace, and the other way around."""
+    """Isolates the mounts of this namespace and of the machine from each other."""
     call("mount", b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None)
 
 
 def detach(place: str) -> None:
-    """Removes the mount at a place, with those in it, for all that do not use it already."""
+    """Removes a mount and the mounts in it; processes that already use it keep it."""
     call("umount2", os.fsencode(place), _MNT_DETACH)
 
 
 def restrict(place: str) -> None:
-    """Keeps the mounts at a place from being written to, and their devices and setuid programs from working.
+    """Makes all mounts at and below a path read-only, and disables their devices and setuid programs.
 
     Args:
-        place: the place, with all mounts in it.
+        place: the path.
 
     Raises:
         OSError: the kernel refuses.
@@ -141,35 +141,35 @@ def restrict(place: str) -> None:
 
 
 def make_read_only(place: str) -> None:
-    """Keeps the file system that is mounted at a place from being written to; OSError if it is in use so."""
+    """Makes a mounted file system read-only; raises OSError if files on it are open for writing."""
     call("mount", None, os.fsencode(place), None, ctypes.c_ulong(_MS_REMOUNT | _READ_ONLY), None)
 
 
 def copy_mounts(place: str) -> int:
-    """Returns a copy of the mounts at and below a place that is at no place yet, as an open file."""
+    """Returns a detached copy of the mounts at and below a path, as an open file."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return call("syscall", number("open_tree"), _AT_FDCWD, os.fsencode(place), flags)
 
 
-def know_owners(tree: int, place: str, owners: int) -> None:
-    """Has files of a mount in a tree of `copy_mounts` belong to nobody unless a user namespace has the owner.
+def map_owners(tree: int, place: str, owners: int) -> None:
+    """Makes files of a mount belong to nobody unless a user namespace contains their owner.
 
     Args:
-        tree: the tree.
-        place: the place of the mount in it; empty for its root.
+        tree: the mounts, from `copy_mounts`.
+        place: path of the mount in the tree; empty for its root.
         owners: the user namespace.
 
     Raises:
-        OSError: the kind of file system cannot do that.
+        OSError: this kind of file system does not support it.
     """
-    attributes = struct.pack("QQQQ", _KNOW_OWNERS, 0, 0, owners)
+    attributes = struct.pack("QQQQ", _MAP_IDS, 0, 0, owners)
     size = ctypes.c_size_t(len(attributes))
     call("syscall", number("mount_setattr"), tree, os.fsencode(place), _AT_EMPTY_PATH, attributes, size)
 
 
 @contextlib.contextmanager
 def folder_to_attach(folder: int) -> Iterator[int]:
-    """Yields a mount of an open folder that is at no place yet, as an open file; OSError if it cannot."""
+    """Yields a detached mount of an open folder, as an open file; raises OSError if the kernel refuses."""
     tree = call("syscall", number("open_tree"), folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
     try:
         attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
@@ -181,28 +181,28 @@ def folder_to_attach(folder: int) -> Iterator[int]:
 
 
 def attach(tree: int, place: str) -> None:
-    """Attaches a mount of `folder_to_attach` at a place of the present namespace."""
+    """Attaches a detached mount at a path of the current namespace."""
     call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, os.fsencode(place), _MOVE_MOUNT_F_EMPTY_PATH)
 
 
 def refuse_new_rights() -> None:
-    """Keeps this thread, and all that it starts, from gaining rights by setuid programs, for good."""
+    """Permanently prevents this thread and its descendants from gaining privileges by setuid programs."""
     call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 
 
 def end_with_parent() -> None:
-    """Has the kernel kill this process when the thread that started it ends; a change of user undoes it."""
+    """Makes the kernel kill this process when the thread that started it ends; changing user undoes this."""
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def name_thread(name: bytes) -> None:
-    """Gives this thread a name of 15 bytes at most, which others see in /proc."""
+    """Sets the name of this thread, at most 15 bytes, which is visible in /proc."""
     call("prctl", _PR_SET_NAME, name, 0, 0, 0)
 
 
 @contextlib.contextmanager
-def making_files_as(user: int, group: int) -> Iterator[None]:
-    """Gives the files and pipes that this thread makes during the block to somebody else."""
+def creating_files_as(user: int, group: int) -> Iterator[None]:
+    """Makes the files and pipes that this thread creates in the block belong to a user and group."""
     before = _libc.setfsgid(group), _libc.setfsuid(user)
     try:
         yield
@@ -212,7 +212,7 @@ def making_files_as(user: int, group: int) -> Iterator[None]:
 
 
 def leave_keys() -> None:
-    """Gives this thread, and all that it starts, a session keyring in which no key can be put or found."""
-    with contextlib.suppress(OSError):  # the kernel has no keys, or the architecture is not known
+    """Moves this thread and its descendants to a session keyring that cannot be read or written."""
+    with contextlib.suppress(OSError):  # the kernel has no keys, or the architecture is unknown
         call("syscall", number("keyctl"), _KEYCTL_JOIN_SESSION_KEYRING, None)
         call("syscall", number("keyctl"), _KEYCTL_SETPERM, _SESSION_KEYRING, 0)

@@ -1,1 +1,1 @@
-"""The prompt of a fabric: Mininet's command line, and the lines that it is given."""
+"""The prompt of a fabric: Mininet's command line and its input."""

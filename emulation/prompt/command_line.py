@@ -1,4 +1,4 @@
-"""Mininet's command line on a fabric: no line ends it, and an error of a line is one line."""
+"""Mininet's command line on a fabric: no line can end the fabric, and each error is one line."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from topology.errors import PolarLabError, Status, Terminated, UsageError
 from topology.parameters import hint
 
 _LOOK_EVERY_MS = 200
-_LOOK_SOON_MS = 5  # from the prompt until the shell waits for a line
-_SETTLE_S = 2.0  # for an interrupted command to end
-_MOST_BYTES = 4000  # of a line: what a terminal passes on at once
+_LOOK_SOON_MS = 5  # between the prompt and the moment when the shell waits for a line
+_SETTLE_S = 2.0  # time limit for an interrupted command to end
+_MOST_BYTES = 4000  # limit of a line: a terminal passes on no more at once
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _NODE = re.compile(r"h\d+_\d+|s\d+")
@@ -38,11 +38,11 @@ class NodeCLI(CLI):  # type: ignore[misc]
     """Mininet's command line: lines, commands on nodes, and the terminal.
 
     Attributes:
-        status: the exit status of the line that ran last; 0 if it did not fail.
-        reason: the error of that line, if it was not printed.
-        terminal: the terminal whose keys running commands get; None if there is none.
-        busy: held while a line runs.
-        interruptible: whether Ctrl-C may interrupt the program where it is now.
+        status: exit status of the last line; 0 if it did not fail.
+        reason: error of that line, if it was not printed.
+        terminal: the terminal whose input running commands get; None if there is none.
+        busy: lock that is held while a line runs.
+        interruptible: whether Ctrl-C may currently interrupt the program.
     """
 
     prompt = "polarlab> "
@@ -51,7 +51,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         """Prepares the command line; `run_line` runs lines.
 
         Args:
-            network: the fabric's network, up.
+            network: the fabric's running network.
             terminal: the terminal on which lines are typed; None if they come from elsewhere.
         """
         Cmd.__init__(self, stdin=terminal)  # Mininet's own opens the prompt
@@ -85,11 +85,11 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return input(self.prompt)
 
     def run_line(self, line: str) -> bool:
-        """Runs a line as if typed, and sets `status`; returns whether it leaves the prompt."""
+        """Runs a line as if it were typed, and sets `status`; returns whether it leaves the prompt."""
         self.status, self.reason, errors = 0, "", self._errors.count
         line, tolerated = self._without_tolerance(line)
         left = False
-        with self.busy, self._terminal_kept():
+        with self.busy, self._terminal_restored():
             try:
                 with self.interrupts():
                     left = self.onecmd(line)
@@ -106,7 +106,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return left
 
     def onecmd(self, line: str) -> bool:
-        """Runs a line or a part of one, such as that behind `time`; returns whether it leaves the prompt."""
+        """Runs a line or a command in it, such as after `time`; returns whether it leaves the prompt."""
         try:
             if not self._names_node(line):
                 line = _COMMENT.sub("", line)
@@ -120,19 +120,19 @@ class NodeCLI(CLI):  # type: ignore[misc]
         except (KeyboardInterrupt, Terminated):
             raise
         except SystemExit:
-            self.complain("a line cannot end the fabric; `exit` leaves the prompt")
-        except BaseException as error:  # a line may fail anywhere in Mininet; the fabric must outlive it
+            self.complain("a line cannot end the fabric; use `exit` to leave the prompt")
+        except BaseException as error:  # a line may fail anywhere in Mininet; the fabric must survive it
             self.complain(f"{type(error).__name__}: {error}")
         return False
 
     def fail_line(self, status: int) -> None:
-        """Notes that the running line failed; the first status counts."""
+        """Marks the running line as failed; the first status counts."""
         self.status = self.status or status
 
     def complain(self, text: str) -> None:
-        """Takes an error of the running line, which has failed.
+        """Reports an error of the running line, and marks the line as failed.
 
-        On a terminal it is printed at once. Elsewhere the first one is kept as `reason`.
+        On a terminal the error is printed at once. Otherwise the first error is kept as `reason`.
         """
         text = " ".join(text.split())
         if self.terminal or self.reason:
@@ -142,11 +142,11 @@ class NodeCLI(CLI):  # type: ignore[misc]
         self.fail_line(1)
 
     def shell_renewed(self, node: LastingNode, reason: str = "has ended") -> None:
-        """Tells that the shell of a node ended during a line and was started again."""
-        self.complain(f"the shell of {node.name} {reason} and was started again")
+        """Reports that the shell of a node ended during a line and was restarted."""
+        self.complain(f"the shell of {node.name} {reason} and was restarted")
 
     def _renew_shell(self, ended: ShellEnded) -> None:
-        """Starts a shell again that has ended, unless it could not be started when it was last used."""
+        """Restarts a shell that has ended, unless it could not be started when it was last used."""
         try:
             if ended.node.renew_shell():
                 self.shell_renewed(ended.node, ended.reason)
@@ -156,14 +156,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
             self.complain(str(error))
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
-        """Takes a program that a line put into the background of a node."""
+        """Called when a line starts a program in the background of a node; does nothing here."""
 
     def completenames(self, text: str, *_ignored: Any) -> list[str]:
-        """Returns the commands and nodes that a first word may become."""
+        """Returns the completions of a line's first word: commands and nodes."""
         return [*super().completenames(text), *self.completedefault(text)]
 
     def completedefault(self, text: str, *_ignored: Any) -> list[str]:
-        """Returns the nodes that another word may become."""
+        """Returns the completions of other words: nodes."""
         return [name for name in self.mn if name.startswith(text)]
 
     # ---- commands on nodes ----
@@ -179,15 +179,15 @@ class NodeCLI(CLI):  # type: ignore[misc]
         if name not in self.mn:
             raise UsageError(self._unknown(name))
         if not command.strip():
-            raise UsageError(f"a command for {name} must follow its name, as `{name} ip address`")
+            raise UsageError(f"{name} needs a command after its name, such as `{name} ip address`")
         node: LastingNode = self.mn[name]
         if node.waiting:  # Mininet was interrupted in one of its own commands
             self._settle()
         node.guard_shell()
         output(node.pending_output())
-        # The shell gets the command in quotes: one that is not complete is its error, and waits for nothing.
+        # The command is quoted: if it is incomplete, the shell reports an error instead of waiting for more.
         quoted = shlex.quote(self._with_addresses(command))
-        # `\\builtin` passes by a function and an alias of this name.
+        # `\\builtin` bypasses functions and aliases with this name.
         node.sendCmd(f"\\builtin eval {quoted}" + ("" if self.terminal else " </dev/null"))
         self.waitForNode(node)
         node.ask_status()
@@ -200,7 +200,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         """Prints the output of a node's command until its end.
 
         Raises:
-            ShellEnded: the command ended the node's shell, stopped it or keeps it from answering.
+            ShellEnded: the command ended the node's shell, stopped it or prevents it from answering.
         """
 
         def show(ready: bool) -> int | None:
@@ -214,14 +214,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
             self._pump(node, show, self.terminal)
 
     def _pump(self, node: LastingNode, step: Callable[[bool], int | None], typed: IO[str] | None) -> int:
-        """Passes typed keys on to a node until `step` returns a number, and returns that.
+        """Passes typed input on to a node until `step` returns a number, and returns that number.
 
         The first Ctrl-C interrupts the node's command, the second one kills its shell.
 
         Args:
             node: the node.
-            step: called with whether the node's output is ready, or none has come for a while.
-            typed: where keys are typed; None to pass none on.
+            step: called with True when the node has output, and with False after a while without output.
+            typed: the terminal; None to pass no input on.
         """
         poller = select.poll()
         poller.register(node.stdout, select.POLLIN)
@@ -260,7 +260,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return f"unknown command: {name}{nearest}; `help` lists the commands, `nodes` the nodes"
 
     def _settle(self) -> None:
-        """Interrupts the commands that nodes still run; a shell that does not answer is started again."""
+        """Interrupts the commands that nodes still run; restarts shells that do not answer."""
         for node in self.mn.values():
             if node.waiting:
                 node.sendInt()
@@ -274,7 +274,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
                     self._renew_shell(ShellEnded(node))
 
     def _with_addresses(self, command: str) -> str:
-        """Returns a command with hosts' addresses for their names; switches have none and keep theirs."""
+        """Returns a command with the names of hosts replaced by their addresses; switches have none."""
         return re.sub(r"(?<!\S)h\d+_\d+(?!\S)", self._address, command)
 
     def _address(self, name: re.Match[str]) -> str:
@@ -285,7 +285,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return line.strip().partition(" ")[0] in self.mn
 
     def _without_tolerance(self, line: str) -> tuple[str, bool]:
-        """Returns a line without `|| true` at its end, and whether it had that; shells have their own."""
+        """Returns a line without a final `|| true`, and whether it had one; commands on nodes keep theirs."""
         if self._names_node(line):
             return line, False
         stripped, count = _TOLERATED.subn("", line)
@@ -295,7 +295,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def interrupts(self, *, allowed: bool = True) -> Iterator[None]:
-        """Lets Ctrl-C interrupt the block, or keeps it from doing so."""
+        """Allows Ctrl-C to interrupt the block, or prevents it."""
         before, self.interruptible = self.interruptible, allowed
         try:
             yield
@@ -307,14 +307,14 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return self.terminal is not None
 
     @contextlib.contextmanager
-    def _terminal_kept(self) -> Iterator[None]:
-        """Has the terminal, and standard input, after a line as they were before it."""
+    def _terminal_restored(self) -> Iterator[None]:
+        """Restores the terminal and standard input after a line."""
         before = termios.tcgetattr(self.terminal) if self.terminal else None
         try:
             yield
         finally:
             if sys.stdin is None or sys.stdin.closed:  # Python's exit() closes it
-                sys.stdin = open(0, closefd=False)  # noqa: SIM115  # for as long as the program runs
+                sys.stdin = open(0, closefd=False)  # noqa: SIM115  # stays open as long as the program runs
             if before and self.terminal:
                 if self.terminal.closed:
                     self.terminal = self.stdin = sys.stdin
@@ -322,7 +322,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def _key_by_key(self) -> Iterator[None]:
-        """Has the terminal pass on keys one by one; Ctrl-C remains a signal."""
+        """Makes the terminal pass on keys one by one instead of lines; Ctrl-C remains a signal."""
         if self.terminal is None:
             yield
             return
@@ -337,7 +337,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
 
 class _ErrorCounter(logging.Handler):
-    """A counter of the errors that Mininet logs."""
+    """Counts the errors that Mininet logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -353,9 +353,9 @@ def _print_error(text: str) -> None:
 
 
 def _check_line(line: str) -> None:
-    """Raises UsageError unless a shell's terminal passes the line on as it is."""
-    found = _CONTROL_CHARACTERS.search(line)
-    if found:
-        raise UsageError(f"a line must not have control characters, got {found[0]!r}")
+    """Raises UsageError unless a shell's terminal passes the line on unchanged."""
+    control = _CONTROL_CHARACTERS.search(line)
+    if control:
+        raise UsageError(f"a line must not contain control characters, got {control[0]!r}")
     if len(line.encode(errors="replace")) > _MOST_BYTES:
         raise UsageError(f"a line must be at most {_MOST_BYTES} bytes, got {len(line.encode())}")

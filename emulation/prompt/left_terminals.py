@@ -1,4 +1,4 @@
-"""Terminals that ended shells leave to their programs, which may print there as before; nobody reads it."""
+"""Terminals that ended shells leave to their background programs: keeps them open and discards the output."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import threading
 import time
 from typing import IO
 
-_MOST = 16  # terminals of a node; the programs of an older one find it closed
+_MOST = 16  # limit of a node's terminals; the oldest ones are closed
 _LOOK_EVERY_MS = 500
-_READ_EVERY_S = 0.02  # a program that prints without end takes no more of the machine than this
+_READ_EVERY_S = 0.02  # limits the load that a program causes by printing forever
 _READ_BYTES = 1 << 16
 
 
 class LeftTerminals:
-    """The terminals that shells of a node have left, open as long as programs use them."""
+    """The terminals that a node's shells have left; each stays open as long as programs use it."""
 
     def __init__(self) -> None:
         self._masters: list[IO[str]] = []
         self._changing = threading.Lock()
-        self._reads = False  # a thread does
+        self._reading = False  # whether a thread reads them
 
     def keep(self, master: IO[str]) -> None:
-        """Takes the master end of a terminal, which does not block, and closes it when no program uses it."""
+        """Keeps the nonblocking master side of a terminal open until no program uses it."""
         with self._changing:
             self._masters.append(master)
             if len(self._masters) > _MOST:
                 self._masters.pop(0).close()
-            if not self._reads:
-                self._reads = True
+            if not self._reading:
+                self._reading = True
                 threading.Thread(target=self._read, daemon=True).start()
 
     def close(self) -> None:
@@ -43,17 +43,17 @@ class LeftTerminals:
             poller = select.poll()
             with self._changing:
                 self._masters = [master for master in self._masters if _is_used(master)]
-                self._reads = bool(self._masters)
+                self._reading = bool(self._masters)
                 for master in self._masters:
                     poller.register(master, select.POLLIN)
-            if not self._reads:
+            if not self._reading:
                 return
             poller.poll(_LOOK_EVERY_MS)
             time.sleep(_READ_EVERY_S)
 
 
 def _is_used(master: IO[str]) -> bool:
-    """Discards what was printed on a terminal; closes it, and returns False, if no program uses it."""
+    """Discards the output on a terminal; closes it and returns False if no program uses it."""
     try:
         os.read(master.fileno(), _READ_BYTES)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Lines for a fabric's command line: typed on a terminal, from a file or a pipe, or given one by one."""
+"""Lines for a fabric's command line: typed on a terminal, read from a file or pipe, or passed one by one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class FailedLine(NamedTuple):
 
     Attributes:
         line: the line.
-        status: the exit status of its node's command, or 1.
-        reason: its error; empty if a program has printed it.
+        status: exit status of its command on a node, or 1.
+        reason: its error; empty if a program printed it.
     """
 
     line: str
@@ -29,7 +29,7 @@ class FailedLine(NamedTuple):
 
 
 def run_lines(cli: FabricCLI, lines: Iterable[str]) -> FailedLine | None:
-    """Runs lines as if typed, until one fails or leaves the prompt; returns the one that failed, if any."""
+    """Runs lines as if typed until one fails or leaves the prompt; returns the failed line or None."""
     with cli:
         for line in lines:
             left = cli.run_line(line)
@@ -41,7 +41,7 @@ def run_lines(cli: FabricCLI, lines: Iterable[str]) -> FailedLine | None:
 
 
 def run_stream(cli: FabricCLI, lines: IO[str]) -> Iterator[FailedLine]:
-    """Runs the lines of a file or a pipe to its end; yields those that fail. Ctrl-C interrupts one line."""
+    """Runs all lines of a file or pipe and yields those that fail; Ctrl-C interrupts only one line."""
     with cli, _interrupts(cli):
         while True:
             line = ""
@@ -57,7 +57,7 @@ def run_stream(cli: FabricCLI, lines: IO[str]) -> Iterator[FailedLine]:
 
 
 def type_lines(cli: FabricCLI) -> None:
-    """Gives the terminal, Ctrl-C included, to the prompt until the user leaves it."""
+    """Runs lines typed on the terminal until the user leaves the prompt; also handles Ctrl-C."""
     cli.initReadline()
     readline.set_completer(cli.complete)
     readline.parse_and_bind("tab: complete")
@@ -77,7 +77,7 @@ def type_lines(cli: FabricCLI) -> None:
 
 @contextlib.contextmanager
 def _interrupts(cli: FabricCLI) -> Iterator[None]:
-    """Has SIGINT and SIGQUIT, by keys, interrupt a line in the block; elsewhere they do nothing."""
+    """Makes SIGINT and SIGQUIT from the keyboard interrupt only lines; elsewhere they do nothing."""
 
     def interrupt(*_arguments: object) -> None:
         if cli.interruptible:
@@ -93,11 +93,11 @@ def _interrupts(cli: FabricCLI) -> Iterator[None]:
 
 @contextlib.contextmanager
 def private_input() -> Iterator[IO[str]]:
-    """Gives standard input to the block alone; programs that lines start find theirs empty."""
+    """Yields standard input for the block alone; programs that lines start see an empty one."""
     descriptor = sys.stdin.fileno()
     own = os.dup(descriptor)
-    with open(os.devnull) as nothing:
-        os.dup2(nothing.fileno(), descriptor)
+    with open(os.devnull) as devnull:
+        os.dup2(devnull.fileno(), descriptor)
     try:
         with open(os.dup(own), errors="replace") as lines:
             yield lines

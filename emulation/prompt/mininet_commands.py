@@ -1,4 +1,4 @@
-"""Commands of Mininet that would end the fabric, hang, or swallow lines, replaced by ones that do not."""
+"""Replacements for Mininet's commands that would end the fabric, hang, or swallow lines."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from topology.errors import UsageError
 from topology.files.foreign import read_judged
 from topology.files.reading import SETTINGS_BYTES
 
-_WAIT_S = 30  # for switches to connect
-_MOST_NESTED = 10  # files that read files
+_WAIT_S = 30  # time limit for switches to connect
+_MOST_NESTED = 10  # limit of nested `source` files
 _IPERF_S = "5"
-_PING_S = "1"  # longest wait for an answer
-_PING_TIMEOUT_S = 10.0  # of `ping` beyond that
+_PING_S = "1"  # longest wait for a reply
+_PING_TIMEOUT_S = 10.0  # time limit of `ping` beyond that
 _LOST = "1 packets transmitted, 0 received"
-_PING_CHARACTERS = 1000  # of what it prints
+_PING_CHARACTERS = 1000  # limit of its output
 
 
 class FabricCLI(NodeCLI):
     """Mininet's command line on a fabric, with all of Mininet's commands."""
 
     def __init__(self, network: Any, terminal: IO[str] | None = None) -> None:
-        """Prepares the command line, as NodeCLI."""
+        """Prepares the command line; the arguments are those of NodeCLI."""
         super().__init__(network, terminal)
         self._nested = 0
 
@@ -48,34 +48,34 @@ class FabricCLI(NodeCLI):
             output(inspect.cleandoc(command.__doc__ or "") + "\n")
 
     def do_EOF(self, _line: str) -> None:
-        """Is not a command; the end of the input leaves the prompt."""
+        """Rejects the word EOF, to which Mininet maps the end of the input."""
         raise UsageError("unknown command: EOF; `exit` leaves the prompt")
 
     def do_py(self, line: str) -> None:
-        """Evaluates a Python expression: py EXPRESSION, as `py h1_1.IP()`; `net` is the network."""
+        """Evaluates a Python expression: py EXPRESSION, such as `py h1_1.IP()`; `net` is the network."""
         result = eval(line, vars(mininet.cli), self.getLocals())  # noqa: S307  # that is its purpose
         if result:
             output((result if isinstance(result, str) else repr(result)) + "\n")
 
     def do_px(self, line: str) -> None:
-        """Executes a Python statement: px STATEMENT, as `px print(h1_1.IP())`."""
+        """Executes a Python statement: px STATEMENT, such as `px print(h1_1.IP())`."""
         exec(line, vars(mininet.cli), self.getLocals())  # noqa: S102  # that is its purpose
 
     def do_sh(self, line: str) -> None:
-        """Runs a command outside of the fabric: sh COMMAND."""
+        """Runs a command outside the fabric: sh COMMAND."""
         stdin = None if self.terminal else subprocess.DEVNULL
         self.fail_line(subprocess.call(line, shell=True, stdin=stdin))  # noqa: S602  # that is its purpose
 
     def do_source(self, line: str) -> None:
-        """Runs the lines of a file: source FILE. Lines that fail do not keep others from running."""
+        """Runs the lines of a file: source FILE. A line that fails does not stop the others."""
         path = Path(line.strip())
         if not line.strip():
             raise UsageError("source needs a file")
         text, foreign = read_judged(path, SETTINGS_BYTES)
         if foreign:
-            raise UsageError(f"source runs lines as root, and {foreign.reason}; give a copy of your own")
+            raise UsageError(f"source runs lines as root, and {foreign.reason}; use your own copy")
         if self._nested >= _MOST_NESTED:
-            raise UsageError(f"files can read files {_MOST_NESTED} deep, got {path} once more")
+            raise UsageError(f"files must be nested at most {_MOST_NESTED} deep, got {path} inside them")
         self._nested += 1
         try:
             for inner in text.removesuffix("\n").split("\n"):
@@ -84,57 +84,57 @@ class FabricCLI(NodeCLI):
             self._nested -= 1
 
     def do_wait(self, _line: str) -> None:
-        """Waits until all switches are connected to the controller, 30 s at most."""
+        """Waits until all switches are connected to the controller, at most 30 s."""
         if not self.mn.waitConnected(timeout=_WAIT_S):
-            raise UsageError(f"not all switches have connected within {_WAIT_S} s")
+            raise UsageError(f"not all switches connected within {_WAIT_S} s")
 
     def do_pingall(self, line: str) -> None:
-        """Pings between all hosts: pingall [SECONDS], with the longest wait for each answer (default 1)."""
+        """Pings between all hosts: pingall [SECONDS], the longest wait for each reply (default 1)."""
         seconds = _ping_seconds("pingall", line)
         self._ping(self.mn.ping, self.mn.hosts, seconds)
 
     def do_pingallfull(self, line: str) -> None:
-        """Pings between all hosts and prints all times: pingallfull [SECONDS], as pingall."""
+        """Pings between all hosts and prints all times: pingallfull [SECONDS]; see pingall."""
         seconds = _ping_seconds("pingallfull", line)
         self._ping(self.mn.pingFull, self.mn.hosts, seconds)
 
     def do_pingpair(self, line: str) -> None:
-        """Pings between the first two hosts: pingpair [SECONDS], as pingall."""
+        """Pings between the first two hosts: pingpair [SECONDS]; see pingall."""
         seconds = _ping_seconds("pingpair", line)
         self._ping(self.mn.ping, self.mn.hosts[:2], seconds)
 
     def do_pingpairfull(self, line: str) -> None:
-        """Pings between the first two hosts and prints all times: pingpairfull [SECONDS], as pingall."""
+        """Pings between the first two hosts and prints all times: pingpairfull [SECONDS]; see pingall."""
         seconds = _ping_seconds("pingpairfull", line)
         self._ping(self.mn.pingFull, self.mn.hosts[:2], seconds)
 
     def _ping(self, pings: Callable[..., Any], hosts: Sequence[FabricHost], seconds: str) -> None:
-        """Runs one of Mininet's functions that ping between hosts, outside of the hosts' shells."""
+        """Runs one of Mininet's ping functions without using the hosts' shells."""
         if len(hosts) == len(self.mn.hosts):
             output("*** Ping: testing ping reachability\n")
         if hosts:
             pings([_Pinger(host, float(seconds) + _PING_TIMEOUT_S) for host in hosts], seconds)
         for host in hosts:
             if host.ended:
-                self.complain(f"{host.name} has ended, and all its pings count as lost")
+                self.complain(f"{host.name} has ended; all its pings count as lost")
 
     def do_x(self, line: str) -> None:
         """Runs a graphical program of a node on this display: x NODE [COMMAND]."""
         if line.partition(" ")[0] not in self.mn:
             raise UsageError(f"x needs the name of a node, got {line.strip() or 'none'}")
         if isinstance(node := self.mn[line.partition(" ")[0]], FabricHost) and node.space:
-            raise UsageError("x of a host, whose programs cannot reach the display, needs --host-root real")
+            raise UsageError("x on a host needs --host-root real, because hosts cannot reach the display")
         super().do_x(line)
 
     def do_iperf(self, line: str) -> None:
-        """Measures TCP's throughput by iperf3, with a server of its own: iperf [HOST HOST [SECONDS]]."""
+        """Measures TCP throughput with iperf3 and its own server: iperf [HOST HOST [SECONDS]]."""
         words = line.split()
         if not words:
             words = [self.mn.hosts[0].name, self.mn.hosts[-1].name]
         self._iperf(words[:2], words[2:], None)
 
     def do_iperfudp(self, line: str) -> None:
-        """Measures UDP's throughput at a rate by iperf3: iperfudp [RATE HOST HOST [SECONDS]], as 10M."""
+        """Measures UDP throughput with iperf3: iperfudp [RATE HOST HOST [SECONDS]], RATE such as 10M."""
         words = line.split() or ["1M", self.mn.hosts[0].name, self.mn.hosts[-1].name]
         self._iperf(words[1:3], words[3:], words[0])
 
@@ -148,12 +148,12 @@ class FabricCLI(NodeCLI):
             raise UsageError(f"rate must be a number with K, M or G, got {udp_rate!r}")
         source, destination = self.mn[names[0]], self.mn[names[1]]
         result = measure_throughput(source, destination, float((seconds or [_IPERF_S])[0]), udp_rate)
-        more = f"{result.retransmits} segments sent again" if udp_rate is None else f"{result.lost:.2%} lost"
+        more = f"{result.retransmits} retransmits" if udp_rate is None else f"{result.lost:.2%} lost"
         output(f"{names[0]} to {names[1]}: {result.received_bps / 1e6:.3f} Mbit/s received, {more}\n")
 
 
 class _Pinger:
-    """A host as Mininet's pings know it, whose programs do not need its shell: lines may close its output."""
+    """A host for Mininet's ping functions that does not use its shell: a line may have closed its output."""
 
     def __init__(self, host: FabricHost, timeout_s: float) -> None:
         self._host, self._timeout_s = host, timeout_s
@@ -164,7 +164,7 @@ class _Pinger:
         return str(self._host.IP())
 
     def cmd(self, command: str) -> str:
-        """Runs a command in the namespaces of the host, and returns its output, which Mininet may print."""
+        """Runs a command in the host's namespaces, and returns its output as one line, safe to print."""
         try:
             output = answer(command.split(), timeout_s=self._timeout_s, begin=self._host.start_program)
         except CommandError as error:
@@ -178,9 +178,9 @@ class _Pinger:
 
 
 def _ping_seconds(command: str, line: str) -> str:
-    """Returns the longest wait for an answer, in s as `ping` takes it, and tells of it."""
+    """Returns the wait for each reply in seconds, in the format of `ping`, and prints it."""
     seconds = line.strip() or _PING_S
     if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", seconds) or float(seconds) == 0:
         raise UsageError(f"seconds must be over 0 and below 100, got {line.strip()!r}")
-    output(f"*** waiting {seconds} s at most for each answer; `{command} SECONDS` changes that\n")
+    output(f"*** waiting at most {seconds} s for each reply; `{command} SECONDS` changes that\n")
     return seconds

@@ -1,4 +1,4 @@
-"""State of a process as the kernel tells it: where it waits, how often it has run, whether it is stopped."""
+"""State of a process from /proc: where it waits, how often it has run, whether it is stopped or ending."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import signal
 import time
 from typing import NamedTuple
 
-_FLAGS, _EXITING = 6, 0x4  # place of the kernel's flags of a process in `stat`, behind its name; PF_EXITING
+_FLAGS, _EXITING = 6, 0x4  # index of the kernel's flags in `stat` after the process's name; PF_EXITING
 _ENDED = ("Z", "X")
-_MOST_BYTES = 6 << 20  # of the arguments and the environment that a program may have (execve(2))
+_MOST_BYTES = 6 << 20  # limit of a program's arguments and environment (execve(2))
 _TERMINAL, _FIRST_DESCRIPTORS = "0x0", "0x1"  # read() of descriptor 0; select() among descriptors below 1
 
 
 class Waiting(NamedTuple):
-    """A place where a process waits in the kernel.
+    """The point at which a process waits in the kernel.
 
     Attributes:
         call: number of the system call.
         argument: its first argument, as the kernel writes it.
-        stack, instruction: addresses of the process's stack and program.
+        stack, instruction: the process's stack pointer and program counter.
     """
 
     call: str
@@ -30,19 +30,20 @@ class Waiting(NamedTuple):
 
     @property
     def reads_terminal(self) -> bool:
-        """Whether it may be waiting for input by descriptor 0."""
+        """Whether the process may be waiting for input from descriptor 0."""
         return self.argument in (_TERMINAL, _FIRST_DESCRIPTORS)
 
 
 def process_file(pid: int, name: str, most: int = _MOST_BYTES) -> bytes:
-    """Returns the beginning of a file of a process in /proc; empty if it has ended, or has none.
+    """Returns the start of a file in a process's /proc folder; empty if the process or the file is gone.
 
-    Any user can make `environ` and `cmdline` of a process endless (PR_SET_MM_MAP).
+    The length is limited because any user can make `environ` and `cmdline` of a process endless
+    (PR_SET_MM_MAP).
 
     Args:
         pid: the process.
         name: the file.
-        most: limit of bytes; by default, every environment that a program was started with fits.
+        most: limit of bytes; the default suffices for every environment with which a program can start.
     """
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
@@ -52,7 +53,7 @@ def process_file(pid: int, name: str, most: int = _MOST_BYTES) -> bytes:
 
 
 def waiting_place(pid: int) -> Waiting | None:
-    """Returns the place where a process waits; None if it does not wait, or the kernel does not tell."""
+    """Returns the point where a process waits; None if it does not wait or the kernel does not show it."""
     words = _content(pid, "syscall").split()
     if len(words) < 9:  # "running"
         return None
@@ -70,7 +71,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def is_ending(pid: int) -> bool:
-    """Returns whether a process has ended, or has been killed and only its end is still to come."""
+    """Returns whether a process has ended, or has been killed and is about to end."""
     fields = _content(pid, "stat").rpartition(")")[2].split()
     if len(fields) <= _FLAGS or fields[0] in _ENDED or int(fields[_FLAGS]) & _EXITING:
         return True
@@ -79,16 +80,16 @@ def is_ending(pid: int) -> bool:
 
 
 def children(pid: int) -> frozenset[int]:
-    """Returns the processes that a process of one thread has started and that have not ended."""
+    """Returns the running child processes of a single-threaded process."""
     return frozenset(_numbers(pid, f"task/{pid}/children"))
 
 
 def descendants(pid: int, most_s: float) -> list[int]:
-    """Returns the processes that a process has started, those that these have started, and so on.
+    """Returns the descendants of a process.
 
     Args:
         pid: the process.
-        most_s: the time in which they are searched for; those found by then are returned.
+        most_s: time limit of the search; descendants not found by then are missing.
     """
     end_s = time.monotonic() + most_s
     family, known = [pid], {pid}
@@ -109,9 +110,9 @@ def tracers(pid: int) -> set[int]:
 
 
 def _number(name: str, status: str) -> int:
-    """Returns a number in a text of the kernel; 0 if it is not there."""
-    found = re.search(rf"^{name}:\s*(\d+)", status, re.MULTILINE)
-    return int(found[1]) if found else 0
+    """Returns the number with a given name in a `status` file; 0 if it is missing."""
+    match = re.search(rf"^{name}:\s*(\d+)", status, re.MULTILINE)
+    return int(match[1]) if match else 0
 
 
 def _threads(pid: int) -> list[str]:

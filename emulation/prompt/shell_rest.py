@@ -1,4 +1,4 @@
-"""Rest of a shell: whether it waits for a line, has been stopped, or waits for a program that was stopped."""
+"""Detects that a shell waits for a line, has been stopped, or waits for a stopped program."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import time
 
 from emulation.prompt.process_state import Waiting, children, is_stopped, switch_count, waiting_place
 
-_SETTLED_S = 0.3  # after which a state is taken to last
-_PROMPT_S = 2.0  # from the prompt until a shell that waits elsewhere is taken to be ready
+_SETTLED_S = 0.3  # after this time, a state counts as lasting
+_PROMPT_S = 2.0  # this long after the prompt, a shell that waits at another point counts as ready
 _CALIBRATION_S = 1.0
 _CALIBRATION_STEP_S = 0.002
 
 
-class ShellRest:
-    """What is known of the rest of a shell, which `look` and `is_ready` take note of."""
+class ShellState:
+    """Observations of a shell's state; `look` and `is_ready` update them."""
 
     def __init__(self, pid: int) -> None:
-        """Takes the shell's process, which has just been started."""
+        """Starts observing a shell whose process has just been started."""
         self._pid = pid
-        self._place: Waiting | None = None  # where it waits for a line
-        self._written_switches = 0  # when it was last written to
-        self._earlier_children: frozenset[int] = frozenset()  # than the line that was sent last
+        self._place: Waiting | None = None  # where the shell waits for a line
+        self._written_switches = 0  # its context switches when it was last written to
+        self._earlier_children: frozenset[int] = frozenset()  # from before the last line
         self._prompt_s: float | None = None
-        self._resting_s: float | None = None  # since when it waits for a line
+        self._waiting_since_s: float | None = None  # since when it has been waiting for a line
         self._stopped_s: float | None = None
 
     @property
     def place_known(self) -> bool:
-        """Whether it is known where the shell waits for a line; the kernel need not tell."""
+        """Whether it is known where the shell waits for a line; not all kernels show that."""
         return self._place is not None
 
     def find_place(self) -> None:
-        """Finds the place where the shell waits for a line, which it does at once."""
+        """Finds the point where the shell waits for a line; call it when the shell is about to wait."""
         end_s = time.monotonic() + _CALIBRATION_S
         while self._place is None and time.monotonic() < end_s:
             place = waiting_place(self._pid)
@@ -41,41 +41,41 @@ class ShellRest:
                 time.sleep(_CALIBRATION_STEP_S)
 
     def note_line(self) -> None:
-        """Notes that a line is about to be sent: the shell must run before it waits for another one."""
+        """Records that a line is about to be sent: the shell must run before it waits for another one."""
         self._written_switches = switch_count(self._pid)
         self._earlier_children = children(self._pid)
-        self._prompt_s = self._resting_s = self._stopped_s = None
+        self._prompt_s = self._waiting_since_s = self._stopped_s = None
 
     def note_prompt(self) -> None:
-        """Notes that the shell has printed its prompt, or a program has."""
+        """Records that the prompt was printed, by the shell or by a program."""
         self._prompt_s = self._prompt_s or time.monotonic()
 
     def is_ready(self) -> bool:
-        """Returns whether the shell waits for a line, after a prompt; a program may have printed that."""
-        if self._place is None or self._rests():
+        """Returns whether the shell, after a prompt that a program may have printed, waits for a line."""
+        if self._place is None or self._waits_for_line():
             return True
         place = waiting_place(self._pid)
         if place and place.reads_terminal and time.monotonic() > (self._prompt_s or 0.0) + _PROMPT_S:
-            self._place = place  # that of readline, after `set -o emacs`
+            self._place = place  # readline's, after `set -o emacs`
             return True
         return False
 
     def look(self) -> str:
-        """Looks at a shell that has printed nothing for a while; returns why it cannot resume, if so."""
+        """Checks a shell that has printed nothing for a while; returns why it cannot continue, or ""."""
         now_s = time.monotonic()
         started = children(self._pid) - self._earlier_children
-        waits = bool(started) and all(map(is_stopped, started))  # nothing typed can reach them
+        waits = bool(started) and all(map(is_stopped, started))  # no input can reach them
         self._stopped_s = (self._stopped_s or now_s) if waits or is_stopped(self._pid) else None
-        self._resting_s = (self._resting_s or now_s) if self._rests() else None
+        self._waiting_since_s = (self._waiting_since_s or now_s) if self._waits_for_line() else None
         if self._stopped_s is None or now_s <= self._stopped_s + _SETTLED_S:
             return ""
-        return "waited for a program that was stopped" if waits else "was stopped"
+        return "waited for a stopped program" if waits else "was stopped"
 
-    def rested(self, seconds: float = _SETTLED_S) -> bool:
-        """Returns whether the last looks, over so long a time, have found the shell waiting for a line."""
-        return self._resting_s is not None and time.monotonic() > self._resting_s + seconds
+    def has_waited(self, seconds: float = _SETTLED_S) -> bool:
+        """Returns whether all checks during the last `seconds` found the shell waiting for a line."""
+        return self._waiting_since_s is not None and time.monotonic() > self._waiting_since_s + seconds
 
-    def _rests(self) -> bool:
+    def _waits_for_line(self) -> bool:
         """Returns whether the shell waits for a line, and has run since it was last written to."""
         if self._place is None or waiting_place(self._pid) != self._place:
             return False

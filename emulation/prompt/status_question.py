@@ -1,4 +1,4 @@
-"""Questions to a shell: the exit status of its last command, its last program in the background."""
+"""Asks a shell for the exit status of its last command and for its last background process."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shlex
 import time
 from typing import NamedTuple
 
-_MOST_CHARACTERS = 4096  # that are kept while the answer is awaited
+_MOST_CHARACTERS = 4096  # of output kept while waiting for the answer
 _LONG_S = 10.0
 _numbers = itertools.count(1)
 
 
 class StatusAnswer(NamedTuple):
-    """The exit status, the process that was last put into the background, and whether a prompt followed."""
+    """The exit status, the last background process, and whether a prompt followed."""
 
     status: int
     background_pid: int | None
@@ -24,15 +24,15 @@ class StatusAnswer(NamedTuple):
 class StatusQuestion:
     """One question.
 
-    The answer comes by the name of the terminal, even if the command has closed standard output and errors,
-    and by `eval`, without which no further command can be run.
+    The shell writes the answer to the terminal by its name, because the command may have closed standard
+    output and error. It uses `eval`, without which no further command could run anyway.
 
     Attributes:
         line: the line to send.
     """
 
     def __init__(self, terminal: str, prompt: str) -> None:
-        """Takes the name of the shell's terminal, and its prompt."""
+        """Prepares a question for the name of the shell's terminal and its prompt."""
         self._number, self._text, self._asked_s = next(_numbers), "", time.monotonic()
         values = f'{self._number} "$?" "${{!-}}"'
         question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{terminal}"
@@ -40,12 +40,12 @@ class StatusQuestion:
         self._pattern = re.compile(rf"@{self._number} (\d{{1,3}}) (\d{{0,10}})\r?\n([^@]*{prompt})?")
 
     def answer(self, text: str) -> StatusAnswer | None:
-        """Returns the answer, if it has come with a text that was printed or with those before."""
+        """Adds printed text and returns the answer if it is complete, else None."""
         self._text = (self._text + text)[-_MOST_CHARACTERS:]
-        found = self._pattern.search(self._text)
-        return found and StatusAnswer(int(found[1]), int(found[2]) if found[2] else None, bool(found[3]))
+        match = self._pattern.search(self._text)
+        return match and StatusAnswer(int(match[1]), int(match[2]) if match[2] else None, bool(match[3]))
 
     @property
     def is_old(self) -> bool:
-        """Whether it was asked so long ago that the shell should have answered."""
+        """Whether the shell should have answered by now."""
         return time.monotonic() > self._asked_s + _LONG_S

@@ -1,4 +1,4 @@
-"""The throughput between two hosts, measured by iperf3 with a server of its own."""
+"""Measures the throughput between two hosts with iperf3 and its own server."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from emulation.subprocesses import (
     start,
 )
 
-_FIRST_PORT, _PORTS = 20_201, 20  # beside iperf3's own 5201, where a server of the user may listen
+_FIRST_PORT, _PORTS = 20_201, 20  # not iperf3's default 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0
 _LOOK_EVERY_S = 0.02
-_NO_REPORTS = ("-i", "0")  # but the one at the end
+_NO_REPORTS = ("-i", "0")  # except at the end
 
 
 @dataclass(frozen=True)
 class Throughput:
-    """One transfer.
+    """Result of one transfer.
 
     Attributes:
-        received_bps: bits of payload that the destination received per second.
-        retransmits: segments that TCP sent again; None for UDP.
-        lost: fraction of the datagrams that were lost; None for TCP.
+        received_bps: payload received at the destination, in bit/s.
+        retransmits: segments that TCP retransmitted; None for UDP.
+        lost: fraction of lost datagrams; None for TCP.
     """
 
     received_bps: float
@@ -45,7 +45,7 @@ class Throughput:
 def measure_throughput(
     source: LastingNode, destination: LastingNode, seconds: float, udp_rate: str | None = None
 ) -> Throughput:
-    """Measures the throughput from one host to another; other servers and transfers are left alone.
+    """Measures the throughput from one host to another, independent of other servers and transfers.
 
     Args:
         source: the host that sends.
@@ -62,7 +62,7 @@ def measure_throughput(
     words = ["iperf3", "-J", *_NO_REPORTS, "-c", destination.IP(), "-p", str(port), "-t", f"{seconds:g}"]
     words += [] if udp_rate is None else ["-u", "-b", udp_rate]
     try:
-        # The transfer's answers may wait in full queues.
+        # The replies of the transfer may wait in full queues.
         ended = complete(start(words, begin=source.start_program), timeout_s=2 * seconds + 30)
         return _throughput(ended, udp_rate is not None)
     except CommandError as error:
@@ -72,7 +72,7 @@ def measure_throughput(
 
 
 def _start_server(host: LastingNode) -> tuple[subprocess.Popen[bytes], int]:
-    """Starts a server for one transfer on a free port, and returns it with its port when it listens."""
+    """Starts a server for one transfer, waits until it listens, and returns it and its port."""
     end_s = time.monotonic() + _LISTEN_TIMEOUT_S
     for port in range(_FIRST_PORT, _FIRST_PORT + _PORTS):
         server = start(["iperf3", "-s", "-1", *_NO_REPORTS, "-p", str(port)], begin=host.start_program)
@@ -85,14 +85,14 @@ def _start_server(host: LastingNode) -> tuple[subprocess.Popen[bytes], int]:
             discard(server)
             raise
         discard(server)
-    raise CommandError(f"no iperf3 server could be started on {host.name}")
+    raise CommandError(f"cannot start an iperf3 server on {host.name}")
 
 
 def _throughput(ended: Ended, udp: bool) -> Throughput:
-    """Returns what iperf3 has reported.
+    """Returns the throughput that iperf3 reported.
 
     Raises:
-        CommandError: it has reported an error, or no throughput.
+        CommandError: iperf3 reported an error, or no throughput.
     """
     try:
         report = json.loads(ended.output)
@@ -105,12 +105,12 @@ def _throughput(ended: Ended, udp: bool) -> Throughput:
         resent = int(_number(end["sum_sent"]["retransmits"]))
         return Throughput(_number(end["sum_received"]["bits_per_second"]), resent, None)
     except (ValueError, OverflowError, KeyError, TypeError, RecursionError):
-        said = in_one_line(ended.errors or ended.output) or "nothing"
-        raise CommandError("iperf3 failed", f"it printed {said}") from None
+        printed = in_one_line(ended.errors or ended.output) or "nothing"
+        raise CommandError("iperf3 failed", f"it printed {printed}") from None
 
 
 def _number(value: Any) -> float:
-    """Returns a number of a report, which a host's root may have written; ValueError if it is none."""
+    """Returns a number in a report, which a host's root may have forged; raises ValueError if invalid."""
     number = float(value)
     if not 0 <= number < math.inf:
         raise ValueError

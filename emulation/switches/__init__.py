@@ -1,1 +1,1 @@
-"""Parts of the switches: their databases, their first frames, and the merging of their memory."""
+"""Details of the switches: their databases, their first frames, and the merging of their memory."""

@@ -1,8 +1,8 @@
-"""Configuration of a switch: the content of the database from which its ovs-vswitchd reads it.
+"""Configuration of a switch: the content of the database that its ovs-vswitchd reads.
 
-The database is written before its server starts, as a file that the server then continues: the header and
-the schema, which `ovsdb-tool create` writes, and one transaction with all rows. To have `ovs-vsctl` write it
-takes a program more for each switch, and as much time as the start of the switch itself.
+The database file is written before its server starts, which then appends to it. It consists of the header and
+the schema, as `ovsdb-tool create` writes them, and one transaction with all rows. `ovs-vsctl` would need one
+more program per switch, and as much time as the start of the switch itself.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 
 from topology.links import LinkSpec
 
-MAX_BACKOFF_MS = 1000  # longest wait before a switch calls its controller again; Open vSwitch takes no less
+MAX_BACKOFF_MS = 1000  # longest wait before a switch reconnects; Open vSwitch accepts no smaller value
 MAX_IDLE_MS = 60_000  # lifetime of a cached flow without packets; Open vSwitch's default is ten seconds
 _DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
-# Open vSwitch's own intervals of what an idle switch does, and the least ones for each switch of a fabric. A
-# thousand idle switches would otherwise keep a processor busy, and a controller that fills a thousand does
-# not answer each within 5 s.
-_REVALIDATION_MS, _REVALIDATION_MS_PER_SWITCH = 500, 2  # counters of rules are as old
-_STATISTICS_MS, _STATISTICS_MS_PER_SWITCH = 5_000, 60  # counters of ports in the database
-_PROBE_MS, _PROBE_MS_PER_SWITCH = 5_000, 60  # of a silent controller
+# Open vSwitch's default intervals for the work of an idle switch, and lower bounds per switch of the fabric.
+# With the defaults, a thousand idle switches would keep a processor busy, and a controller that installs
+# rules on a thousand switches does not answer each within 5 s.
+_REVALIDATION_MS, _REVALIDATION_MS_PER_SWITCH = 500, 2  # this is also the age of rule counters
+_STATISTICS_MS, _STATISTICS_MS_PER_SWITCH = 5_000, 60  # update of port counters in the database
+_PROBE_MS, _PROBE_MS_PER_SWITCH = 5_000, 60  # echo request to a silent controller
 
 _Row = dict[str, Any]
-_Tables = dict[str, dict[str, _Row]]  # name -> row's id -> columns that have not their defaults
+_Tables = dict[str, dict[str, _Row]]  # table name -> row id -> columns without a default value
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ def configured_database(
         settings: the switch.
         controller: the OpenFlow target to which it connects.
         datapath: `kernel` or `user`.
-        switches: number of switches of the fabric; in a large one, each does less while it is idle.
+        switches: number of switches of the fabric; in a large fabric, each does less while idle.
     """
     return empty + _record(_rows(settings, controller, datapath, switches))
 
 
 def _record(content: Mapping[str, Any]) -> bytes:
-    """Returns a record of a database file, in the format of ovsdb(5): a line about its length, and JSON."""
+    """Returns a record of a database file in the format of ovsdb(5): a line with its length, and JSON."""
     text = json.dumps({"_comment": "PolarLab", **content}, separators=(",", ":")).encode() + b"\n"
     return (
         b"OVSDB JSON %d %s\n" % (len(text), hashlib.sha1(text, usedforsecurity=False).hexdigest().encode())
@@ -92,7 +92,7 @@ def _rows(settings: SwitchSettings, controller: str, datapath: str, switches: in
         "Bridge",
         name=name,
         ports=["set", ports],
-        # The controller takes the later one; the tools for switches speak the earlier.
+        # The controller uses the later version; tools such as ovs-ofctl use the earlier one.
         protocols=["set", ["OpenFlow13", "OpenFlow15"]],
         datapath_type=_DATAPATH_TYPES[datapath],
         fail_mode="secure",

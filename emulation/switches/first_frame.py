@@ -1,6 +1,6 @@
-"""The first frame of a switch: OpenFlow 1.3 messages that have it send one, without a program per switch.
+"""Makes a switch send its first frame, with OpenFlow 1.3 messages and without a program per switch.
 
-To send, the userspace datapath opens its packet sockets, whose buffers can then be enlarged.
+To send it, the userspace datapath opens its packet sockets, whose buffers can then be enlarged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from emulation.subprocesses import DEFAULT_TIMEOUT_S, CommandError
 
-# A frame that matches no rule (an Ethernet type for experiments).
+# A frame that matches no rule: its Ethernet type is reserved for experiments.
 _FRAME = bytes.fromhex("ff" * 6 + "020000000000" + "88b5" + "00" * 46)
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _VERSION = 4  # OpenFlow 1.3
@@ -21,8 +21,8 @@ _PACKET_OUT_BODY = struct.Struct("!IIH6x")  # buffer, ingress port, length of th
 _OUTPUT = struct.Struct("!HHIH6x")  # type, length, port, bytes for the controller
 
 
-def begin_first_frame(path: Path, port: int) -> socket.socket:
-    """Has a switch send a frame, and returns the connection on which it answers.
+def trigger_frame(path: Path, port: int) -> socket.socket:
+    """Makes a switch send a frame, and returns the connection on which it replies.
 
     Args:
         path: the Unix socket on which the switch accepts OpenFlow connections.
@@ -42,15 +42,15 @@ def begin_first_frame(path: Path, port: int) -> socket.socket:
             connection.sendall(_HEAD.pack(_VERSION, kind, _HEAD.size + len(content), kind) + content)
     except OSError as error:
         connection.close()
-        raise CommandError(f"{path.stem} takes no frame to send: {error}") from error
+        raise CommandError(f"cannot make {path.stem} send a frame: {error}") from error
     return connection
 
 
-def finish_first_frame(connection: socket.socket) -> None:
-    """Returns when the switch has sent the frame; closes the connection.
+def await_frame(connection: socket.socket) -> None:
+    """Waits until the switch has sent the frame, and closes the connection.
 
     Args:
-        connection: from `begin_first_frame`.
+        connection: the connection, from `trigger_frame`.
 
     Raises:
         CommandError: the switch refuses, closes the connection, or does not answer in time.
@@ -63,6 +63,6 @@ def finish_first_frame(connection: socket.socket) -> None:
                 _, kind, length, _ = _HEAD.unpack(head)
                 body = replies.read(length - _HEAD.size)
             except (OSError, struct.error) as error:
-                raise CommandError(f"a switch does not send its first frame: {error}") from error
+                raise CommandError(f"a switch did not send its first frame: {error}") from error
             if kind == _ERROR:
-                raise CommandError(f"a switch refuses its first frame: error {body[:4].hex()}")
+                raise CommandError(f"a switch refused to send its first frame: error {body[:4].hex()}")

@@ -1,13 +1,12 @@
 """Merging of equal memory pages of a fabric's switches, by the kernel's KSM (kernel samepage merging).
 
-Most of a switch's memory is a cache that ovs-vswitchd fills with the same values at its start: 9 of 12 MiB.
-Programs that are started in a block of `offered` let the kernel keep equal pages of theirs once; a page is
-copied again when a program writes to it. The kernel's thread that searches for equal pages runs from
-`begin_search` to `end_search`, and its settings are then as they were found. A search that the machine's
-owner has running is left as it is.
+Most of a switch's memory, 9 of 12 MiB, is a cache that ovs-vswitchd fills with the same values at its start.
+Programs started in a block of `offered` let the kernel keep only one copy of equal pages; a page is copied
+again when a program writes to it. The kernel thread that searches for equal pages runs from `begin_search` to
+`end_search`, which restores its settings. If the machine's owner already runs a search, it is left alone.
 
-Offering pages needs Linux 6.4. Some later versions forget the offer when a process starts a program, and a
-kernel may be built without merging: both are detected (6.18 has it).
+Offering pages needs Linux 6.4. Some later versions drop the offer when a process starts a program, and a
+kernel may be built without merging; both are detected (6.18 works).
 """
 
 from __future__ import annotations
@@ -25,36 +24,36 @@ from pathlib import Path
 import psutil
 
 KSM = Path("/sys/kernel/mm/ksm")
-# Without pauses: seconds of a processor for a thousand switches. Beside their starts, these took half as long
-# again: the search begins after them, or when memory is short.
+# Without pauses, the search takes seconds of CPU time for a thousand switches. Run during their start, it
+# made the start take half as long again; so it runs afterwards, or when memory is short.
 SEARCH = {"pages_to_scan": "5000", "sleep_millisecs": "0", "use_zero_pages": "1", "run": "1"}
-HARDLY_MORE = 1.02  # merged pages after a pass, relative to those before it
+HARDLY_MORE = 1.02  # the search ends when a pass increases the merged pages by less than this factor
 _PR_SET_MEMORY_MERGE, _PR_GET_MEMORY_MERGE = 67, 68
 _LOOK_EVERY_S, _TIMEOUT_S = 0.02, 120.0
 CLEAN_UP_TIMEOUT_S = 5.0
-_PASSES = 3  # after which a page that is equal to another one is merged
-_RESERVE = 1 / 6  # share of the memory below which starts wait for merging
+_PASSES = 3  # after this many, all equal pages are merged
+_RESERVE = 1 / 6  # fraction of free memory below which starts wait for merging
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @cache
 def merging_available() -> bool:
-    """Returns whether the kernel merges pages of programs that this process offers, and lets us start it."""
+    """Returns whether the kernel can merge pages that programs offer, and this process may start it."""
     if _get("run") is None or _libc.prctl(_PR_GET_MEMORY_MERGE, 0, 0, 0, 0) < 0:
         return False
     try:
         (KSM / "run").write_text(_get("run") or "")
-    except OSError:  # as in containers
+    except OSError:  # for example in containers
         return False
     with offered():
-        # Some kernels take the offer back when a process starts another program.
+        # Some kernels drop the offer when a process starts another program.
         search = ["grep", "-qE", "^VmFlags:.* mg", "/proc/self/smaps"]
         return subprocess.run(search, check=False, capture_output=True).returncode == 0
 
 
 @contextlib.contextmanager
 def offered() -> Iterator[None]:
-    """Offers the pages of all programs that are started in a block, where the kernel knows how."""
+    """Offers the pages of all programs started in the block for merging, if the kernel supports it."""
     if _libc.prctl(_PR_GET_MEMORY_MERGE, 0, 0, 0, 0):  # offered already, or unknown to this kernel
         yield
         return
@@ -66,40 +65,41 @@ def offered() -> Iterator[None]:
 
 
 def begin_search(note: Path) -> None:
-    """Has the kernel search for equal pages, unless it does so anyway.
+    """Starts the kernel's search for equal pages, unless it is already running.
 
     Args:
-        note: file for the settings that were found, from which `end_search`, perhaps of another process,
-            restores them.
+        note: file for the previous settings, from which `end_search`, perhaps in another process, restores
+            them.
     """
-    found = {name: _get(name) for name in SEARCH}
-    if found["run"] != "0" or None in found.values():
+    previous = {name: _get(name) for name in SEARCH}
+    if previous["run"] != "0" or None in previous.values():
         return
-    note.write_text(json.dumps(found))
+    note.write_text(json.dumps(previous))
     for name, value in SEARCH.items():
         _set(name, value)
 
 
 def end_search(note: Path) -> None:
-    """Restores the settings that `begin_search` found, if it was called; merged pages stay merged.
+    """Restores the settings from before `begin_search`, if it was called; merged pages stay merged.
 
     Args:
         note: the file of `begin_search`, which stays until `clean_up`.
     """
     try:
-        found: dict[str, str] = json.loads(note.read_text())
+        previous: dict[str, str] = json.loads(note.read_text())
     except (OSError, ValueError):
         return
-    for name, value in reversed(found.items()):  # `run` first
-        if name in SEARCH and _get(name) == SEARCH[name]:  # else somebody else has set it since
+    for name, value in reversed(previous.items()):  # `run` first
+        if name in SEARCH and _get(name) == SEARCH[name]:  # else someone else has set it since
             _set(name, value)
     note.write_text("{}")  # nothing is left to restore
 
 
 def clean_up(note: Path) -> None:
-    """Ends a search of this process or an earlier one, and frees the kernel's notes of pages.
+    """Ends a search of this process or an earlier one, and frees the kernel's records of pages.
 
-    It does so in the next pass after the programs have ended; notes of a million pages take 100 MiB.
+    The kernel frees them in the next pass after the programs have ended; for a million pages they take 100
+    MiB.
 
     Args:
         note: the file of `begin_search`, which is removed; without it, nothing was merged.
@@ -123,7 +123,7 @@ class PageMerging:
         """Prepares for a search.
 
         Args:
-            note: file for the settings that are found, as for `begin_search`.
+            note: file for the previous settings, as for `begin_search`.
         """
         self._note = note
         self._ended = threading.Event()
@@ -131,7 +131,7 @@ class PageMerging:
 
     @contextlib.contextmanager
     def of_programs(self) -> Iterator[None]:
-        """Merges pages of the programs that are started in a block; the search begins at its end."""
+        """Merges pages of the programs started in the block; the search starts at its end."""
         with offered():
             yield
         begin_search(self._note)
@@ -139,7 +139,7 @@ class PageMerging:
         self._waiting.start()
 
     def make_room(self) -> None:
-        """Begins the search if memory is short, and waits until some is free or all pages were looked at."""
+        """Starts the search if memory is short, and waits until some is free or all pages were searched."""
         if not _memory_is_short():
             return
         begin_search(self._note)
@@ -149,7 +149,7 @@ class PageMerging:
                 return
 
     def finish(self) -> None:
-        """Returns when the search has ended, which takes seconds: measurements do not run beside it."""
+        """Waits some seconds until the search has ended: it must not run during measurements."""
         if self._waiting:
             self._waiting.join()
 
@@ -160,7 +160,7 @@ class PageMerging:
         end_search(self._note)
 
     def _wait_and_end(self) -> None:
-        """Ends the search when a whole pass has found hardly any more equal pages."""
+        """Ends the search when a whole pass has merged hardly any more pages."""
         deadline, merged, passes = time.monotonic() + _TIMEOUT_S, 0, _counter("full_scans")
         while _get("run") == "1" and time.monotonic() < deadline and not self._ended.wait(_LOOK_EVERY_S):
             if _counter("full_scans") <= passes:
@@ -181,7 +181,7 @@ def _counter(name: str) -> int:
 
 
 def _get(name: str) -> str | None:
-    """Returns a setting or a counter of the kernel; None where it has not got it."""
+    """Returns a setting or a counter of the kernel; None if the kernel does not have it."""
     try:
         return (KSM / name).read_text().strip()
     except OSError:
@@ -189,5 +189,5 @@ def _get(name: str) -> str | None:
 
 
 def _set(name: str, value: str) -> None:
-    with contextlib.suppress(OSError):  # then less is merged, or later
+    with contextlib.suppress(OSError):  # fewer pages are merged then, or later
         (KSM / name).write_text(value)

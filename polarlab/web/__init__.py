@@ -1,6 +1,5 @@
-"""The live page: a fabric in the browser, watched, broken and mended there.
+"""The live page: watch a fabric in the browser, break it and repair it.
 
-The process of the fabric (`page_server`) starts a process without rights (`service`) that speaks HTTP;
-between them runs a channel of JSON lines, on which the latter may ask for nothing but the actions of
-`actions`.
+The fabric's process (`page_server`) starts an unprivileged process (`service`) that speaks HTTP. They
+communicate over a channel of JSON lines, on which the web process can only request the actions in `actions`.
 """

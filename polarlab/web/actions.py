@@ -1,7 +1,7 @@
-"""Actions that a page or a program may ask of a fabric: all that there are, each declared once.
+"""All actions that a page or a program may request of a fabric, each declared once.
 
-The web process reads the declarations; the fabric's process carries them out. What that takes is imported
-there alone, when it is needed.
+The web process reads the declarations; the fabric's process performs the actions. The modules that this needs
+are imported only there, when they are needed.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ if TYPE_CHECKING:  # at run time only in the fabric's process
     from experiments.session.routing_parameters import RoutingStatus
     from topology.parameters import Value
 
-# Measures traffic by some options, calls the function once they are checked, and returns the results' folder.
+# Function that measures traffic with given options, calls its second argument once the options are checked,
+# and returns the results folder.
 Measure = Callable[[Mapping[str, Any], Callable[[], None]], Path]
 
 _MEASUREMENTS = ("measure", "measure-collective", "stop-measurement")
 
 
 class PageVerbs(SessionVerbs):
-    """The verbs of a session as a page has them done, which its timeline shows, and those of pages alone.
+    """The verbs of a session, shown on the page's timeline, and further verbs that only pages have.
 
     Attributes:
         observer: the observer of the fabric.
@@ -52,8 +53,8 @@ class PageVerbs(SessionVerbs):
         Args:
             session: the session on the fabric.
             observer: the observer of the fabric.
-            recorder: what keeps the session; None if nothing does.
-            measure: measures traffic, and returns the folder of the results; None where that is not possible.
+            recorder: records the session; None if it is not recorded.
+            measure: measures traffic and returns the results folder; None if that is not possible.
         """
         from polarlab.web.archive import Results
 
@@ -62,36 +63,36 @@ class PageVerbs(SessionVerbs):
 
     @property
     def busy(self) -> str:
-        """The measurement that has the fabric for itself, in words; empty for none."""
+        """Description of the measurement that uses the fabric exclusively; empty if there is none."""
         return str(self.session.turns.measuring or "")
 
     @property
     def allowed(self) -> tuple[str, ...]:
-        """The names of the actions that are possible."""
+        """The names of the available actions."""
         without = set() if self._measure else set(_MEASUREMENTS)
         if not self.session.routing_status().values:
             without.add("set-routing")
         return tuple(one.name for one in verbs_of(PageVerbs) if one.http.path and one.name not in without)
 
     def look(self) -> None:
-        """Shows at once what a verb has changed."""
+        """Updates the page at once after a change."""
         self.observer.look()
 
     # ---- failures ----
 
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes elements fail under probes, as `SessionVerbs.fail`; refuses those that have all failed."""
+        """Makes links or switches fail, with probes; see `SessionVerbs.fail`. Refuses if all have failed."""
         with self._incident("fail", elements):
             return super().fail(elements)
 
     def restore(self, elements: str = "all") -> tuple[str, ...]:
-        """Restores elements under probes, as `SessionVerbs.restore`; refuses those that have not failed."""
+        """Restores links or switches, with probes; see `SessionVerbs.restore`. Refuses if none has failed."""
         with self._incident("restore", elements):
             return super().restore(elements)
 
     @contextlib.contextmanager
     def _incident(self, verb: str, text: str) -> Iterator[None]:
-        """Sends probes while elements fail or are restored; refuses what would change nothing."""
+        """Sends probes during a failure or a restoration; refuses one that would change nothing."""
         from polarlab.web.looks import check_change
         from topology.faults import ElementKind
 
@@ -101,19 +102,19 @@ class PageVerbs(SessionVerbs):
         check_change(verb, text, chosen, standing)
         others = [element for element in standing if element not in chosen]
         hangs = verb == "fail" and any(one.kind is ElementKind.HANG for one in chosen)
-        told = f"{verb} {text}" + (" (the program dies, the links stay up)" if hangs else "")
-        with session.turns.verb(), self.observer.incident(told, chosen, others):
+        title = f"{verb} {text}" + (" (the program dies, the links stay up)" if hangs else "")
+        with session.turns.verb(), self.observer.incident(title, chosen, others):
             yield
 
     def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
-        """Drains elements, as `SessionVerbs.drain`."""
-        return self._shown(super().drain(elements, force=force))
+        """Drains links or switches; see `SessionVerbs.drain`."""
+        return self._with_entry(super().drain(elements, force=force))
 
     def undrain(self, elements: str = "all") -> DrainOutcome:
-        """Has traffic use drained elements again, as `SessionVerbs.undrain`."""
-        return self._shown(super().undrain(elements))
+        """Lets traffic use drained links or switches again; see `SessionVerbs.undrain`."""
+        return self._with_entry(super().undrain(elements))
 
-    def _shown(self, outcome: DrainOutcome) -> DrainOutcome:
+    def _with_entry(self, outcome: DrainOutcome) -> DrainOutcome:
         self.observer.timeline.add("action", str(outcome))
         return outcome
 
@@ -125,15 +126,15 @@ class PageVerbs(SessionVerbs):
     # ---- traffic and the adaptation ----
 
     def start_traffic(self, pattern: str = "uniform", load: float = 0.3, seed: int = 1) -> None:
-        """Starts background traffic, as `SessionVerbs.start_traffic`."""
+        """Starts background traffic; see `SessionVerbs.start_traffic`."""
         super().start_traffic(pattern, load, seed)
-        self.observer.timeline.add("traffic", f"{pattern} traffic at {load:g} of the hosts' capacity begins")
+        self.observer.timeline.add("traffic", f"{pattern} traffic starts at {load:g} of the hosts' capacity")
 
     def stop_traffic(self) -> TrafficOutcome:
-        """Stops the background traffic, as `SessionVerbs.stop_traffic`."""
+        """Stops the background traffic; see `SessionVerbs.stop_traffic`."""
         outcome = super().stop_traffic()
         text = (
-            f"{outcome.pattern} traffic has ended after {outcome.seconds:.1f} s: offered "
+            f"{outcome.pattern} traffic ended after {outcome.seconds:.1f} s: offered "
             f"{outcome.offered:.3f}, accepted {outcome.accepted:.3f}; {outcome.received_packets} of "
             f"{outcome.sent_packets} packets arrived"
         )
@@ -141,7 +142,7 @@ class PageVerbs(SessionVerbs):
         return outcome
 
     def set_routing(self, **values: Value) -> RoutingStatus:
-        """Changes parameters of the routing, as `SessionVerbs.set_routing`; refuses files."""
+        """Changes parameters of the routing; see `SessionVerbs.set_routing`. Refuses files."""
         from experiments.session.routing_parameters import changeable_parameters
         from polarlab.web.handlers import refuse
         from routing.registry import routing as routing_named
@@ -178,14 +179,14 @@ class PageVerbs(SessionVerbs):
         duration: float = 10.0,
         warmup: float = 2.0,
     ) -> str:
-        """Measures traffic into a folder of results, and returns its name.
+        """Measures traffic, and returns the name of the results folder.
 
         Args:
             pattern: traffic pattern between all hosts.
             load: offered load, as a fraction of the hosts' injection capacity.
             seed: seed of the random generator.
-            duration: length of the measurement in s.
-            warmup: time before it in s.
+            duration: length of the measurement window in s.
+            warmup: length of the warm-up in s.
         """
         options = {"pattern": pattern, "load": load, "seed": seed, "duration": duration, "warmup": warmup}
         return self._measured(options, f"{pattern} traffic at {load:g} is measured for {duration:g} s")
@@ -219,13 +220,13 @@ class PageVerbs(SessionVerbs):
         ranks: int = 0,
         seed: int = 1,
     ) -> str:
-        """Measures a collective operation into a folder of results, and returns its name.
+        """Measures a collective operation, and returns the name of the results folder.
 
         Args:
-            pattern: the operation, with its algorithm if not the default, as `allreduce:ring`.
-            message_bytes: sizes of messages, as `64KiB,1MiB`.
-            iterations: operations for each size.
-            ranks: number of hosts that take part; 0 for all.
+            pattern: the operation, with its algorithm if not the default, such as `allreduce:ring`.
+            message_bytes: sizes of messages, such as `64KiB,1MiB`.
+            iterations: operations per size.
+            ranks: number of participating hosts; 0 for all.
             seed: seed of the random generator.
         """
         options: dict[str, Any] = {
@@ -239,7 +240,7 @@ class PageVerbs(SessionVerbs):
         return self._measured(options, f"{pattern} of {message_bytes} is measured {iterations} times")
 
     def _measured(self, options: Mapping[str, Any], text: str) -> str:
-        """Measures traffic, which the timeline shows by a text, and returns the folder's name."""
+        """Measures traffic, with entries on the timeline, and returns the folder's name."""
         assert self._measure
         folder = self._measure(options, lambda: self.observer.timeline.add("traffic", text))
         self._kept.add(folder)
@@ -251,34 +252,34 @@ class PageVerbs(SessionVerbs):
         page=Page([Button("stop measuring", "traffic")]),
     )
     def stop_measurement(self) -> None:
-        """Stops what the page measures; its folder keeps what was measured until then."""
+        """Stops the page's measurement; its folder keeps the results so far."""
         from experiments.session.turns import PAGE
 
         self.session.turns.stop(PAGE)
-        self.observer.timeline.add("traffic", "the measurement stops; its folder keeps what was measured")
+        self.observer.timeline.add("traffic", "the measurement stops; its folder keeps the results so far")
 
     @verb(http=Http("GET", "/api/results"))
     def results(self) -> list[str]:
-        """Names the folders of results of this session."""
+        """Lists the results folders of this session."""
         return self._kept.names
 
     @verb(http=Http("GET", "/api/results/{name}", reply="application/zip"))
     def download(self, name: str) -> tuple[str, bytes]:
-        """Returns a folder of results as a ZIP archive.
+        """Returns a results folder as a ZIP archive.
 
         Args:
             name: name of the folder.
         """
         return self._kept.archive(name)
 
-    # ---- looks ----
+    # ---- queries ----
 
     @verb(http=Http("GET", "/api/switches/{switch}"))
     def switch(self, switch: str) -> dict[str, Any]:
         """Returns rules, groups and counters of a switch.
 
         Args:
-            switch: the switch, as `s3`.
+            switch: the switch, such as `s3`.
         """
         from polarlab.web.looks import look_at_switch
 
@@ -286,10 +287,10 @@ class PageVerbs(SessionVerbs):
 
     @verb(http=Http("GET", "/api/links/{link}"))
     def link(self, link: str) -> dict[str, Any]:
-        """Returns load, queue and drops of a link's last minute.
+        """Returns load, queue and drops of a link in the last minute.
 
         Args:
-            link: the link, as `s1-s7`, or that of a host, as `s1-h1_1`.
+            link: the link, such as `s1-s7`, or a host's link, such as `s1-h1_1`.
         """
         from polarlab.web.looks import look_at_link
 
@@ -312,12 +313,12 @@ class PageVerbs(SessionVerbs):
         name="path",
     )
     def path_without(self, source: str, destination: str, without: str = "") -> dict[str, Any]:
-        """Returns the path between two places, its alternatives and probes.
+        """Returns the path between two hosts, its alternatives and probes.
 
         Args:
             source: name of a host, or of a switch, which stands for its first host.
-            destination: the same of another router.
-            without: elements without which the path is asked for as well, as `link:s1-s7`.
+            destination: the same, at another router.
+            without: links or switches, such as `link:s1-s7`; adds the path that is used if they fail.
         """
         from polarlab.web.looks import look_at_path
 
@@ -329,28 +330,28 @@ class ReplayVerbs:
     """The verbs of a page that replays finished results.
 
     Attributes:
-        busy: empty, as nothing takes their time.
-        allowed: the names of the actions that are possible.
+        busy: always empty: a replay does not occupy a fabric.
+        allowed: the names of the available actions.
     """
 
     busy = ""
     allowed = ("recording",)
 
     def __init__(self, recording: Recording) -> None:
-        """Takes the results."""
+        """Prepares the verbs for finished results."""
         self._recording = recording
 
     def look(self) -> None:
-        """Does nothing: what is finished does not change."""
+        """Does nothing: finished results do not change."""
 
     @verb(http=Http("GET", "/api/recording"))
     def recording(self) -> tuple[FabricState, ...]:
-        """Returns all states of the results that are replayed."""
+        """Returns all states of the replayed results."""
         return self._recording.states
 
 
 def page_of(description: FabricDescription) -> dict[str, Any]:
-    """Returns what the page is told of a fabric: its description, and its buttons and forms in `verbs`."""
+    """Returns a fabric's description for the page, with the page's buttons and forms in `verbs`."""
     verbs = [one for one in actions().values() if one.buttons]
     _, schemas = msgspec.json.schema_components([one.request for one in verbs])
     declared = [
@@ -368,7 +369,7 @@ def page_of(description: FabricDescription) -> dict[str, Any]:
 
 
 def _fields(page: Page, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the fields of a verb's form, with what the schema of its request says of their arguments."""
+    """Yields the fields of a verb's form, with the properties of the arguments in its request's schema."""
     for name, argument in schema["properties"].items():
         if name not in page.without:
             field = page.fields.get(name, Field())
@@ -384,5 +385,5 @@ def _fields(page: Page, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def actions() -> dict[str, Verb]:
-    """Returns all actions by their names."""
+    """Returns name -> action for all actions."""
     return {one.name: one for home in (PageVerbs, ReplayVerbs) for one in verbs_of(home) if one.http.path}

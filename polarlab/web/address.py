@@ -13,19 +13,19 @@ from pathlib import Path
 from topology.errors import MachineError, ParameterError
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
-_MOST_TO_ACCEPT = 2048  # more are dropped by the kernel, and tried again by clients after a second
+_MOST_TO_ACCEPT = 2048  # the kernel drops further connections, which clients retry after a second
 _FORM = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
 
 
 @dataclass(frozen=True)
 class WebAddress:
-    """The address that the page listens on.
+    """The address on which the page listens.
 
     Attributes:
         host: name or IP address, without brackets.
-        port: TCP port; 0 for any that is free.
-        certificate, key: files of a TLS certificate and of its key, in PEM; None for plain HTTP.
-        token: secret without which nobody is let in; empty where everybody of this machine is.
+        port: TCP port; 0 for any free port.
+        certificate, key: PEM files of a TLS certificate and its key; None for plain HTTP.
+        token: secret that every client needs; empty if all users of this machine have access.
     """
 
     host: str
@@ -42,14 +42,14 @@ class WebAddress:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the address."""
         return is_loopback(self.host)
 
     def url(self, port: int) -> str:
-        """Returns the page's address for a browser, with the token where there is one.
+        """Returns the page's address for a browser, with the token if there is one.
 
         Args:
-            port: the port that is listened on.
+            port: the listening port.
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
         if self.host in ("0.0.0.0", "::"):  # noqa: S104  # every address of this machine
@@ -58,10 +58,10 @@ class WebAddress:
         return f"{'https' if self.certificate else 'http'}://{host}:{port}/{token}"
 
     def listen(self) -> socket.socket:
-        """Returns a socket that listens.
+        """Returns a listening socket.
 
         Raises:
-            MachineError: the port is taken, or the address is not this machine's.
+            MachineError: the port is taken, or the address does not belong to this machine.
         """
         try:
             infos = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -77,13 +77,13 @@ class WebAddress:
             listener.close()
             raise MachineError(
                 f"--web cannot listen on {self.host}:{self.port} ({os.strerror(error.errno or 0)}); "
-                f"choose another port, as --web={self.port + 1 if self.port < 65_535 else DEFAULT_PORT}"
+                f"choose another port, such as --web={self.port + 1 if self.port < 65_535 else DEFAULT_PORT}"
             ) from error
         return listener
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a host is this machine's loopback."""
+    """Returns whether a host is a loopback address or `localhost`."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -103,11 +103,11 @@ def parse_address(
         text: the address.
         certificate: file of a TLS certificate; None for plain HTTP.
         key: file of its key; None for plain HTTP.
-        open_to_all: whether all users of this machine are let in without a token.
+        open_to_all: whether all users of this machine have access without a token.
 
     Raises:
-        ParameterError: the text is not an address, a file is missing, or others than this machine could reach
-            a page that is open to all.
+        ParameterError: the text is not an address, a file is missing, or other machines could reach a page
+            that is open to all.
     """
     host, port = DEFAULT_HOST, DEFAULT_PORT
     if isinstance(text, str) and text:
@@ -128,18 +128,18 @@ Web = str | bool | int | WebAddress | None
 
 
 def web_address(web: Web, *, open_to_all: bool = False) -> WebAddress | None:
-    """Returns the address that a program gives for the page; None for no page.
+    """Returns the page's address from the `web` argument of a Python function; None for no page.
 
     Args:
-        web: the address.
-        open_to_all: whether all users of this machine are let in without a token.
+        web: the argument.
+        open_to_all: whether all users of this machine have access without a token.
 
     Raises:
-        ParameterError: it is not an address, or it cannot be open to all.
+        ParameterError: `web` is not an address, or cannot be open to all.
     """
     if web is None or web is False:
         if open_to_all:
-            raise ParameterError("--web-open is for the live page; give --web as well")
+            raise ParameterError("--web-open is for the live page; also give --web")
         return None
     if isinstance(web, WebAddress):
         return web

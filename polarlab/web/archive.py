@@ -1,4 +1,4 @@
-"""Folders of results that a page may download, as archives."""
+"""Results folders that a page may download as archives."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from pathlib import Path
 
 from topology.errors import ParameterError, UsageError
 
-_MOST_DEPTH = 64  # of folders in folders, each of which is open meanwhile
-_FIRST_S, _LAST_S = 315_619_200, 4_354_646_400  # the times that a ZIP archive can have: 1980 to 2107
-_PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO would keep it waiting
-MOST_ARCHIVE_BYTES = 32 << 20  # of the files, before they are compressed; a message of the channel has 64 MiB
+_MOST_DEPTH = 64  # limit of nested folders, because all are open at the same time
+_FIRST_S, _LAST_S = 315_619_200, 4_354_646_400  # ZIP archives can represent times from 1980 to 2107
+_PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a FIFO would block
+MOST_ARCHIVE_BYTES = 32 << 20  # limit before compression; a message on the channel may have 64 MiB
 
 
 class Results:
-    """Folders of results of one session."""
+    """Results folders of one session."""
 
     def __init__(self) -> None:
         self._folders: dict[str, tuple[Path, os.stat_result]] = {}
 
     @property
     def names(self) -> list[str]:
-        """The names of the folders, in the order in which they were measured."""
+        """The names of the folders, in the order of the measurements."""
         return list(self._folders)
 
     def add(self, folder: Path) -> None:
         """Adds a folder that has just been written."""
-        path = folder.absolute()  # the working directory may become another one
+        path = folder.absolute()  # the working directory may change
         self._folders[path.name] = path, path.lstat()
 
     def archive(self, name: str) -> tuple[str, bytes]:
         """Returns the name of a folder, and its files as a ZIP archive.
 
-        The folder may belong to a user who must not read what root can. So the archive holds regular files
-        with a single name only, and symbolic links are not followed, even if one replaces a folder meanwhile.
+        The folder may belong to a user who must not get files that only root can read. So the archive
+        contains only regular files with a single hard link, and symbolic links are not followed, even if one
+        replaces a folder meanwhile.
 
         Raises:
-            ParameterError: no folder of this session has the name.
+            ParameterError: no folder of this session has this name.
             UsageError: the folder is gone, was replaced, or is too large.
         """
         if name not in self._folders:
-            raise ParameterError(f"results must be of this session, got {name!r}")
+            raise ParameterError(f"results must be from this session, got {name!r}")
         path, before = self._folders[name]
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -66,7 +67,7 @@ class Results:
 
 
 def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, bytes]]:
-    """Yields place, time and content of each file of a folder, in order."""
+    """Yields (path, time, content) for each file in a folder, in order."""
     gone = UsageError(f"{path} was moved or replaced since it was measured")
     try:
         top = os.open(path, _PASS | os.O_DIRECTORY)
@@ -81,9 +82,9 @@ def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, byt
 
 
 def _files_of(folder: int, place: str, depth: int) -> Iterator[tuple[str, float, bytes]]:
-    """Yields place, time and content of each file of an open folder, then those of its folders.
+    """Yields (path, time, content) for each file in an open folder, then for the folders in it.
 
-    Whatever is listed as a file or a folder may be something else when it is opened.
+    An entry that is listed as a file or a folder may be something else when it is opened.
     """
     if not depth:
         raise UsageError(f"results must be at most {_MOST_DEPTH} folders deep; copy them instead")
@@ -104,7 +105,7 @@ def _files_of(folder: int, place: str, depth: int) -> Iterator[tuple[str, float,
 
 
 def _read(name: str, folder: int) -> tuple[float, bytes] | None:
-    """Returns time and content of a file in an open folder, at most a byte more than an archive may have."""
+    """Returns (time, content) of a file in an open folder; reads at most one byte more than the limit."""
     with open(name, "rb", opener=lambda path, _: os.open(path, _PASS, dir_fd=folder)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:

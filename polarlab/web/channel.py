@@ -1,4 +1,4 @@
-"""Messages between the fabric's process and the web process: JSON objects, a line each, on a local socket."""
+"""Messages between the fabric's process and the web process: JSON objects, one per line, on a socket."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Annotated, Any
 
 import msgspec
 
-# Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results some MB.
+# Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results a few MB.
 MOST_BYTES = 64 << 20
 # Longest line from the web process, which is not trusted.
 MOST_ASKED_BYTES = 64 << 10
 
 
 class Ask(msgspec.Struct, tag="ask", forbid_unknown_fields=True):
-    """A request of the web process for an action; `number` is repeated in its answer.
+    """The web process's request for an action; the answer repeats `number`.
 
-    `arguments` is raw JSON: the fabric's process decodes it by the type that the action declares.
+    `arguments` is raw JSON, which the fabric's process decodes by the action's declared type.
     """
 
     number: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
@@ -24,13 +24,13 @@ class Ask(msgspec.Struct, tag="ask", forbid_unknown_fields=True):
 
 
 class Watchers(msgspec.Struct, tag="watchers", forbid_unknown_fields=True):
-    """The number of clients that are sent states now."""
+    """The number of clients that currently receive states."""
 
     count: Annotated[int, msgspec.Meta(ge=0, le=4096)]
 
 
 class Answer(msgspec.Struct, tag="answer"):
-    """The answer to a request: an HTTP status and a body; or a file with its name, to be sent instead."""
+    """The answer to a request: an HTTP status with a body, or with a file and its name."""
 
     number: int
     status: int
@@ -46,7 +46,7 @@ class About(msgspec.Struct, tag="about"):
 
 
 class Now(msgspec.Struct, tag="state"):
-    """A state, which replaces the one before."""
+    """A state, which replaces the previous one."""
 
     state: Any
 
@@ -64,7 +64,7 @@ _to_fabric, _to_web = msgspec.json.Decoder(ToFabric), msgspec.json.Decoder(ToWeb
 
 
 def line_of(message: ToFabric | ToWeb) -> bytes:
-    """Returns the line of a message."""
+    """Returns a message as a line."""
     return msgspec.json.encode(message) + b"\n"
 
 
@@ -73,10 +73,10 @@ class ChannelError(ValueError):
 
 
 def to_fabric(line: bytes) -> ToFabric:
-    """Returns the message of a line from the web process.
+    """Returns the message in a line from the web process.
 
     Raises:
-        ChannelError: the line is too long, or not a message.
+        ChannelError: the line is too long or not a message.
     """
     if len(line) > MOST_ASKED_BYTES:
         raise ChannelError(f"a line must be at most {MOST_ASKED_BYTES} bytes")
@@ -88,6 +88,6 @@ def to_fabric(line: bytes) -> ToFabric:
 
 
 def to_web(line: bytes) -> ToWeb:
-    """Returns the message of a line from the fabric's process."""
+    """Returns the message in a line from the fabric's process."""
     message: ToWeb = _to_web.decode(line)
     return message

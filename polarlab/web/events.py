@@ -1,4 +1,4 @@
-"""Events of the live page."""
+"""Progress events of the live page."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class PageReady(Event):
 
 @dataclass(frozen=True)
 class PageShown(Event):
-    """A fabric is up for its page alone."""
+    """A fabric is running only for its page."""
 
     url: str
 
     def __str__(self) -> str:
-        return f"open {self.url} in a browser, and click a link to cut it; Ctrl-C takes the fabric down"
+        return f"open {self.url} in a browser and click a link to cut it; Ctrl-C takes the fabric down"
 
 
 @dataclass(frozen=True)
 class PageEnded(Event):
-    """The web process ended; the fabric goes on.
+    """The web process ended; the fabric continues.
 
     Attributes:
         reason: the violation for which it was killed; empty if it ended by itself.
@@ -40,8 +40,8 @@ class PageEnded(Event):
 
     def __str__(self) -> str:
         if self.reason:
-            return f"the process of the live page {self.reason} and was killed; the fabric goes on without it"
-        return "the process of the live page has ended; the fabric goes on without it"
+            return f"the process of the live page {self.reason} and was killed; the fabric continues"
+        return "the process of the live page has ended; the fabric continues without the page"
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class PageTrouble(Event):
     """The web process wrote to its standard error.
 
     Attributes:
-        log: the log of what it wrote.
+        log: file with the output.
     """
 
     log: Path
 
     def __str__(self) -> str:
-        return f"the process of the live page reported an error; {self.log} has it"
+        return f"the process of the live page reported an error; see {self.log}"

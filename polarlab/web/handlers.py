@@ -1,4 +1,4 @@
-"""Requests of the page in the fabric's process: each action that is declared, and nothing else."""
+"""Performs the page's requests in the fabric's process: declared actions and nothing else."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from topology.errors import NegativeResult, ParameterError, PolarLabError, Usage
 
 
 def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: bytes) -> Answer:
-    """Does an action, and returns its answer: a status of HTTP, and a body.
+    """Performs an action and returns its answer, an HTTP status and a body.
 
     Args:
         verbs: the verbs of the page.
         number: number of the request.
         name: name of the action.
-        arguments: what it needs, in JSON; read by the action's declaration, as its sender is not trusted.
+        arguments: its arguments as JSON; decoded by the action's declared type, as the sender is not trusted.
     """
     if name not in verbs.allowed:
         return Answer(number, 409, {"error": f"{name} is not possible here"})
@@ -41,7 +41,7 @@ def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: by
     except msgspec.MsgspecError as error:
         return Answer(number, 400, {"error": wording(error, action.request)})
     except (UnicodeDecodeError, RecursionError):
-        return Answer(number, 400, {"error": "the body must be JSON in UTF-8, as /openapi.json has it"})
+        return Answer(number, 400, {"error": "the body must be JSON in UTF-8; see /openapi.json"})
     except (NegativeResult, FabricBusy) as error:
         return Answer(number, 409, {"error": str(error)})
     except (UsageError, ParameterError) as error:
@@ -54,7 +54,7 @@ def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: by
 
 
 def _body(action: Verb, result: Any) -> Any:
-    """Returns the body of an answer with a result."""
+    """Returns an answer's body with a result."""
     if action.http.key:
         return {action.http.key: result if isinstance(result, tuple | str) else str(result)}
     if result is None:
@@ -63,21 +63,21 @@ def _body(action: Verb, result: Any) -> Any:
 
 
 def _refuse_files(values: Mapping[str, Any]) -> None:
-    """Raises UsageError if a value of a request names a file, by the declaration of its option.
+    """Raises UsageError if a value in a request names a file, according to its option's declaration.
 
-    The fabric's process may read every file; those who reach the page may not.
+    The fabric's process may read every file; users of the page may not.
     """
     declared = {option.key: option for option in options_of(RUN)}
     refuse({name for name, value in values.items() if name in declared and declared[name].file_named(value)})
 
 
 def refuse(names: Collection[str]) -> None:
-    """Raises UsageError if there are arguments whose values name files.
+    """Raises UsageError if any arguments name files.
 
     Args:
-        names: names of such arguments.
+        names: names of the arguments whose values name files.
     """
     if names:
         raise UsageError(
-            f"{min(names)} must not name a file here; give files to `polarlab run` or at the prompt"
+            f"{min(names)} must not name a file here; use `polarlab run` or the prompt for files"
         )

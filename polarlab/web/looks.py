@@ -1,4 +1,4 @@
-"""Looks inside a fabric that a page asks for, as its API has them, and checks of what it changes."""
+"""API replies about switches, links and paths of a fabric, and checks of requested changes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from topology.faults import Element, ElementKind, parse_elements
 
 
 def check_change(verb: str, text: str, chosen: Sequence[Element], standing: Sequence[Element]) -> None:
-    """Raises UsageError if all elements have failed already, or none that is to be restored has."""
-    places = {(one.kind, one.routers, one.host) for one in standing}  # parallel links among them
+    """Raises UsageError if a change has no effect: all has already failed, or nothing to restore has."""
+    places = {(one.kind, one.routers, one.host) for one in standing}  # equal for parallel links
     if verb == "fail" and all(one in standing for one in chosen):
         raise UsageError(f"{text} has failed already")
     if verb == "restore" and places.isdisjoint((one.kind, one.routers, one.host) for one in chosen):
@@ -28,7 +28,7 @@ def check_change(verb: str, text: str, chosen: Sequence[Element], standing: Sequ
 
 
 def look_at_switch(fabric: LiveFabric, observer: Observer, switch: str) -> dict[str, Any]:
-    """Returns rules, groups and counters of a switch, and the state of the links of its hosts."""
+    """Returns rules, groups and counters of a switch, and the latest values of its hosts' links."""
     tables = read_switch(fabric, switch)
     hosts = [
         {"name": host.name, "lately": observer.lately(observer.links + place)[-1:]}
@@ -39,10 +39,10 @@ def look_at_switch(fabric: LiveFabric, observer: Observer, switch: str) -> dict[
 
 
 def look_at_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str, Any]:
-    """Returns load, queue and drops of a link's last minute, by its directions.
+    """Returns load, queue and drops of both directions of a link in the last minute.
 
     Raises:
-        ParameterError: the fabric does not have the link.
+        ParameterError: the fabric has no such link.
     """
     places = {one.name: place for place, one in enumerate(directed_links(fabric.options.topology))}
     for place, host in enumerate(fabric.hosts):
@@ -51,7 +51,7 @@ def look_at_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str,
     names = [name for name in (f"{first}-{second}", f"{second}-{first}") if name in places]
     if not names:
         examples = f"{next(iter(places))} or {list(places)[-1]}"
-        raise ParameterError(f"link must be one of the fabric, as {examples}, got {link!r}")
+        raise ParameterError(f"link must be one of the fabric's, such as {examples}, got {link!r}")
     columns = ("time_s", "load", "waiting", "dropped")
     return {
         name: [dict(zip(columns, row, strict=True)) for row in observer.lately(places[name])]
@@ -60,10 +60,10 @@ def look_at_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str,
 
 
 def look_at_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[str, Any]:
-    """Returns the path of a report, and the one without some elements.
+    """Returns the path of a report, and the path if some links or switches failed.
 
     Raises:
-        ParameterError: the elements are not links and switches of the fabric.
+        ParameterError: `without` does not name links and switches of the fabric.
     """
     names = {host.name: host for host in fabric.hosts}
     ends = names[report.source], names[report.destination]

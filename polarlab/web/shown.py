@@ -1,4 +1,4 @@
-"""The live page around an experiment, and around finished results."""
+"""Shows experiments and finished results on the live page."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
 
 @contextlib.contextmanager
 def shown(web: Web, notify: Notify) -> Iterator[tuple[Notify, Watching]]:
-    """Shows an experiment on the live page during a block, if one is asked for.
+    """Shows an experiment on the live page during the block, if a page is requested.
 
     Args:
         web: address of the page; None for no page.
-        notify: takes the events.
+        notify: callback for progress events.
 
     Yields:
-        What takes the experiment's events, and what has its fabrics watched.
+        A callback for the experiment's progress events, and a function that shows its fabrics on the page.
 
     Raises:
-        ParameterError: it is not an address.
-        MachineError: the page cannot listen there.
+        ParameterError: `web` is not an address.
+        MachineError: the page cannot listen at the address.
     """
     from experiments.live_fabric import unwatched
 
@@ -55,17 +55,18 @@ def watch(
     web_open: bool = False,
     progress: Notify = ignore,
 ) -> Iterator[str]:
-    """Shows finished results on the live page within a `with` block, and gives the page's address.
+    """Shows finished results on the live page during a `with` block, and yields the page's address.
 
     Args:
         results: results of a run or a failover, or their folder.
-        web: address of the page, as `8642` or `127.0.0.1:8642`; True for that one, None for any free port.
-        web_open: whether all users of this machine may open the page, without a token.
-        progress: takes the events.
+        web: address of the page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for any free
+            port.
+        web_open: whether all users of this machine may open the page without a token.
+        progress: callback for progress events.
 
     Raises:
-        ParameterError: the folder holds neither, or `web` is not an address.
-        MachineError: the page cannot listen there.
+        ParameterError: the folder contains neither a run nor a failover, or `web` is not an address.
+        MachineError: the page cannot listen at the address.
     """
     from experiments.observation.recording import read_recording
 

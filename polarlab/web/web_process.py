@@ -1,4 +1,4 @@
-"""Web process of the live page, as the fabric's process has it: its start, its messages, its end."""
+"""Web process of the live page, as seen by the fabric's process: its start, messages and end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from emulation.cleanup import page_keeper
-from emulation.kernel.namespaces import first_of_its_own
+from emulation.kernel.namespaces import in_new_pid_namespace
 from emulation.kernel.system_calls import name_thread
 from experiments.observation.model import FabricState
 from polarlab.error_log import escaped, new_log, write_text
@@ -28,24 +28,21 @@ from traffic.engine.child_process import start_python
 
 _SERVICE = ("-m", "polarlab.web.service")
 _START_TIMEOUT_S = 30.0
-_MOST_WAITING = 10_000  # messages that the web process has not taken
-_MOST_WAITING_BYTES = 64 << 20  # of these messages, beyond the first
-_MOST_HEARD, _HEARD_S = 200, 0.1  # messages of the web process are taken no faster
-_MOST_SAID_BYTES, _SAID_S = (
-    64 << 10,
-    3600.0,
-)  # on its standard error, and the time after which it may say more
+_MOST_WAITING = 10_000  # limit of messages that the web process has not received
+_MOST_WAITING_BYTES = 64 << 20  # limit of their bytes, not counting the first
+_MOST_RECEIVED, _RECEIVED_S = 200, 0.1  # limit of messages received from the web process, and its interval
+_MOST_LOGGED_BYTES, _LOGGED_S = 64 << 10, 3600.0  # limit of its standard error, and the interval of that
 _END_S = 2.0
 
 
 class Outbox:
-    """Messages that the web process has not taken; a state among them gives way to a newer one."""
+    """Queue of messages for the web process; a newer state replaces a waiting one."""
 
     def __init__(self, most: int = _MOST_WAITING) -> None:
-        """Begins empty.
+        """Creates an empty queue.
 
         Args:
-            most: number of messages that can wait.
+            most: limit of waiting messages.
         """
         self._lines: queue.Queue[Now | bytes | None] = queue.Queue(most)
         self._bytes, self._bytes_lock = 0, threading.Lock()
@@ -53,7 +50,7 @@ class Outbox:
         self._latest_lock = threading.Lock()
 
     def put(self, message: ToWeb) -> bool:
-        """Has a message wait, and returns whether there was room for it."""
+        """Queues a message and returns whether there was room for it."""
         # A state is filled in when it is sent, so it has no length yet.
         line = message if isinstance(message, Now) else line_of(message)
         length = len(line) if isinstance(line, bytes) else 0
@@ -62,26 +59,26 @@ class Outbox:
                 return False
             try:
                 self._lines.put_nowait(line)
-            except queue.Full:  # the process hangs, or has ended: it will miss some
+            except queue.Full:  # the process hangs or has ended: it will miss messages
                 return False
             self._bytes += length
         return True
 
     def put_state(self, state: FabricState) -> None:
-        """Has a state wait, in place of one that waits still."""
+        """Queues a state; it replaces a waiting one."""
         with self._latest_lock:
             waiting = bool(self._latest)
             self._latest[:] = [state]
             if not waiting and not self.put(Now(None)):
-                self._latest.clear()  # else no state would be told any more
+                self._latest.clear()  # or no state would ever be sent again
 
     def end(self) -> None:
-        """Lets `lines` end."""
+        """Makes `lines` end."""
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(None)
 
     def lines(self) -> Iterator[bytes]:
-        """Yields the messages as lines, each once its turn has come, until the end."""
+        """Yields the messages as lines, in order, until `end`; waits for new ones."""
         while (line := self._lines.get()) is not None:
             if isinstance(line, bytes):
                 yield line
@@ -96,48 +93,49 @@ class Outbox:
 class WebProcess:
     """A process that speaks HTTP, from its start to `end`; it may end by itself at any time.
 
-    It is not trusted: it has no terminal of this process, and its lines are bounded in length, rate and kind.
+    It is not trusted: it does not share this process's terminal, and the length, rate and kind of its lines
+    are limited.
     """
 
     def __init__(
         self,
         listener: socket.socket,
         settings: Mapping[str, Any],
-        heard: Callable[[ToFabric], object],
-        ended: Callable[[str], object],
-        said: Callable[[Path], object],
+        on_message: Callable[[ToFabric], object],
+        on_end: Callable[[str], object],
+        on_log: Callable[[Path], object],
     ) -> None:
-        """Starts the process, and returns when it serves.
+        """Starts the process and returns when it serves.
 
         Args:
-            listener: a socket that listens.
+            listener: a listening socket.
             settings: settings of the process.
-            heard: takes its messages, in a thread.
-            ended: called in that thread when the process has ended; with the reason if it was killed for a
+            on_message: called with each message of the process, in a thread.
+            on_end: called in that thread when the process has ended: with the reason if it was killed for a
                 violation, else with an empty text.
-            said: called with the path of a log when the process first writes to its standard error.
+            on_log: called with the path of a log when the process first writes to its standard error.
 
         Raises:
-            MachineError: it does not start.
+            MachineError: the process does not start.
         """
-        self._heard, self._ended, self._said = heard, ended, said
+        self._on_message, self._on_end, self._on_log = on_message, on_end, on_log
         self._outbox = Outbox()
         self._ending = self._over = False
         self._channel, theirs = socket.socketpair()
         fds = (listener.fileno(), theirs.fileno())
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
         with theirs:
-            self._process = _kept(
+            self._process = _started_by_keeper(
                 lambda: start_python([*_SERVICE, *map(str, fds)], environment, pass_fds=fds)
             )
-        self._begin(settings)
-        tasks = (self._send, self._receive, self._listen)
+        self._configure(settings)
+        tasks = (self._send, self._receive, self._log_errors)
         self._threads = [threading.Thread(target=one, daemon=True) for one in tasks]
         for thread in self._threads:
             thread.start()
 
-    def _begin(self, settings: Mapping[str, Any]) -> None:
-        """Gives the process its settings, and returns when it serves."""
+    def _configure(self, settings: Mapping[str, Any]) -> None:
+        """Sends the process its settings and waits until it serves."""
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
@@ -147,17 +145,18 @@ class WebProcess:
         ready, _, _ = select.select([self._process.stdout], [], [], _START_TIMEOUT_S)
         if not ready or self._process.stdout.readline().strip() != "ready":
             self._process.kill()
-            said = os.read(self._process.stderr.fileno(), _MOST_SAID_BYTES).decode(errors="backslashreplace")
+            printed = os.read(self._process.stderr.fileno(), _MOST_LOGGED_BYTES)
             self._kill()
             self._channel.close()
-            remedy = (
-                f"{write_text(escaped(said))} has its error" if said else "are its certificate and key right?"
-            )
+            if printed:
+                remedy = f"see {write_text(escaped(printed.decode(errors='backslashreplace')))}"
+            else:
+                remedy = "check its certificate and key"
             raise MachineError(f"the process of the live page did not start; {remedy}")
 
     @property
     def running(self) -> bool:
-        """Whether it runs, and speaks with this one."""
+        """Whether the process runs and its channel is open."""
         return not self._over and self._process.poll() is None
 
     def end(self) -> None:
@@ -166,7 +165,7 @@ class WebProcess:
         self._outbox.end()
         with contextlib.suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself when the channel does
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it ends by itself when the channel closes
             self._process.wait(_END_S)
         self._process.kill()
         for thread in self._threads:
@@ -185,12 +184,12 @@ class WebProcess:
 
     # ---- messages ----
 
-    def tell(self, message: ToWeb) -> bool:
-        """Has a message told, and returns whether there was room for it."""
+    def send(self, message: ToWeb) -> bool:
+        """Queues a message for the process, and returns whether there was room for it."""
         return self._outbox.put(message)
 
-    def tell_state(self, state: FabricState) -> None:
-        """Has a state told, in place of one that waits still."""
+    def send_state(self, state: FabricState) -> None:
+        """Queues a state for the process; it replaces a waiting one."""
         self._outbox.put_state(state)
 
     def _send(self) -> None:
@@ -199,12 +198,12 @@ class WebProcess:
                 self._channel.sendall(line)
 
     def _receive(self) -> None:
-        """Takes the messages of the process until it ends; kills it at the first invalid line."""
+        """Receives the messages of the process until it ends; kills it at the first invalid line."""
         reason = ""
         try:
-            self._take_messages()
+            self._receive_messages()
         except ChannelError as error:
-            reason = f"broke the rules of its channel ({error})"
+            reason = f"sent an invalid message ({error})"
         except OSError:  # it has ended
             pass
         self._over = True
@@ -214,31 +213,31 @@ class WebProcess:
                 self._process.wait(_END_S)
             with contextlib.suppress(OSError):
                 self._channel.shutdown(socket.SHUT_RDWR)
-            self._ended(reason)
+            self._on_end(reason)
 
-    def _take_messages(self) -> None:
+    def _receive_messages(self) -> None:
         with self._channel.makefile("rb") as lines:
-            taken, since_s = 0, time.monotonic()
+            received, since_s = 0, time.monotonic()
             while line := lines.readline(MOST_ASKED_BYTES + 1):
                 if not line.endswith(b"\n") and len(line) <= MOST_ASKED_BYTES:
                     return  # the process ended in the middle of a line
-                self._heard(to_fabric(line))
-                taken += 1
-                if taken == _MOST_HEARD:  # limits the processor time that a flood costs
-                    time.sleep(max(0.0, since_s + _HEARD_S - time.monotonic()))
-                    taken, since_s = 0, time.monotonic()
+                self._on_message(to_fabric(line))
+                received += 1
+                if received == _MOST_RECEIVED:  # limits the CPU time that a flood costs
+                    time.sleep(max(0.0, since_s + _RECEIVED_S - time.monotonic()))
+                    received, since_s = 0, time.monotonic()
 
-    def _listen(self) -> None:
-        """Logs what the process writes to its standard error, so much an hour, and discards the rest."""
+    def _log_errors(self) -> None:
+        """Logs the process's standard error, up to a limit per hour, and discards the rest."""
         assert self._process.stderr
-        room, since_s = _MOST_SAID_BYTES, time.monotonic()
-        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # there is no room for a log
+        room, since_s = _MOST_LOGGED_BYTES, time.monotonic()
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # no space for a log
             log: IO[str] | None = None
-            while said := os.read(self._process.stderr.fileno(), 4096):
-                if time.monotonic() - since_s > _SAID_S:
-                    room, since_s = _MOST_SAID_BYTES, time.monotonic()
-                text = escaped(said[:room].decode(errors="backslashreplace"))
-                room = max(0, room - len(said))
+            while printed := os.read(self._process.stderr.fileno(), 4096):
+                if time.monotonic() - since_s > _LOGGED_S:
+                    room, since_s = _MOST_LOGGED_BYTES, time.monotonic()
+                text = escaped(printed[:room].decode(errors="backslashreplace"))
+                room = max(0, room - len(printed))
                 if not text:
                     continue
                 first = log is None
@@ -246,31 +245,31 @@ class WebProcess:
                 log.write(text)
                 log.flush()
                 if first and not self._ending:
-                    self._said(Path(log.name))
+                    self._on_log(Path(log.name))
 
 
-def _kept(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Returns a process that a thread of its own has started, with whose end the kernel ends it."""
+def _started_by_keeper(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """Returns a process started by its own keeper thread; the kernel kills it when that thread ends."""
     started: Future[subprocess.Popen[str]] = Future()
 
     def keep() -> None:
         try:
-            process = _apart(start)
-            name_thread(page_keeper(process.pid))  # else clean-up takes the process for a leftover
+            process = _isolated(start)
+            name_thread(page_keeper(process.pid))  # or clean-up would take the process for a leftover
         except BaseException as error:
             started.set_exception(error)
             return
         started.set_result(process)
-        with contextlib.suppress(ChildProcessError):  # another thread has its status
+        with contextlib.suppress(ChildProcessError):  # another thread has reaped it
             os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
     threading.Thread(target=keep, daemon=True).start()
     return started.result()
 
 
-def _apart(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Returns a process that is started; root's sees no other processes, where the kernel allows that."""
+def _isolated(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """Starts a process; if started by root, it cannot see other processes, where the kernel allows that."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # some containers forbid it
-            return first_of_its_own(start)
+            return in_new_pid_namespace(start)
     return start()

@@ -1,4 +1,4 @@
-"""Words for what is wrong with the content of a request, as PolarLab's other errors have them."""
+"""Error messages for invalid request content, in the style of PolarLab's other errors."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _TYPES = {
 
 
 def wording(error: msgspec.MsgspecError, request: type[msgspec.Struct]) -> str:
-    """Returns the line about a content that has not the form of a request.
+    """Returns the message for content that does not match a request's type.
 
     Args:
-        error: the error of the content.
-        request: the type of the right content.
+        error: the decoder's error.
+        request: the expected type.
     """
     match = _PLACE.fullmatch(str(error))
     what, field = (match["what"], match["field"]) if match else (str(error), None)
@@ -51,8 +51,8 @@ def wording(error: msgspec.MsgspecError, request: type[msgspec.Struct]) -> str:
     if found := _TYPE.match(what):
         return f"{subject} must be {_types(found['type'])}, got {_types(found['got'])}"
     if isinstance(error, msgspec.ValidationError):
-        return f"{subject} must be as /openapi.json has it: {what}"
-    return f"the body must be JSON, as {_example(request)}"
+        return f"{subject} must match /openapi.json: {what}"
+    return f"the body must be JSON, such as {_example(request)}"
 
 
 def _types(names: str) -> str:
@@ -68,7 +68,7 @@ def _short(text: str) -> str:
 
 
 def _example(request: type[msgspec.Struct]) -> str:
-    """Returns an object of a request's fields, as a user could write it."""
+    """Returns an example body for a request, as JSON."""
     fields = msgspec.structs.fields(request)
     values = {one.encode_name: "..." if one.required else one.default for one in fields}
     return msgspec.json.encode(values).decode()

@@ -228,7 +228,7 @@ def test_a_new_controller_leaves_others_rules_alone_mends_ours_and_says_so(er3_a
     er3_alive.controller.wait_until_in_charge()
     assert "nw_dst=10.0.8.0/24" in network["s3"].dpctl("dump-flows", "table=4")
     assert "cookie=0x77" in network["s3"].dpctl("dump-flows", "table=0")
-    assert any("s3 holds 1 rules" in text for text in er3_alive.controller.warnings)
+    assert any("s3 has 1 rules" in text for text in er3_alive.controller.warnings)
     network["s3"].dpctl("del-flows", "cookie=0x77/-1")
 
 

@@ -165,7 +165,7 @@ def test_two_fabrics_are_refused_and_the_first_stays_up(folder):
             polarlab.Fabric("polarfly", q=2).open()
         with pytest.raises(polarlab.MachineError, match="this program"):
             polarlab.run("polarfly", q=2, duration=1)
-        assert "another fabric runs" in polarlab_command("up", "polarfly", "--q", "2").stderr
+        assert "another fabric is running" in polarlab_command("up", "polarfly", "--q", "2").stderr
         assert fabric.host("h1_1").run("ping -c 1 h2_1").ok
 
 

@@ -98,7 +98,7 @@ def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     assert found
     assert page.wait(lambda: page.text("validity") not in ("", "nothing is measured"))
     page.press("stop", within="traffic-form")
-    page.wait(lambda: "tornado traffic has ended" in page.text("entries"))
+    page.wait(lambda: "tornado traffic ended" in page.text("entries"))
 
 
 def set_field(page, name, value):
@@ -256,7 +256,7 @@ def test_the_path_between_two_places_is_explained(page):
     page.press("show", within="path-form")
     page.wait(lambda: "cross product" in page.text("path-result"))
     assert "s1 → s12 → s5 (100.00 %)" in page.text("path-result")
-    assert "without what is asked for" in page.text("path-result")
+    assert "if these fail" in page.text("path-result")
     assert page.run("return cy.edges('.path').length") >= 2
 
 
@@ -327,7 +327,7 @@ def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric, page):
     children = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
     [web] = [one for one in children if "polarlab.web.service" in one.cmdline()]
     web.send_signal(signal.SIGKILL)
-    eventually(lambda: any("has ended; the fabric goes on" in str(event) for event in events))
+    eventually(lambda: any("has ended; the fabric continues" in str(event) for event in events))
     assert fabric.host("h1_1").run("ping -c 1 h5_1").status == 0
     assert fabric.fail("link:s1-s10")
     page.wait(lambda: page.text("connection") != "live")

@@ -1,6 +1,6 @@
 // Requests to the fabric, and the stream of its states and events.
 
-/** Sends a request; the answer is the fabric's, or an Error with its one line. */
+/** Sends a request and returns the fabric's answer; throws an Error with its one-line reason if it refuses. */
 export async function ask(method, path, body) {
   const request = {method, headers: {}};
   if (body !== undefined) {
@@ -8,16 +8,16 @@ export async function ask(method, path, body) {
     request.body = JSON.stringify(body);
   }
   const answer = await fetch(path, request).catch(() => {
-    throw new Error("the page's process does not answer; the fabric may go on without it");
+    throw new Error("the page's process does not answer; the fabric may still be running");
   });
   const text = await answer.text();
   let value = null;
-  try { value = JSON.parse(text); } catch { /* not JSON: told below */ }
+  try { value = JSON.parse(text); } catch { /* not JSON: reported below */ }
   if (!answer.ok) throw new Error(value?.error || `${answer.status} ${answer.statusText}`);
   return value;
 }
 
-/** Listens to the fabric; a lost connection is opened again by the browser. */
+/** Listens to the fabric; the browser reopens a lost connection. */
 export function listen(handlers) {
   const source = new EventSource("api/stream");
   for (const [name, handle] of Object.entries(handlers)) {

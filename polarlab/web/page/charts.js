@@ -1,4 +1,4 @@
-// Charts over the last minutes: throughput, latency, and a link's load, queue and drops.
+// Charts over the last minutes: throughput, latency, and a link's load and queue.
 
 import {variable} from "./colours.js";
 
@@ -19,7 +19,7 @@ function options(title, names, unit, width) {
   };
 }
 
-/** A chart that grows with every point. */
+/** A chart to which points are added. */
 export class Chart {
   constructor(element, title, names, unit = "") {
     Object.assign(this, {element, title, names, unit});
@@ -40,7 +40,7 @@ export class Chart {
   draw() {
     if (!this.element.isConnected || !this.element.offsetWidth) return;
     if (this.chart) { this.chart.setData(this.data); return; }
-    // uPlot is a classic script of the page.
+    // uPlot is a classic script, not a module.
     this.chart = new window.uPlot(
       options(this.title, this.names, this.unit, this.element.clientWidth - 4), this.data, this.element);
   }

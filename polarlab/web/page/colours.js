@@ -1,4 +1,4 @@
-// Colours of loads, which the colour-blind tell apart: they run from faint to strong in lightness as well.
+// Colours of loads. They also differ in lightness, so that colour-blind users can distinguish them.
 
 const LIGHT = [[205, 212, 222], [120, 176, 216], [33, 113, 181], [122, 60, 140], [158, 24, 30]];
 const DARK = [[62, 72, 86], [50, 110, 160], [90, 170, 230], [240, 190, 90], [255, 120, 90]];
@@ -17,18 +17,18 @@ function between(stops, share) {
   return `rgb(${parts.join(",")})`;
 }
 
-/** Returns the colours of loads from 0 to 1, in the present theme. */
+/** Returns the colours of loads from 0 to 1 in the current theme. */
 export function scale() {
   const stops = isDark() ? DARK : LIGHT;
   return Array.from({length: STEPS + 1}, (_, step) => between(stops, step / STEPS));
 }
 
-/** Returns the place of a load in `scale()`. */
+/** Returns the index of a load in `scale()`. */
 export function step(load) {
   return Math.round(Math.min(Math.max(load, 0), 1) * STEPS);
 }
 
-/** Colour of a style sheet's variable, as `--ink`. */
+/** Returns the colour of a style sheet's variable, such as `--ink`. */
 export function variable(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

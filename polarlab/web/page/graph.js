@@ -1,10 +1,10 @@
-// Drawing of the fabric: switches at their places in the topology's layout, links coloured by load.
+// Drawing of the fabric: switches at their positions in the topology's layout, links coloured by load.
 
 import cytoscape from "./vendor/cytoscape.mjs";
 import {isDark, scale, step, variable} from "./colours.js";
 import {LinkLayer} from "./links.js";
 
-const SPACE = 180; // of the layout for a switch on average, in the drawing's units
+const SPACE = 180; // average side length of the layout per switch, in units of the drawing
 const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
 const FULL_QUEUE_WIDTH = 6;
 
@@ -18,7 +18,7 @@ function styles() {
     {selector: "node.highlight", style: {"background-color": "#e69f00"}},
     {selector: "node.host", style: {"width": 8, "height": 8, "background-color": isDark() ? "#56b4e9" : "#0072b2",
       "font-size": 8}},
-    // The loads of links are drawn below (links.js); here they can be clicked, and are marked.
+    // The loads of links are drawn on the layer below (links.js); the edges here are for clicks and marks.
     {selector: "edge", style: {"curve-style": "haystack", "haystack-radius": 0, "width": 6, "line-opacity": 0,
       "overlay-padding": 3}},
     {selector: "edge.level", style: {"curve-style": "unbundled-bezier", "control-point-distances": -45,
@@ -37,7 +37,7 @@ function styles() {
   ];
 }
 
-/** Drawing in an element of the page; `select(kind, name)` is told what a user has chosen. */
+/** Drawing in an element of the page; calls `select(kind, name)` when the user selects something. */
 export class Graph {
   constructor(element, layer, select) {
     this.element = element;
@@ -81,17 +81,17 @@ export class Graph {
     this.layer.update(() => ({colour: this.colours[0], width: 2, step: 0}));
   }
 
-  /** Colours links by a state. */
+  /** Shows a state. */
   update(state) {
     if (!this.fabric || state.load.length !== 2 * this.links.length) return;
     const down = new Set(state.down), drained = new Set(state.drained), queue = this.fabric.queue_packets;
     const hidden = new Set();
     this.core.batch(() => {
       for (const link of this.links) {
-        const dead = link.directions.some((at) => down.has(at)), led = drained.has(`link:${link.name}`);
-        if (dead || led) link.directions.forEach((at) => hidden.add(at));
-        const look = `${dead}|${led}`;
-        if (look !== link.look) link.edge.toggleClass("dead", dead).toggleClass("drained", led && !dead);
+        const dead = link.directions.some((at) => down.has(at)), isDrained = drained.has(`link:${link.name}`);
+        if (dead || isDrained) link.directions.forEach((at) => hidden.add(at));
+        const look = `${dead}|${isDrained}`;
+        if (look !== link.look) link.edge.toggleClass("dead", dead).toggleClass("drained", isDrained && !dead);
         link.look = look;
       }
       this.mark("switch:", state.failed, "failed");
@@ -106,21 +106,21 @@ export class Graph {
     });
   }
 
-  /** Gives a class to the switches that a list of elements names, and, unless told otherwise, takes it from others. */
-  mark(prefix, elements, name, takes = true) {
+  /** Adds a class to the switches in a list of names, and by default removes it from the others. */
+  mark(prefix, elements, name, removes = true) {
     const marked = new Set(elements.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length)));
     this.core.nodes("[kind = 'switch']").forEach((node) => {
       if (marked.has(node.id())) node.addClass(name);
-      else if (takes) node.removeClass(name);
+      else if (removes) node.removeClass(name);
     });
   }
 
-  /** Selects a switch or a link by its name, and shows it. */
+  /** Selects a switch, host or link by name; returns whether it exists. */
   select(kind, name) {
     this.core.elements(":selected").unselect();
-    const found = this.core.getElementById(kind === "link" ? `link:${name}` : name);
-    found.select();
-    return found.nonempty();
+    const selected = this.core.getElementById(kind === "link" ? `link:${name}` : name);
+    selected.select();
+    return selected.nonempty();
   }
 
   /** Highlights paths, each a list of switches. */
@@ -170,7 +170,7 @@ export class Graph {
 
   fit() { this.core.fit(undefined, 55); }
 
-  /** Takes the colours of the present theme. */
+  /** Applies the colours of the current theme. */
   theme() {
     this.colours = scale();
     this.core.style(styles());

@@ -1,4 +1,4 @@
-// The selected link, switch or host: its state, what can be done with it, and a look inside.
+// The selected link, switch or host: its state, actions and details.
 
 import {ask} from "./api.js";
 import {Chart} from "./charts.js";
@@ -6,7 +6,7 @@ import {element, facts, make, share} from "./text.js";
 
 const REFRESH_MS = 1000;
 
-/** Panel of the selected part. */
+/** Panel of the selected link, switch or host. */
 export class Inspector {
   constructor(verbs) {
     this.verbs = verbs;
@@ -35,7 +35,7 @@ export class Inspector {
     this.refresh();
   }
 
-  /** Takes a state. */
+  /** Shows a state. */
   update(state) {
     this.state = state;
     if (!this.name) return;
@@ -47,27 +47,27 @@ export class Inspector {
     const link = this.links.get(this.name);
     if (!link) { this.offer("host link"); return; }
     const dead = link.directions.some((at) => state.down.includes(at));
-    const led = state.drained.includes(`link:${this.name}`);
+    const drained = state.drained.includes(`link:${this.name}`);
     const ends = link.ends.map((router) => `s${router + 1}`);
     const lines = link.directions.map((at, end) =>
-      `${ends[end]} → ${ends[1 - end]}: load ${share(state.load[at])}, ${state.waiting[at]} of `
-      + `${this.fabric.queue_packets} packets wait, ${state.dropped[at]} dropped`);
-    element("selected-text").textContent = (dead ? "dead. " : led ? "drained. " : "") + lines.join("; ");
-    this.offer("link", dead && "dead", led && "drained");
+      `${ends[end]} → ${ends[1 - end]}: load ${share(state.load[at])}, queue ${state.waiting[at]} of `
+      + `${this.fabric.queue_packets} packets, ${state.dropped[at]} dropped`);
+    element("selected-text").textContent = (dead ? "dead. " : drained ? "drained. " : "") + lines.join("; ");
+    this.offer("link", dead && "dead", drained && "drained");
   }
 
   switch(state) {
     const power = `switch:${this.name}`, hang = `hang:${this.name}`;
     const off = state.failed.includes(power), hangs = state.failed.includes(hang);
-    const led = state.drained.includes(power);
-    const words = off ? "no power" : hangs ? "hangs: its program is dead, its links stay up, so that its neighbours notice nothing" : led ? "drained" : "up";
+    const drained = state.drained.includes(power);
+    const words = off ? "no power" : hangs ? "hangs: its program is dead, but its links stay up, so its neighbours do not notice" : drained ? "drained" : "up";
     const router = Number(this.name.slice(1)) - 1;
     const kind = this.fabric.kinds[this.fabric.kind[router]];
     element("selected-text").textContent = kind ? `${words}; ${kind}` : words;
-    this.offer("switch", off && "off", hangs && "hangs", led && "drained");
+    this.offer("switch", off && "off", hangs && "hangs", drained && "drained");
   }
 
-  /** Shows the buttons of a part in some states, unless they are there already: none must vanish under a click. */
+  /** Shows the buttons for given states, unless they are shown already: replacing a button would swallow a click on it. */
   offer(part, ...states) {
     const wanted = `${part} ${states}`;
     if (wanted === this.buttons) return;
@@ -75,7 +75,7 @@ export class Inspector {
     element("actions").replaceChildren(...this.verbs.offered(part, new Set(states)).map((one) => this.verbs.button(one, this.name)));
   }
 
-  /** Asks for the last minute of a link, or for the tables of a switch. */
+  /** Requests the last minute of a link, or the tables of a switch. */
   async refresh() {
     if (!this.name || !this.fabric || document.hidden) return;
     const {kind, name} = this;
@@ -99,7 +99,7 @@ export class Inspector {
     const names = Object.keys(directions);
     if (!this.chart) {
       this.chart = new Chart(element("selected-chart"), "load, last minute", names);
-      this.waiting = new Chart(element("selected-chart"), "packets that wait", names);
+      this.waiting = new Chart(element("selected-chart"), "queued packets", names);
     }
     const column = (key) => names.map((name) => directions[name].map((row) => row[key]));
     const times = directions[names[0]].map((row) => row.time_s);
@@ -116,10 +116,10 @@ export class Inspector {
     const place = element("selected-details");
     const open = new Set([...place.querySelectorAll("details[open]")].map((one) => one.dataset.name));
     const part = (name, children) => {
-      const made = make("details", "", [make("summary", name), ...children]);
-      made.dataset.name = name.split(":")[0];
-      made.open = open.has(made.dataset.name);
-      return made;
+      const node = make("details", "", [make("summary", name), ...children]);
+      node.dataset.name = name.split(":")[0];
+      node.open = open.has(node.dataset.name);
+      return node;
     };
     const buckets = tables.adaptive.map((group) => {
       const total = Object.values(group.buckets).reduce((sum, count) => sum + count, 0);
@@ -130,13 +130,13 @@ export class Inspector {
       return make("div", "", [make("strong", `group ${group.group}`), make("dl", "", rows)]);
     });
     const counters = make("dl");
-    facts(counters, [["packets that its rules matched", String(tables.packets)],
-      ["rules, groups now", `${tables.rules.length}, ${tables.groups.length}`],
+    facts(counters, [["packets matched by rules", String(tables.packets)],
+      ["installed rules, groups", `${tables.rules.length}, ${tables.groups.length}`],
       ...tables.hosts.map((host) => [`to ${host.name}`, `load ${share(host.lately[0]?.[1])}`])]);
     const text = (lines) => [make("pre", lines.join("\n") || "the switch does not answer")];
     place.replaceChildren(counters,
       ...(buckets.length ? [part("adaptive groups: where their buckets point", buckets)] : []),
       part("planned rules", text(tables.planned_rules)), part("planned groups", text(tables.planned_groups)),
-      part("rules that it holds, with counters", text(tables.rules)), part("groups that it holds", text(tables.groups)));
+      part("installed rules, with counters", text(tables.rules)), part("installed groups", text(tables.groups)));
   }
 }

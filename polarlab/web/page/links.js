@@ -1,10 +1,10 @@
-// Links between routers: each direction is half of a line, in the colour of its load, thicker while packets wait.
-// Thousands of them are drawn at once, a stroke for each look; the drawing above keeps what is clicked.
+// Links between routers: each direction is half of a line, in the colour of its load, thicker while packets are queued.
+// Thousands of them are drawn at once, grouped by colour and width; the drawing above handles clicks.
 
-const KEYS = 64; // looks of a colour: widths
-const MARGIN = 0.25; // of the view, drawn on each side of it as well: the view may move so far
+const KEYS = 64; // number of widths for each colour
+const MARGIN = 0.25; // fraction of the view drawn beyond each edge, so that the view can move this far
 
-/** A canvas below the drawing, which follows its view. */
+/** A canvas below the drawing that follows the drawing's view. */
 export class LinkLayer {
   constructor(core, canvas) {
     this.core = core;
@@ -15,7 +15,7 @@ export class LinkLayer {
     core.on("render", () => this.follow());
   }
 
-  /** Takes the places of all links: edges of the drawing, with the places of their directions. */
+  /** Sets the positions of all links: edges of the drawing, with the indexes of their directions. */
   show(links) {
     this.halves = links.flatMap(({edge, directions}) => {
       const ends = [edge.source().position(), edge.target().position()];
@@ -25,7 +25,7 @@ export class LinkLayer {
     this.paths = [];
   }
 
-  /** Takes the looks of all directions: a colour and a width for each; null for one that is not drawn. */
+  /** Draws all directions; `look(index)` returns a colour and a width, or null for a hidden direction. */
   update(look) {
     const groups = new Map();
     for (const {at, line} of this.halves) {
@@ -36,11 +36,11 @@ export class LinkLayer {
       if (group) group.lines.push(line);
       else groups.set(key, {colour: seen.colour, width: seen.width, step: seen.step, lines: [line]});
     }
-    this.paths = [...groups.values()].sort((one, other) => one.step - other.step); // the busy ones above
+    this.paths = [...groups.values()].sort((one, other) => one.step - other.step); // busy ones on top
     this.draw();
   }
 
-  /** Moves what is drawn with the view, and draws anew where that does not do. */
+  /** Moves the canvas with the view; redraws if that does not suffice. */
   follow() {
     const pan = this.core.pan(), box = this.canvas.parentElement;
     const moved = {x: pan.x - this.pan.x, y: pan.y - this.pan.y};
@@ -68,7 +68,7 @@ export class LinkLayer {
       context.strokeStyle = colour;
       context.lineWidth = thick;
       for (const [from, bend, to] of lines) {
-        // A path of its own for each is drawn several times as fast as one for all, which cross one another.
+        // Drawing each line as its own path is several times as fast as one path of crossing lines.
         context.beginPath();
         context.moveTo(from.x, from.y);
         if (to) context.quadraticCurveTo(bend.x, bend.y, to.x, to.y);
@@ -79,7 +79,7 @@ export class LinkLayer {
   }
 }
 
-/** Returns the points of the half of a link at its first end: of a line, or of a curve by one control point. */
+/** Returns the points of a link's half at its first end: of a line, or of a curve with one control point. */
 function half(from, to, bend) {
   const middle = (one, other) => ({x: (one.x + other.x) / 2, y: (one.y + other.y) / 2});
   if (!bend) return [from, middle(from, to)];

@@ -1,4 +1,4 @@
-// The page: what the fabric tells is shown, and what a user does is asked of the fabric.
+// The page: shows the messages of the fabric, and sends the user's requests to it.
 
 import {listen} from "./api.js";
 import {drawScale} from "./colours.js";
@@ -12,8 +12,8 @@ import {Verbs} from "./verbs.js";
 let fabric = null;
 let state = null;
 
-/** Does something that the fabric may refuse, and shows its one line then. */
-async function tell(act) {
+/** Runs an action that the fabric may refuse; then shows its one-line error. */
+async function attempt(act) {
   element("message").textContent = "";
   try {
     return await act();
@@ -29,17 +29,17 @@ function select(kind, name) {
 }
 
 const graph = new Graph(element("graph"), element("links"), select);
-const verbs = new Verbs(tell);
+const verbs = new Verbs(attempt);
 const inspector = new Inspector(verbs);
 const traffic = new Traffic(verbs);
 const routing = new Routing(verbs);
 const replay = new Replay(showState);
 new Paths(graph, verbs);
 
-function showFabric(told) {
-  fabric = told;
+function showFabric(description) {
+  fabric = description;
   state = null;
-  if (!fabric) { element("facts").textContent = "no fabric is up"; return; }
+  if (!fabric) { element("facts").textContent = "no fabric is running"; return; }
   document.title = `${fabric.title}: PolarLab`;
   element("title").textContent = fabric.title;
   const proof = fabric.proof;
@@ -47,8 +47,8 @@ function showFabric(told) {
     + `${fabric.hosts.length} hosts; routing ${fabric.routing}; `
     + (proof ? `proven before installation: ${proof.pairs} pairs of hosts, at most ${proof.max_hops} hops, `
       + `${proof.rules} rules, ${proof.groups} groups` : fabric.replay ? `replay of ${fabric.replay}` : "")
-    + (fabric.actions.length ? "" : "; to be watched only: an experiment has the fabric for itself, "
-      + "and its results would not name what is done by hand");
+    + (fabric.actions.length ? "" : "; read-only: an experiment is using the fabric, "
+      + "and its results would not record manual changes");
   const names = [...fabric.positions.map((_, router) => `s${router + 1}`), ...fabric.links.map((link) => link.name),
     ...fabric.hosts];
   element("names").replaceChildren(...names.map((value) => make("option", "", [], {value})));
@@ -64,8 +64,8 @@ function showFabric(told) {
   replay.show(fabric);
 }
 
-function showState(told) {
-  state = told;
+function showState(latest) {
+  state = latest;
   if (!fabric || !state) return;
   graph.update(state);
   verbs.update(state);
@@ -73,7 +73,7 @@ function showState(told) {
   traffic.update(state);
   routing.update(state);
   showIncident(state.incident);
-  const failed = state.failed.length ? `; without ${state.failed.join(", ")}` : "";
+  const failed = state.failed.length ? `; failed: ${state.failed.join(", ")}` : "";
   element("controller-state").textContent = `${state.controller}, plan for `
     + (state.planned_failure === "none" ? "the whole fabric" : `the fabric without ${state.planned_failure}`);
   const pill = element("validity"), validity = state.validity;
@@ -85,7 +85,7 @@ function showState(told) {
 
 listen({
   fabric: showFabric,
-  state: (told) => { if (!replay.active) showState(told); },
+  state: (latest) => { if (!replay.active) showState(latest); },
   timeline: addEntries,
   connection: (text) => {
     element("connection").textContent = text;
@@ -100,7 +100,7 @@ element("search").addEventListener("submit", (event) => {
   if (fabric?.hosts.includes(name) && !element("hosts").checked) element("hosts").click();
   if (link) select("link", link.name);
   else if (name && graph.select("switch", name)) select(name.startsWith("h") ? "host" : "switch", name);
-  else element("message").textContent = `the fabric has no ${name || "part without a name"}`;
+  else element("message").textContent = name ? `the fabric has no ${name}` : "type the name of a link, switch or host";
 });
 element("search-text").addEventListener("change", () => element("search").requestSubmit());
 element("fit").addEventListener("click", () => graph.fit());
@@ -117,7 +117,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "-") graph.zoom(1 / 1.3);
 });
 
-function takeTheme() {
+function applyTheme() {
   drawScale(element("scale"));
   graph.theme();
   traffic.theme();
@@ -127,7 +127,7 @@ element("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  takeTheme();
+  applyTheme();
 });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", takeTheme);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 drawScale(element("scale"));

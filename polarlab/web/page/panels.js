@@ -1,4 +1,4 @@
-// Panels beside the drawing: the latest change, what happened, traffic, and paths.
+// Panels beside the drawing: the latest change, the timeline, traffic, and paths.
 
 import {ask} from "./api.js";
 import {Chart} from "./charts.js";
@@ -7,7 +7,7 @@ import {element, facts, make, milliseconds, percent, rounded, share} from "./tex
 const MOST_ENTRIES = 500;
 const FRAME_BITS = 8000, GENTLE_FRAMES = 2000; // frames a second
 
-/** The latest change: what was lost, and who repaired it. */
+/** Shows the latest change: the losses, and what repaired them. */
 export function showIncident(incident) {
   element("incident").hidden = !incident;
   if (!incident) return;
@@ -15,25 +15,25 @@ export function showIncident(incident) {
   const silent = incident.running && incident.repaired_ms === null;
   const by = {switches: "switches, by fast reroute", controller: "the controller"};
   const repaired = incident.repaired_ms === null
-    ? (silent ? "not yet" : incident.sent ? "nobody" : "no pair is affected")
-    : incident.lost ? `${by[incident.repaired_by] || incident.repaired_by || "somebody"}, after ${milliseconds(incident.repaired_ms)}`
+    ? (silent ? "not yet" : incident.sent ? "not repaired" : "no pair is affected")
+    : incident.lost ? `${by[incident.repaired_by] || incident.repaired_by || "unknown"}, after ${milliseconds(incident.repaired_ms)}`
       : "nothing was lost";
   facts(element("incident-facts"), [
     ["probes lost", `${incident.lost} of ${incident.sent}`, incident.lost ? "bad" : "good"],
     ["longest silence", milliseconds(incident.silence_ms)],
     ["repaired by", repaired, silent ? "bad" : "good"],
-    ["controller's plan in place", incident.planned_ms === null ? "–" : `after ${milliseconds(incident.planned_ms)}`],
+    ["controller's plan installed", incident.planned_ms === null ? "–" : `after ${milliseconds(incident.planned_ms)}`],
     ["probed", `${incident.pairs} pairs of hosts, every ${milliseconds(incident.interval_ms)}`],
     ...ofTraffic(incident.traffic),
   ]);
 }
 
-/** Rows on the traffic that runs, beside those of the probes. */
+/** Returns the rows about running traffic, in addition to the rows about probes. */
 function ofTraffic(traffic) {
   if (!traffic) return [];
   return [
     ["traffic's longest silence", `${milliseconds(traffic.silence_ms)}, ${traffic.pair} (before: ${milliseconds(traffic.before_ms)})`],
-    ["packets of the traffic lost", traffic.ongoing ? `at least ${traffic.lost}; the silence goes on` : String(traffic.lost),
+    ["packets of the traffic lost", traffic.ongoing ? `at least ${traffic.lost}; the silence continues` : String(traffic.lost),
       traffic.lost || traffic.ongoing ? "bad" : "good"],
   ];
 }
@@ -58,25 +58,25 @@ export class Routing {
     }
   }
 
-  /** Takes a state; the values are asked for when the routing is another. */
+  /** Shows a state; requests the parameter values when the routing has changed. */
   update(state) {
     element("routing-name").textContent = state.routing || this.fabric.routing;
     if (!state.routing || state.routing === this.name || !this.fabric.actions.includes("routing")) return;
     this.name = state.routing;
-    this.verbs.tell(async () => this.fill(await ask("GET", "api/routing")));
+    this.verbs.attempt(async () => this.fill(await ask("GET", "api/routing")));
   }
 }
 
 /** Adds events to the timeline. */
 export function addEntries(entries) {
   const list = element("entries");
-  if (entries[0]?.number === 0) list.replaceChildren(); // of another fabric, at the same address
+  if (entries[0]?.number === 0) list.replaceChildren(); // another fabric at the same address
   const low = list.scrollTop + list.clientHeight >= list.scrollHeight - 30;
   for (const entry of entries) {
     const line = make("li", "", [make("time", `${entry.time_s.toFixed(3)}`), make("span", entry.text)]);
     line.className = entry.kind;
     line.dataset.time = entry.time_s;
-    // Some are known only after what came later: the place is by time.
+    // Entries are sorted by time: some become known only after later ones.
     let next = null;
     while ((next ? next.previousSibling : list.lastChild)?.dataset.time > entry.time_s) {
       next = next ? next.previousSibling : list.lastChild;
@@ -87,16 +87,16 @@ export function addEntries(entries) {
   if (low) list.scrollTop = list.scrollHeight;
 }
 
-/** Traffic of a session: begun, ended and measured from the page. */
+/** Traffic of a session: started, stopped and measured from the page. */
 export class Traffic {
   constructor(verbs) {
-    this.throughput = new Chart(element("throughput"), "of the hosts' capacity, and of packets", ["offered", "accepted", "loss", "out of order"]);
+    this.throughput = new Chart(element("throughput"), "fraction of hosts' capacity, or of packets", ["offered", "accepted", "loss", "out of order"]);
     this.latency = new Chart(element("latency"), "latency", ["median", "p99"], "ms");
     verbs.answers.measure = verbs.answers["measure-collective"] = () => this.results();
   }
 
   show(fabric) {
-    // What the switches of a small machine carry without holding frames, where links are fast.
+    // With fast links, limit the default to what the switches of a small machine forward without holding frames.
     const framesAtOne = fabric.hosts.length * fabric.link_rate_bps / FRAME_BITS;
     element("traffic-load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
     this.throughput.clear();
@@ -127,7 +127,7 @@ export class Traffic {
     }
   }
 
-  /** Shows how far a collective operation is. */
+  /** Shows the progress of a collective operation. */
   progress(collective) {
     element("collective").hidden = !collective;
     if (!collective) return;
@@ -144,28 +144,28 @@ export class Traffic {
   theme() { this.throughput.theme(); this.latency.theme(); }
 }
 
-/** Paths between two places: those taken, the alternatives, and those without some link. */
+/** Paths between two hosts: the current ones, the alternatives, and the paths if some links or switches fail. */
 export class Paths {
   constructor(graph, verbs) {
-    verbs.answers.path = (found) => {
-      const chosen = found.without.length ? found.without : found.paths;
-      graph.paths(chosen.map((path) => path.switches), found.alternatives.map((path) => path.switches));
-      this.list(found);
+    verbs.answers.path = (report) => {
+      const chosen = report.without.length ? report.without : report.paths;
+      graph.paths(chosen.map((path) => path.switches), report.alternatives.map((path) => path.switches));
+      this.list(report);
     };
   }
 
-  list(found) {
+  list(report) {
     const lines = (paths, controllers) => paths.map((path) => make("li", `${path.switches.join(" → ")}`
       + (controllers ? "" : ` (${percent(path.share)})`) + (path.ends ? `: ${path.ends}` : "")));
     const part = (title, paths, controllers) => (paths.length
       ? [make("h3", title), make("ul", "", lines(paths, controllers))] : []);
-    const probes = Object.entries(found.probes).map(([hops, count]) => `${count} over ${hops} hops`).join(", ");
+    const probes = Object.entries(report.probes).map(([hops, count]) => `${count} over ${hops} hops`).join(", ");
     element("path-result").replaceChildren(
-      ...found.words.map((words) => make("p", words)),
-      ...part(`${found.source} to ${found.destination}${found.failed.length ? `, without ${found.failed.join(", ")}` : ""}`,
-        found.paths),
-      ...part("without what is asked for, before the controller has planned again", found.without),
-      ...part("the controller may send some flows by these instead", found.alternatives, true),
-      make("p", `probes now: ${probes || "none arrived"}, ${found.lost} lost`));
+      ...report.words.map((words) => make("p", words)),
+      ...part(`${report.source} to ${report.destination}${report.failed.length ? `, failed: ${report.failed.join(", ")}` : ""}`,
+        report.paths),
+      ...part("if these fail, until the controller replans", report.without),
+      ...part("detours that the controller may use for some flows", report.alternatives, true),
+      make("p", `probes now: ${probes || "none arrived"}, ${report.lost} lost`));
   }
 }

@@ -1,4 +1,4 @@
-// Replay of finished results: a slider over the states that were recorded.
+// Replay of finished results: a slider over the recorded states.
 
 import {ask} from "./api.js";
 import {element} from "./text.js";

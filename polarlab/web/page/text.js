@@ -1,14 +1,14 @@
-// Numbers and elements of the page as text.
+// Helpers for text and elements of the page.
 
 export const element = (id) => document.getElementById(id);
 
-/** Makes an element with text and children. */
+/** Creates an element with text and children. */
 export function make(name, text = "", children = [], attributes = {}) {
-  const made = document.createElement(name);
-  if (text) made.textContent = text;
-  made.append(...children);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
+  const node = document.createElement(name);
+  if (text) node.textContent = text;
+  node.append(...children);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
 }
 
 export function rate(bps) {
@@ -23,7 +23,7 @@ export const rounded = (value) => String(+Number(value).toPrecision(4));
 export const percent = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(2)} %`);
 export const milliseconds = (value) => (value === null || value === undefined ? "–" : `${+value.toPrecision(4)} ms`);
 
-/** Fills a list of terms and values. */
+/** Fills a description list with terms and values. */
 export function facts(list, pairs) {
   list.replaceChildren(...pairs.flatMap(([term, value, kind]) => {
     const shown = make("dd", value);

@@ -1,16 +1,16 @@
-// Verbs of the fabric as buttons and forms: what there is comes with the fabric, from their declarations.
+// Verbs of the fabric as buttons and forms, built from the declarations in the fabric's description.
 
 import {ask} from "./api.js";
 import {element, make, rounded} from "./text.js";
 
-const MOST_SHOWN = 2000; // characters of an answer that no panel draws
+const MOST_SHOWN = 2000; // limit of characters of an answer that has no panel
 
 /** All verbs that the fabric declares. */
 export class Verbs {
-  /** `tell(act)` does something that the fabric may refuse. */
-  constructor(tell) {
-    this.tell = tell;
-    this.answers = {}; // name of a verb -> what is done with its answer
+  /** `attempt(act)` runs an action and shows the error if the fabric refuses it. */
+  constructor(attempt) {
+    this.attempt = attempt;
+    this.answers = {}; // name of a verb -> function that handles its answer
     this.forms = [];
     this.states = new Set();
   }
@@ -27,31 +27,31 @@ export class Verbs {
     element("controller-actions").replaceChildren(...controller.map((one) => this.button(one, "")));
   }
 
-  /** Takes a state. */
+  /** Updates the forms for a state. */
   update(state) {
     this.states = new Set(state.traffic ? ["traffic"] : []);
     for (const form of this.forms) form.update();
   }
 
-  /** Returns the buttons that a part of the page has, each with its verb. */
+  /** Returns the buttons of a part of the page, each with its verb. */
   declared(part) {
     return this.fabric.verbs.flatMap((verb) => verb.buttons.filter((one) => one.on === part).map((button) => ({verb, button})));
   }
 
-  /** Returns those that it has in some states. */
+  /** Returns the buttons of a part of the page that are shown in given states. */
   offered(part, states) { return this.declared(part).filter(({button}) => fits(button, states)); }
 
   allows(verb) { return this.fabric.actions.includes(verb.name); }
 
-  /** Makes a button that does a verb for what has a name. */
+  /** Returns a button that runs a verb for the link or switch with a name. */
   button({verb, button}, name) {
-    const made = make("button", button.label, [], {type: "button", title: verb.help});
-    made.disabled = !this.allows(verb);
-    made.addEventListener("click", () => this.tell(() => this.ask(verb, given(button, name))));
-    return made;
+    const node = make("button", button.label, [], {type: "button", title: verb.help});
+    node.disabled = !this.allows(verb);
+    node.addEventListener("click", () => this.attempt(() => this.ask(verb, given(button, name))));
+    return node;
   }
 
-  /** Asks the fabric for a verb, and returns its answer. */
+  /** Requests a verb from the fabric and returns the answer. */
   async ask(verb, values) {
     const rest = {...values};
     const path = verb.path.slice(1).replace(/\{(\w+)\}/g, (_, name) => {
@@ -66,13 +66,13 @@ export class Verbs {
   }
 }
 
-/** Returns the arguments that a button gives, with a name in the place of `{}`. */
+/** Returns the arguments that a button sets, with a name instead of `{}`. */
 const given = (button, name) => Object.fromEntries(Object.entries(button.gives).map(([key, text]) => [key, text.replace("{}", name)]));
 
 const fits = (button, states) => (!button.when.length || button.when.some((one) => states.has(one)))
   && !button.unless.some((one) => states.has(one));
 
-/** A form of some verbs, which share the fields of a name. */
+/** A form for several verbs, which share fields with the same name. */
 class Form {
   constructor(verbs, place, declared) {
     Object.assign(this, {verbs, place, fields: new Map(), buttons: [], busy: null});
@@ -81,13 +81,13 @@ class Form {
     for (const {verb, button} of declared) {
       const needs = verb.fields.filter((field) => !(field.name in button.gives));
       for (const field of needs) this.add(field);
-      const made = make("button", button.label, [], {type: this.buttons.length ? "button" : "submit", title: verb.help});
-      const one = {verb, button, needs, made};
-      made.addEventListener("click", (event) => {
+      const node = make("button", button.label, [], {type: this.buttons.length ? "button" : "submit", title: verb.help});
+      const one = {verb, button, needs, node};
+      node.addEventListener("click", (event) => {
         event.preventDefault();
-        verbs.tell(() => this.do(one));
+        verbs.attempt(() => this.do(one));
       });
-      place.append(made);
+      place.append(node);
       this.buttons.push(one);
     }
     if (!place.dataset.verbs) place.append(this.output = make("output"));
@@ -96,7 +96,7 @@ class Form {
     this.update();
   }
 
-  /** Adds the field of an argument, unless there is one of that name, which has its choices as well then. */
+  /** Adds the field of an argument; if there is a field with this name, only adds the choices to it. */
   add(declared) {
     let field = this.fields.get(declared.name);
     if (!field) {
@@ -109,15 +109,15 @@ class Form {
     field.offer(declared);
   }
 
-  /** Shows the buttons that fit to what is chosen, and the fields that they need. */
+  /** Shows the buttons that fit the current choices, and the fields that they need. */
   update() {
     const needed = new Set();
     for (const one of this.buttons) {
-      const {verb, button, needs, made} = one;
-      made.hidden = needs.some((field) => !this.fields.get(field.name).offers(field));
-      made.disabled = !this.verbs.allows(verb) || !fits(button, this.verbs.states) || this.busy === one;
-      made.textContent = this.busy === one ? `${button.label} …` : button.label;
-      if (!made.hidden) for (const field of needs) needed.add(field.name);
+      const {verb, button, needs, node} = one;
+      node.hidden = needs.some((field) => !this.fields.get(field.name).offers(field));
+      node.disabled = !this.verbs.allows(verb) || !fits(button, this.verbs.states) || this.busy === one;
+      node.textContent = this.busy === one ? `${button.label} …` : button.label;
+      if (!node.hidden) for (const field of needs) needed.add(field.name);
     }
     for (const [name, field] of this.fields) field.shown.hidden = !needed.has(name);
   }
@@ -138,7 +138,7 @@ class Form {
   }
 }
 
-/** Makes the field of an argument: a choice of what the fabric has, a number, or a text. */
+/** Returns the field of an argument: a choice among the fabric's values, a number, or a text. */
 function oneField(declared, id, fabric) {
   const number = declared.type === "number" || declared.type === "integer";
   const chosen = Array.isArray(fabric[declared.choices]);
@@ -171,7 +171,7 @@ function oneField(declared, id, fabric) {
   };
 }
 
-/** Makes a field for each parameter of the routing; those that are changed are one text. */
+/** Returns fields for the parameters of the routing; their value is one text with the changed parameters. */
 function parametersField(id, fabric) {
   const shown = make("div", "", fabric.parameters.flatMap((one) => {
     const field = make("input", "", [], {id: `routing-${one.name}`, "data-name": one.name, type: "number", step: one.whole ? "1" : "any"});
@@ -182,7 +182,7 @@ function parametersField(id, fabric) {
     return [make("label", one.name, [], {for: field.id, title: one.help}), field];
   }), {id, class: "parameters"});
   const fields = [...shown.querySelectorAll("input")];
-  // Those that are as they were are not sent: they are shown rounded, and would be others.
+  // Unchanged parameters are not sent: they are shown rounded, so sending them would change them.
   const changed = () => fields.filter((field) => rounded(field.value) !== rounded(field.dataset.present));
   return {
     shown,
@@ -193,5 +193,5 @@ function parametersField(id, fabric) {
   };
 }
 
-/** Returns the parameters of the routing as they were launched, as one text. */
+/** Returns the initial parameters of the routing as one text. */
 const launched = (fabric) => fabric.parameters.map((one) => `${one.name}=${one.value}`).join(",");

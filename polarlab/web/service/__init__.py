@@ -1,1 +1,1 @@
-"""The web process: HTTP, without any right but to answer on one port and to ask the fabric's process."""
+"""The web process: speaks HTTP; it may only answer on one port and send requests to the fabric's process."""

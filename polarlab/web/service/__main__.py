@@ -2,9 +2,9 @@
 
     python -m polarlab.web.service LISTENER CHANNEL
 
-The two words are file descriptors: the listening socket, and the channel to the fabric's process. Standard
-input has a JSON object: host, token, certificate, key, version. Whatever needs a right is done first:
-modules, the page and the certificate are loaded; then the process gives its rights up.
+Both arguments are file descriptors: the listening socket, and the channel to the fabric's process. Standard
+input contains a JSON object: host, token, certificate, key, version. The process first does everything that
+needs privileges (it loads modules, the page and the certificate), and then drops its privileges.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from polarlab.web.service.rights import give_rights_up
 _PAGE = Path(__file__).resolve().parents[1] / "page"
 _NAME_TIMEOUT_S = 2.0
 _COLLECTIONS = (700, 3, 3)  # thresholds of the garbage collector
-_KEEP_ALIVE_S = 60  # a page keeps its connections when others flood this process with new ones
-# Modules that libraries import on demand, which is impossible once the process has no files.
-_LATER = (
+_KEEP_ALIVE_S = 60  # a page keeps its connections even while others flood this process with new ones
+# Modules that libraries import on demand, which is impossible once the process has no access to files.
+_IMPORTED_LATER = (
     *("uvicorn.lifespan.off", "uvicorn.loops.asyncio", "anyio._backends._asyncio"),
     *("encodings.idna", "encodings.latin_1", "encodings.ascii", "encodings.unicode_escape"),
 )
@@ -45,7 +45,7 @@ _LATER = (
 
 def main(listener: int, channel: int) -> None:
     """Serves until the fabric's process ends."""
-    for module in _LATER:
+    for module in _IMPORTED_LATER:
         importlib.import_module(module)
     write_errors()
     settings = msgspec.json.decode(sys.stdin.buffer.readline())
@@ -77,9 +77,9 @@ def main(listener: int, channel: int) -> None:
     )
     try:
         config.load()
-    except OSError:  # of the certificate or its key; the fabric's process says so
+    except OSError:  # of the certificate or its key; the fabric's process reports it
         sys.exit(1)
-    # Closed TLS connections are cycles of 256 KiB each: find them often, in what is not loaded for good.
+    # A closed TLS connection leaves a reference cycle of 256 KiB: collect often, except what stays loaded.
     gc.freeze()
     gc.set_threshold(*_COLLECTIONS)
     give_rights_up()
@@ -88,22 +88,22 @@ def main(listener: int, channel: int) -> None:
 
 
 def _own_names() -> list[str]:
-    """Returns the names of this machine, the full one only if it is found soon."""
+    """Returns the names of this machine; the fully qualified one only if its lookup is fast."""
     names = [socket.gethostname()]
-    search = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
-    search.start()
-    search.join(_NAME_TIMEOUT_S)
+    lookup = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
+    lookup.start()
+    lookup.join(_NAME_TIMEOUT_S)
     return list(names)
 
 
 async def _serve(server: uvicorn.Server, hub: Hub, listener: int, channel: int) -> None:
-    """Serves until the channel ends."""
+    """Serves until the channel closes."""
     connection = socket.socket(fileno=channel)
     connection.setblocking(False)
-    telling = asyncio.create_task(hub.serve(connection))
+    receiving = asyncio.create_task(hub.serve(connection))
     serving = asyncio.create_task(server.serve(sockets=[socket.socket(fileno=listener)]))
     print("ready", flush=True)
-    await asyncio.wait({telling, serving}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({receiving, serving}, return_when=asyncio.FIRST_COMPLETED)
     server.should_exit = True
     with contextlib.suppress(asyncio.CancelledError):
         await serving

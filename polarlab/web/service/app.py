@@ -30,24 +30,24 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
-_MOST_STREAMS = 128  # of all connections, so that requests have their place
-_MOST_PATH = 80  # characters of it in an answer
-NO_FABRIC = "no fabric is up"
+_MOST_STREAMS = 128  # limit of event streams, so that other requests get connections, too
+_MOST_PATH = 80  # limit of characters of a path in an answer
+NO_FABRIC = "no fabric is running"
 _SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _EVENT = re.compile(r"[0-9]{1,9}")
 
 Handler = Callable[[Request], Awaitable[Any]]
 
 
-class _Told:
-    """Answers from the hub and from files, for which the fabric's process is not asked."""
+class _KnownAnswers:
+    """Answers from the hub and from files, without a request to the fabric's process."""
 
     def __init__(self, hub: Hub, files: Mapping[str, bytes], version: str) -> None:
         self._hub, self._files = hub, files
         self._document = msgspec.json.encode(document(version))
 
     def routes(self) -> list[Route]:
-        """Returns the routes of all of them but the page's files."""
+        """Returns the routes of all these answers except the page's files."""
         fixed: dict[str, Handler] = {
             "/api/fabric": self.fabric,
             "/api/state": self.state,
@@ -65,7 +65,7 @@ class _Told:
         return Response(self._hub.about_json, media_type=JSON)
 
     async def state(self, _request: Request) -> Response:
-        """Returns the latest state; of results that are replayed, the last one."""
+        """Returns the latest state; for replayed results, the last one."""
         if self._hub.state is None:
             return refused(503, NO_FABRIC)
         return Response(self._hub.state_json, media_type=JSON)
@@ -75,12 +75,12 @@ class _Told:
         return Response(msgspec.json.encode(self._hub.entries), media_type=JSON)
 
     async def stream(self, request: Request) -> EventStream | Response:
-        """Returns states and events as they come, from the event on that a client has had last."""
-        # Events of another process, which this address had before, have numbers of their own.
+        """Returns states and events as they arrive; events start after the last one that the client has."""
+        # An earlier process at this address had its own numbering of events.
         session, _, last = request.headers.get("last-event-id", "").rpartition("-")
         known = session == self._hub.session and _EVENT.fullmatch(last)
         if self._hub.watchers >= _MOST_STREAMS:
-            return refused(503, f"events go to {_MOST_STREAMS} clients at most; close a page")
+            return refused(503, f"at most {_MOST_STREAMS} clients can receive events; close a page")
         return EventStream(self._hub, int(last) if known else -1)
 
     async def metrics(self, _request: Request) -> Response:
@@ -102,27 +102,27 @@ def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
     """Returns the application.
 
     Args:
-        hub: what is known of the fabric.
-        files: the page's files by their paths below `/`, `index.html` among them.
+        hub: the state of the fabric.
+        files: path below `/` -> content, for the page's files, including `index.html`.
         version: version of PolarLab.
     """
-    told = _Told(hub, files, version)
+    known = _KnownAnswers(hub, files, version)
     by_path: dict[str, dict[str, Verb]] = {}
     for action in actions().values():
         by_path.setdefault(action.http.path, {})[action.http.method] = action
-    asked = (Route(path, _asked(hub, one), methods=list(one)) for path, one in by_path.items())
-    routes = [*told.routes(), *asked]
-    routes += [Route(f"/{path}", told.file, methods=["GET"]) for path in ("", *files)]
+    requested = (Route(path, _action_handler(hub, one), methods=list(one)) for path, one in by_path.items())
+    routes = [*known.routes(), *requested]
+    routes += [Route(f"/{path}", known.file, methods=["GET"]) for path in ("", *files)]
     errors: dict[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
     app = Starlette(routes=routes, exception_handlers=errors)
     app.router.redirect_slashes = False
     return app
 
 
-def _asked(hub: Hub, by_method: Mapping[str, Verb]) -> Handler:
-    """Returns the handler that has the action of a request's method done."""
+def _action_handler(hub: Hub, by_method: Mapping[str, Verb]) -> Handler:
+    """Returns the handler that requests the action of an HTTP method from the fabric's process."""
 
-    async def ask(request: Request) -> Response:
+    async def handle(request: Request) -> Response:
         action = by_method["GET" if request.method == "HEAD" else request.method]
         try:
             values = msgspec.to_builtins(await _values(request, action))
@@ -143,11 +143,11 @@ def _asked(hub: Hub, by_method: Mapping[str, Verb]) -> Handler:
             return Response(answer.file, media_type=action.http.reply, headers=headers)
         return Response(msgspec.json.encode(answer.body), answer.status, media_type=JSON)
 
-    return ask
+    return handle
 
 
 async def _values(request: Request, action: Verb) -> msgspec.Struct:
-    """Returns the content of a request, checked."""
+    """Returns the checked arguments of a request."""
     if action.http.method == "DELETE":
         return action.request()
     if action.reads:
@@ -157,10 +157,10 @@ async def _values(request: Request, action: Verb) -> msgspec.Struct:
 
 def _reason(about: dict[str, Any]) -> str:
     if about["replay"]:
-        return "finished results are replayed"
+        return "this page replays finished results"
     if about["actions"]:
-        return "this fabric cannot do that"
-    return "an experiment has the fabric for itself, whose results would not name what is done by hand"
+        return "this fabric does not support it"
+    return "an experiment is using the fabric, and its results would not record manual changes"
 
 
 def _safe(name: str) -> str:
@@ -170,7 +170,7 @@ def _safe(name: str) -> str:
 async def _http_error(request: Request, error: HTTPException) -> Response:
     text = str(error.detail)
     if error.status_code == 404:
-        text = f"nothing is at {request.url.path[:_MOST_PATH]}; /openapi.json lists all that there is"
+        text = f"nothing is at {request.url.path[:_MOST_PATH]}; /openapi.json lists all paths"
     elif error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another")
         text = f"method must be {allowed}, got {request.method}"
@@ -179,6 +179,6 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     return answer
 
 
-# Starlette has threads call functions, which this process cannot start.
+# Asynchronous, because Starlette calls other functions in threads, which this process cannot start.
 async def _internal_error(_request: Request, _error: Exception) -> Response:
-    return refused(500, "internal error; the log of the web process has it")
+    return refused(500, "internal error; see the log of the web process")

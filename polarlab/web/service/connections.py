@@ -1,6 +1,6 @@
-"""Connections of the web process: their places, and how long a request's head may take.
+"""Connections of the web process: each has a place, and a time limit for the head of a request.
 
-A head that does not come ends its connection after a few seconds.
+A connection whose request head does not arrive in time is closed.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ HEAD_TIMEOUT_S = 5.0
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that has one of a bounded number of places, and whose heads have a time limit."""
+    """A connection that occupies one of a limited number of places; request heads have a time limit."""
 
     def take_place(self, places: Places, host: str, arrival: asyncio.Future[Any]) -> None:
-        """Takes a place for a connection that is accepted, before its TLS handshake.
+        """Takes a place for an accepted connection, before its TLS handshake.
 
         Args:
             places: the places.
             host: IP address of the client.
-            arrival: the handshake.
+            arrival: future of the handshake.
         """
         self._places, self._arrival = places, arrival
         self._slow: asyncio.TimerHandle | None = None
@@ -34,7 +34,7 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether no request is under way."""
+        """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def end(self) -> None:
@@ -46,23 +46,23 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins to wait for the first head."""
+        """Starts to wait for the first request head."""
         super().connection_made(transport)
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Takes bytes of a client."""
+        """Processes bytes from the client."""
         super().data_received(data)
         self._watch_head()
 
     def send_400_response(self, msg: str) -> None:
         """Answers malformed bytes, and ends the connection."""
-        if not self.idle:  # what waits for the rest of the request can answer no more
+        if not self.idle:  # the handler that waits for the rest of the request can no longer answer
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         try:
             super().send_400_response(msg)
-        except h11.LocalProtocolError:  # its answer has begun, or may have no body
+        except h11.LocalProtocolError:  # the answer has already started, or must not have a body
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

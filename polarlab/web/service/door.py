@@ -1,7 +1,7 @@
-"""Door of the web process: a connection has one of a bounded number of places as soon as it is accepted.
+"""Door of the web process: each accepted connection immediately takes one of a limited number of places.
 
-asyncio's own server leaves connections in a TLS handshake to nobody's count. When the process has no
-descriptor left, it logs a traceback and stops accepting for a second.
+asyncio's own server does not count connections during their TLS handshake. When the process runs out of
+descriptors, it logs a traceback and stops accepting for a second.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any
 from polarlab.web.service.connections import HEAD_TIMEOUT_S, BoundedProtocol
 from polarlab.web.service.places import Places
 
-_AT_ONCE = 32  # connections accepted before those that are open get their turn
-_PAUSE_S = 0.05  # when the machine refuses to accept
+_AT_ONCE = 32  # connections accepted before open ones get their turn
+_PAUSE_S = 0.05  # after the kernel refuses to accept
 
 
 class DoorLoop(asyncio.SelectorEventLoop):
@@ -36,7 +36,7 @@ class DoorLoop(asyncio.SelectorEventLoop):
 
 
 class Door:
-    """A server that accepts connections into a bounded number of places."""
+    """A server that accepts connections into a limited number of places."""
 
     def __init__(
         self,
@@ -45,13 +45,13 @@ class Door:
         listener: socket.socket,
         tls: ssl.SSLContext | None,
     ) -> None:
-        """Begins to accept.
+        """Starts to accept connections.
 
         Args:
             loop: the event loop.
-            factory: makes the protocol of a connection.
-            listener: a socket that listens.
-            tls: how connections are encrypted; None if they are not.
+            factory: creates the protocol of a connection.
+            listener: a listening socket.
+            tls: TLS context of the connections; None for plain connections.
         """
         self._loop, self._factory, self._listener = loop, factory, listener
         timeouts = dict.fromkeys(("ssl_handshake_timeout", "ssl_shutdown_timeout"), HEAD_TIMEOUT_S)
@@ -62,7 +62,7 @@ class Door:
         self._resume()
 
     def close(self) -> None:
-        """Accepts no more."""
+        """Stops accepting connections."""
         self._open = False
         self._loop.remove_reader(self._listener)
 
@@ -74,13 +74,13 @@ class Door:
             self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> None:
-        """Accepts the connections that wait."""
+        """Accepts waiting connections."""
         for _ in range(_AT_ONCE):
             try:
                 connection, address = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError:  # no descriptors or no memory: some who wait make room
+            except OSError:  # no descriptors or no memory: end some connections
                 for _ in range(_AT_ONCE):
                     self._places.make_room()
                 self._loop.remove_reader(self._listener)

@@ -1,6 +1,6 @@
-"""Log of the web process, on its standard error: errors only, one in ten minutes from each place in the code.
+"""Log of the web process on standard error: only errors, and one per ten minutes from each place in the code.
 
-The fabric's process keeps a bounded amount of it, which a request that fails again and again must not use up.
+The fabric's process keeps a limited amount of it, which a repeatedly failing request must not use up.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ _QUIET_S = 600.0
 
 
 class OncePerPlace(logging.Filter):
-    """Passes a record unless one of the same place has passed in the last minutes."""
+    """Passes a record unless one from the same place has passed in the last ten minutes."""
 
     def __init__(self) -> None:
         super().__init__()
         self._passed_s: dict[object, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Returns whether a record is written."""
+        """Returns whether to write a record."""
         place, now_s = _place(record), time.monotonic()
         if now_s - self._passed_s.get(place, -_QUIET_S) < _QUIET_S:
             return False
@@ -28,14 +28,14 @@ class OncePerPlace(logging.Filter):
 
 
 def write_errors() -> None:
-    """Has libraries write errors to standard error, and nothing else."""
+    """Makes libraries log only errors, to standard error."""
     handler = logging.StreamHandler()
     handler.addFilter(OncePerPlace())
     logging.basicConfig(level=logging.ERROR, handlers=[handler], format="%(name)s: %(message)s")
 
 
 def _place(record: logging.LogRecord) -> object:
-    """Returns where in the code an error was raised, else where it was logged."""
+    """Returns where an error was raised in the code; without an exception, where it was logged."""
     error, trace = (record.exc_info or (None, None, None))[1:]
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

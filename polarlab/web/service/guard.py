@@ -1,8 +1,8 @@
-"""Guard of the web process: who may ask, from where, and how much.
+"""Guard of the web process: checks who sends a request, from where, and how large it is.
 
-Host, Origin and Sec-Fetch-Site are checked, so that neither a name that was made to point here (DNS
-rebinding) nor another site's page can reach the fabric. Everybody needs the token, unless the page is open to
-all users of this machine: a browser exchanges it for a cookie, a program sends it.
+Host, Origin and Sec-Fetch-Site are checked, so that neither a name that someone points at this machine (DNS
+rebinding) nor another site's page can reach the fabric. Every client needs the token, unless the page is open
+to all users of this machine. A browser exchanges the token for a cookie; a program sends it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    # Cytoscape adds a style sheet of its own.
+    # 'unsafe-inline': Cytoscape adds its own style sheet.
     (
         b"content-security-policy",
         b"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; "
@@ -47,10 +47,10 @@ class Rules:
     """The rules of a guard.
 
     Attributes:
-        token: the secret; empty where none is needed.
-        names: names by which the page may be asked for besides localhost, in lower case.
+        token: the secret; empty if none is needed.
+        names: host names in lower case that requests may use besides localhost.
         secure: whether the connection is encrypted.
-        addresses: whether it may be asked for by any IP address, too, which no name can be made to point to.
+        addresses: whether requests may also use any IP address; DNS rebinding works only with names.
     """
 
     token: str = ""
@@ -65,7 +65,7 @@ class Rules:
         Args:
             host: the host, without brackets.
             token: the secret.
-            own_names: names of this machine; none for a page that only this machine can reach.
+            own_names: names of this machine; empty for a page that only this machine can reach.
             secure: whether the connection is encrypted.
         """
         address = f"[{host}]" if ":" in host else host
@@ -76,27 +76,27 @@ class Rules:
     def cookie(self) -> tuple[str, str]:
         """Name and value of the cookie that stands for the token.
 
-        Browsers send cookies to every port of a machine. So the token cannot be found from its value, and its
-        name is this page's own, so that pages on other ports do not overwrite it.
+        Browsers send cookies to all ports of a machine. The value therefore does not reveal the token, and
+        the name is unique to this page, so that pages on other ports do not overwrite the cookie.
         """
-        name, value = (hmac.digest(self.token.encode(), what, "sha256").hex() for what in (b"name", b"value"))
+        name, value = (hmac.digest(self.token.encode(), key, "sha256").hex() for key in (b"name", b"value"))
         return f"polarlab-{name[:8]}", value
 
 
 class Guard:
-    """ASGI application that lets requests through to another, or refuses them."""
+    """ASGI application that passes requests on to another application, or refuses them."""
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         """Prepares the guard.
 
         Args:
-            app: the application behind it.
-            rules: who may ask.
+            app: the protected application.
+            rules: the rules.
         """
         self._app, self._rules = app, rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers or passes a request."""
+        """Refuses a request or passes it on."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -119,28 +119,28 @@ class Guard:
             except _BodyError as error:
                 refusal = refused(error.status, str(error))
         if refusal is not None:
-            refusal.headers["connection"] = "close"  # nobody who is refused keeps a place
+            refusal.headers["connection"] = "close"  # a refused client must not keep its place
         await (refusal or self._app)(scope, receive, with_headers)
 
     def _keep_place(self, scope: Scope) -> None:
-        """Keeps the place of a connection that has shown the token; an open page has none."""
+        """Keeps the place of a connection that has sent the token; a page without a token keeps none."""
         if self._rules.token:
             scope.get("state", {}).get(KEEP_PLACE, _nothing)()
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Returns the answer to a request that may not pass; None if it may."""
+        """Returns the answer to a request that must not pass; None if it may pass."""
         if not self._knows_host(headers.get("host", "")):
-            return refused(421, "Host must be this machine's; open the address that PolarLab printed")
+            return refused(421, "Host must name this machine; open the address that PolarLab printed")
         if "upgrade" in headers:
-            return refused(400, "Upgrade must not be asked for; events come from /api/stream")
+            return refused(400, "Upgrade is not supported; events come from /api/stream")
         query = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
         if self._rules.token and scope["path"] == "/" and self._is_token(query[0]):
             return self._admission(headers)
         origin = headers.get("origin")
         if origin is not None and not self._same_site(origin, headers["host"]):
-            return refused(403, "requests of other sites are refused")
+            return refused(403, "requests from other sites are refused")
         if headers.get("sec-fetch-site", "none") not in _OWN_REQUESTS and not _follows_a_link(scope, headers):
-            return refused(403, "requests of other sites are refused")
+            return refused(403, "requests from other sites are refused")
         if scope["method"] in _CHANGING:
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()
             if scope["method"] != "DELETE" and kind != "application/json":
@@ -152,11 +152,12 @@ class Guard:
         return answer
 
     def _admission(self, headers: Mapping[str, str]) -> Response:
-        """Returns the answer that gives a browser the cookie, and leads it to the page without the token."""
+        """Returns the answer that sets the cookie and redirects a browser to the page without the token."""
         if headers.get("sec-fetch-site", "none") in _OWN_REQUESTS:
             answer: Response = RedirectResponse("/", 303)
         else:
-            # A redirect would still count as the other site's, as which a notebook does, and have no cookie.
+            # After a redirect, the request would still belong to the other site, such as a notebook, and the
+            # browser would not send the cookie.
             answer = Response(headers={"refresh": "0; url=/"})
         name, value = self._rules.cookie
         answer.set_cookie(name, value, httponly=True, samesite="strict", secure=self._rules.secure)
@@ -166,7 +167,7 @@ class Guard:
     def _knows_caller(self, scope: Scope, headers: Mapping[str, str], query_token: str) -> bool:
         """Returns whether a request has the token, or the cookie that stands for it."""
         if self._is_token(query_token):
-            # The fabric has no field of this name, and nobody needs the token behind here.
+            # No action has a parameter with this name, and the application does not need the token.
             fields = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
             scope["query_string"] = urlencode([one for one in fields if one[0] != TOKEN]).encode()
             return True
@@ -174,7 +175,7 @@ class Guard:
         if kind.lower() == "bearer" and self._is_token(given.strip()):
             return True
         name, value = self._rules.cookie
-        # By hand: the parser of the standard library gives up at the first cookie that it does not like.
+        # Parsed here, because the standard library's parser stops at the first cookie that it rejects.
         cookies = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
         return any(key == name and _equal(given, value) for key, _, given in cookies)
 
@@ -182,7 +183,7 @@ class Guard:
         return _equal(text, self._rules.token)
 
     def _knows_host(self, host: str) -> bool:
-        """Returns whether a Host header names this machine, on any port, as a forwarded one may differ."""
+        """Returns whether a Host header names this machine, on any port: a forwarded port may differ."""
         name = _name_of(host)
         if name in _LOCAL_NAMES or name in self._rules.names:
             return True
@@ -191,7 +192,7 @@ class Guard:
     def _same_site(self, origin: str, host: str) -> bool:
         try:
             parts = urlsplit(origin)
-        except ValueError:  # no address at all
+        except ValueError:  # not an address
             return False
         scheme = "https" if self._rules.secure else "http"
         if _name_of(host) in _LOCAL_NAMES and _name_of(parts.netloc) in _LOCAL_NAMES:
@@ -200,7 +201,7 @@ class Guard:
 
 
 class _BodyError(Exception):
-    """A body that is not taken, with its HTTP status."""
+    """A body that is refused, with the HTTP status of the refusal."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -208,15 +209,15 @@ class _BodyError(Exception):
 
 
 async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive) -> Receive:
-    """Reads the body of a request, and returns a receiver of that body for the application.
+    """Reads the body of a request, and returns a function from which the application receives it.
 
     Raises:
-        _BodyError: it is too long or too slow, or its client has left.
+        _BodyError: the body is too long or too slow, or the client has disconnected.
     """
     if scope["method"] not in _CHANGING:
         return receive
     length = headers.get("content-length", "0")
-    # Python refuses to read a number of thousands of digits.
+    # Python raises an error for numbers with thousands of digits.
     if not length.isdecimal() or len(length) > 20 or int(length) > MOST_BODY_BYTES:
         raise _BodyError(413, f"the body must be at most {MOST_BODY_BYTES} bytes")
     body = b""
@@ -232,36 +233,36 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
                 if len(body) > MOST_BODY_BYTES:
                     raise _BodyError(413, f"the body must be at most {MOST_BODY_BYTES} bytes")
     except TimeoutError:
-        raise _BodyError(408, f"the body must come within {BODY_TIMEOUT_S:g} s") from None
-    given = False
+        raise _BodyError(408, f"the body must arrive within {BODY_TIMEOUT_S:g} s") from None
+    delivered = False
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
+        nonlocal delivered
+        if delivered:
             return await receive()
-        given = True
+        delivered = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
 
 
 def _nothing() -> None:
-    """Does nothing: a server without places has none to keep."""
+    """Does nothing; used by servers without places."""
 
 
 def refused(status: int, text: str) -> Response:
-    """Returns the answer to a request that is refused, with a line of text for the reason."""
+    """Returns the answer that refuses a request for a reason, one line of text."""
     return JSONResponse({"error": text}, status)
 
 
 def _name_of(host: str) -> str:
-    """Returns the name in a Host header or an origin, without its port; empty if it has another form."""
+    """Returns the host name in a Host header or an origin, without the port; empty if malformed."""
     match = _HOST.fullmatch(host.strip().lower())
     return match["name"] if match else ""
 
 
 def _follows_a_link(scope: Scope, headers: Mapping[str, str]) -> bool:
-    """Returns whether a browser opens the page because of a link on another one, which sees nothing of it."""
+    """Returns whether a browser follows a link to the page; the page with the link cannot read the answer."""
     opens = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     return opens and scope["method"] == "GET" and scope["path"] == "/"
 

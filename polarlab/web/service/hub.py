@@ -1,4 +1,4 @@
-"""Hub of the web process: what the fabric's process has told last, and the requests that it is to answer."""
+"""Hub of the web process: the latest messages from the fabric's process, and pending requests to it."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Hub:
     """State of the fabric as the web process knows it.
 
     Attributes:
-        about: its description; None before there is one.
+        about: description of the fabric; None before there is one.
         state: its latest state; None before the first.
-        entries: its latest events, each as it was told.
-        version: grows with every change of these.
-        watchers: the number of clients that are sent states.
-        session: tells the numbers of these events from those of another process.
+        entries: its latest events, as received.
+        version: grows with each change of these.
+        watchers: number of clients that receive states.
+        session: distinguishes the numbers of these events from those of an earlier process.
     """
 
     def __init__(self) -> None:
@@ -44,37 +44,37 @@ class Hub:
         self._changed = asyncio.Condition()
         self.watchers = 0
         self._numbers = itertools.count(1)
-        self._asked: dict[int, asyncio.Future[Answer]] = {}
+        self._pending: dict[int, asyncio.Future[Answer]] = {}
         self._writer: asyncio.StreamWriter | None = None
-        self._heard_s = 0.0  # on the event loop's clock
+        self._received_s = 0.0  # on the event loop's clock
 
     @property
     def connected(self) -> bool:
-        """Whether the fabric's process can be asked."""
+        """Whether requests can be sent to the fabric's process."""
         return self._writer is not None and not self.ended
 
     async def serve(self, connection: Any) -> None:
-        """Receives the messages of the fabric's process, until that ends.
+        """Receives the messages of the fabric's process until it ends.
 
         Args:
-            connection: the channel, a socket.
+            connection: socket of the channel.
         """
         reader, self._writer = await asyncio.open_connection(sock=connection, limit=MOST_BYTES)
         with contextlib.suppress(OSError, ValueError):  # the fabric's process has ended
             while line := await reader.readline():
-                self._take(to_web(line))
+                self._process(to_web(line))
                 async with self._changed:
                     self._changed.notify_all()
         self.ended = True
         self._writer.close()
-        for future in self._asked.values():
+        for future in self._pending.values():
             future.cancel()
         async with self._changed:
             self._changed.notify_all()
 
-    def _take(self, message: About | Now | Event | Answer) -> None:
+    def _process(self, message: About | Now | Event | Answer) -> None:
         self.version += 1
-        self._heard_s = asyncio.get_running_loop().time()
+        self._received_s = asyncio.get_running_loop().time()
         match message:
             case About(fabric):
                 self.about, self.about_json = fabric, msgspec.json.encode(fabric)
@@ -86,26 +86,26 @@ class Hub:
                 self.entries.append(entry)
                 del self.entries[:-_KEPT_ENTRIES]
             case Answer(number):
-                future = self._asked.pop(number, None)
+                future = self._pending.pop(number, None)
                 if future and not future.done():
                     future.set_result(message)
 
     async def wait(self, version: int, timeout_s: float) -> None:
-        """Returns when there is something newer than a version, or after some time."""
+        """Waits until there is something newer than a version, or until a timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s), self._changed:
                 await self._changed.wait_for(lambda: self.version > version or self.ended)
 
     async def ask(self, action: str, arguments: dict[str, Any]) -> Answer:
-        """Returns the answer of the fabric's process to a request, however long that takes, as a measurement.
+        """Returns the answer of the fabric's process to a request, which may take as long as a measurement.
 
         Raises:
-            Unanswered: it has ended, or has told nothing for a while.
+            Unanswered: the process has ended, or has sent nothing for a while.
         """
         if self._writer is None or not self.connected:
             raise Unanswered
         number = next(self._numbers)
-        future = self._asked[number] = asyncio.get_running_loop().create_future()
+        future = self._pending[number] = asyncio.get_running_loop().create_future()
         try:
             self._writer.write(line_of(Ask(number, action, msgspec.Raw(msgspec.json.encode(arguments)))))
             while True:
@@ -118,15 +118,15 @@ class Hub:
         except (asyncio.CancelledError, OSError):
             raise Unanswered from None
         finally:
-            self._asked.pop(number, None)
+            self._pending.pop(number, None)
 
     def _silent_s(self) -> float:
-        """Returns the time in s since the fabric's process has told anything."""
-        return asyncio.get_running_loop().time() - self._heard_s
+        """Returns the time in s since the last message of the fabric's process."""
+        return asyncio.get_running_loop().time() - self._received_s
 
     @contextlib.contextmanager
     def watcher(self) -> Any:
-        """Counts a client that is sent states during the block, and tells the fabric's process."""
+        """Counts a client that receives states during the block, and reports the count."""
         self._count(1)
         try:
             yield

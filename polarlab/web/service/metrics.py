@@ -1,4 +1,4 @@
-"""Metrics of a fabric in Prometheus' text format."""
+"""Metrics of a fabric in Prometheus's text format."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# name -> (type, help); docs/web.md has them.
+# name -> (type, help); documented in docs/web.md.
 METRICS = {
-    "polarlab_link_load": ("gauge", "Bits carried in a direction of a link, as a fraction of its rate"),
-    "polarlab_link_queue_packets": ("gauge", "Packets that wait in the queue of a direction of a link"),
-    "polarlab_link_dropped_packets_total": ("counter", "Packets that the queue of a direction has dropped"),
-    "polarlab_link_up": ("gauge", "Whether the port of a direction of a link has a carrier"),
-    "polarlab_elements_failed": ("gauge", "Elements that have failed"),
-    "polarlab_elements_drained": ("gauge", "Elements that are drained"),
-    "polarlab_controller_up": ("gauge", "Whether the controller runs"),
-    "polarlab_groups_modified_total": ("counter", "Adaptive groups that the controller has changed"),
-    "polarlab_groups_detoured": ("gauge", "Share of all adaptive buckets that point at detours"),
-    "polarlab_replans_total": ("counter", "Plans that the controller has made for failures and drains"),
-    "polarlab_incidents_total": ("counter", "Changes of the fabric that were probed"),
+    "polarlab_link_load": ("gauge", "Load of one direction of a link, as a fraction of its rate"),
+    "polarlab_link_queue_packets": ("gauge", "Packets waiting in the queue of one direction of a link"),
+    "polarlab_link_dropped_packets_total": ("counter", "Packets dropped by the queue of one direction"),
+    "polarlab_link_up": ("gauge", "Whether the port of one direction of a link has a carrier"),
+    "polarlab_elements_failed": ("gauge", "Failed links and switches"),
+    "polarlab_elements_drained": ("gauge", "Drained links and switches"),
+    "polarlab_controller_up": ("gauge", "Whether the controller is running"),
+    "polarlab_groups_modified_total": ("counter", "Changes of adaptive groups by the controller"),
+    "polarlab_groups_detoured": ("gauge", "Fraction of all adaptive buckets that point at detours"),
+    "polarlab_replans_total": ("counter", "Plans that the controller made for failures and drains"),
+    "polarlab_incidents_total": ("counter", "Probed failures, restorations and drains of the fabric"),
     "polarlab_incident_silence_seconds": ("gauge", "Longest silence of a probed pair in the latest incident"),
     "polarlab_incident_lost_packets": ("gauge", "Probes lost in the latest incident"),
-    "polarlab_incident_repaired_seconds": ("gauge", "Time until all pairs were heard again"),
-    "polarlab_incident_planned_seconds": ("gauge", "Time until the controller's plan was in place"),
-    "polarlab_traffic_offered": ("gauge", "Traffic offered in the last second, of the hosts' capacity"),
-    "polarlab_traffic_accepted": ("gauge", "Traffic accepted in the last second, of the hosts' capacity"),
-    "polarlab_traffic_loss": ("gauge", "Share of the packets that had time to arrive and did not"),
-    "polarlab_traffic_out_of_order": ("gauge", "Share of the last second's packets that were reordered"),
+    "polarlab_incident_repaired_seconds": ("gauge", "Time until probes of all pairs arrived again"),
+    "polarlab_incident_planned_seconds": ("gauge", "Time until the controller's plan was installed"),
+    "polarlab_traffic_offered": ("gauge", "Offered load in the last second, of the hosts' capacity"),
+    "polarlab_traffic_accepted": ("gauge", "Accepted load in the last second, of the hosts' capacity"),
+    "polarlab_traffic_loss": ("gauge", "Fraction of packets lost, of those that had time to arrive"),
+    "polarlab_traffic_out_of_order": ("gauge", "Fraction of the last second's packets that were reordered"),
     "polarlab_traffic_latency_seconds": ("summary", "Percentiles of recent latencies"),
-    "polarlab_valid": ("gauge", "Whether what is measured now can be trusted"),
+    "polarlab_valid": ("gauge", "Whether the current measurement is valid"),
     "polarlab_held_frame_times": (
         "gauge",
         "Longest mean time for which a switch held frames, in frame times",
@@ -38,10 +38,10 @@ Sample = tuple[dict[str, str], float]
 
 
 def text_of(about: dict[str, Any] | None, state: dict[str, Any] | None) -> str:
-    """Returns the metrics of a fabric; an empty text where none is up.
+    """Returns the metrics of a fabric; an empty text if none is running.
 
     Args:
-        about: its description.
+        about: description of the fabric.
         state: its latest state.
     """
     if not about or not state:
@@ -49,10 +49,10 @@ def text_of(about: dict[str, Any] | None, state: dict[str, Any] | None) -> str:
     lines = []
     samples = _samples(about, state)
     for name, (kind, text) in METRICS.items():
-        found = list(samples.get(name, ()))
-        if found:
+        values = list(samples.get(name, ()))
+        if values:
             lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labels(labels)} {float(value)!r}" for labels, value in found]
+            lines += [f"{name}{_labels(labels)} {float(value)!r}" for labels, value in values]
     return "\n".join(lines) + "\n"
 
 
@@ -78,7 +78,7 @@ def _samples(about: dict[str, Any], state: dict[str, Any]) -> dict[str, Iterable
     if state["validity"]["valid"] is not None:
         samples["polarlab_valid"] = [({}, state["validity"]["valid"])]
         samples["polarlab_held_frame_times"] = _known(state["validity"]["held_frame_times"])
-    return samples | _of_incident(state["incident"]) | _of_traffic(state["traffic"])
+    return samples | _incident_samples(state["incident"]) | _traffic_samples(state["traffic"])
 
 
 def _directions(about: dict[str, Any], value: Any) -> Iterator[Sample]:
@@ -88,7 +88,7 @@ def _directions(about: dict[str, Any], value: Any) -> Iterator[Sample]:
             yield {"link": link["name"], "from": names[0], "to": names[1]}, float(value(at))
 
 
-def _of_incident(incident: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:
+def _incident_samples(incident: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:
     if incident is None:
         return {"polarlab_incidents_total": [({}, 0.0)]}
     return {
@@ -100,7 +100,7 @@ def _of_incident(incident: dict[str, Any] | None) -> dict[str, Iterable[Sample]]
     }
 
 
-def _of_traffic(traffic: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:
+def _traffic_samples(traffic: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:
     if traffic is None:
         return {}
     latencies = [

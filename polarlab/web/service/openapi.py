@@ -1,4 +1,4 @@
-"""The HTTP API as an OpenAPI document, made from the actions and their types."""
+"""The HTTP API as an OpenAPI document, generated from the actions and their types."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "requir
 _FIXED = {
     "/api/fabric": ("the fabric: routers, links, layout, hosts, routing, proof", JSON),
     "/api/state": (
-        "the latest state, of finished results the last: loads, queues, failures, traffic",
+        "the latest state (for finished results, the last one): loads, queues, failures, traffic",
         JSON,
     ),
-    "/api/timeline": ("the latest events, in the order in which they were known", JSON),
-    "/api/stream": ("states and events as they come (server-sent events)", "text/event-stream"),
+    "/api/timeline": ("the latest events, in order of arrival", JSON),
+    "/api/stream": ("states and events as they occur (server-sent events)", "text/event-stream"),
     "/metrics": ("metrics for Prometheus", "text/plain"),
     "/openapi.json": ("this document", JSON),
 }
 _REFUSALS = {
-    400: "the request is not what the API describes, or makes no sense now",
+    400: "the request does not match the API, or is not possible in the current state",
     401: "the token is missing; a page that is open to all users of its machine needs none",
     403: "the request comes from another site",
-    404: "there is no such thing",
-    405: "the method does not exist",
-    408: "the body came too slowly",
-    409: "the fabric does not allow it now",
+    404: "the path does not exist",
+    405: "the path does not support this method",
+    408: "the body arrived too slowly",
+    409: "the fabric does not allow this now",
     413: f"the body is longer than {MOST_BODY_BYTES} bytes",
     415: "the body is not JSON",
-    421: "the Host header is not this machine's",
-    500: "an error of PolarLab's own; the fabric goes on",
-    503: "no fabric is up, it does not answer, or too many ask at once",
+    421: "the Host header does not name this machine",
+    500: "an internal error of PolarLab; the fabric continues",
+    503: "no fabric is running, it does not answer, or there are too many requests",
 }
 
 
@@ -44,7 +44,7 @@ def document(version: str) -> dict[str, Any]:
     """Returns the document.
 
     Args:
-        version: version of the API, that of PolarLab.
+        version: version of the API, which is PolarLab's version.
     """
     _, schemas = msgspec.json.schema_components(
         [action.request for action in actions().values() if action.has_body],
@@ -58,7 +58,7 @@ def document(version: str) -> dict[str, Any]:
         "info": {
             "title": "PolarLab",
             "version": version,
-            "description": "A fabric of real switches: watched, broken and mended.",
+            "description": "Watches a fabric of real switches, breaks it and repairs it.",
         },
         "paths": paths,
         "components": {

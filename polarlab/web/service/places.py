@@ -1,9 +1,9 @@
-"""Places of the web process's connections: how many there are, and who loses one when all are taken.
+"""Places of the web process's connections: their number, and who loses a place when all are taken.
 
-Connections that have shown the token keep their places. Of the others, a random one of the machine that has
-the most makes room. If the oldest did, a flood would push out every client with a long round trip. At r new
-connections a second for n places, a connection survives t seconds with probability exp(-rt / n): 42 % at
-4,000 a second, 0.1 s and 464 places. All users of this machine count as one machine.
+Connections that have sent the token keep their places. Of the others, a random connection of the machine with
+the most connections makes room. If the oldest connection did, a flood would push out every client with a long
+round trip. At r new connections a second for n places, a connection survives t seconds with probability
+exp(-rt / n): 42 % at 4,000 a second, 0.1 s and 464 places. All users of this machine count as one machine.
 """
 
 from __future__ import annotations
@@ -16,48 +16,48 @@ from typing import Protocol
 
 _KEPT_FILES = 16  # listener, channel, standard streams, event loop
 _FEWEST = 16
-_IPV6_NETWORK_BITS = 64  # which one machine has to itself
-KEEP_PLACE = "keep_place"  # in the state of a request: called when that has shown the token
+_IPV6_NETWORK_BITS = 64  # a single machine can own a network of this size
+KEEP_PLACE = "keep_place"  # key in a request's state: function to call when the request has the token
 
 
 class Guest(Protocol):
-    """A connection that has a place."""
+    """A connection with a place."""
 
     @property
     def idle(self) -> bool:
-        """Whether it has no request under way."""
+        """Whether no request is in progress."""
 
     def end(self) -> None:
         """Ends the connection."""
 
 
 class Places:
-    """A bounded number of places."""
+    """A limited number of places."""
 
     def __init__(self, most: int, rng: random.Random | None = None) -> None:
         """Prepares the places.
 
         Args:
-            most: how many there are.
-            rng: source of the choices.
+            most: number of places.
+            rng: random generator for the choices.
         """
         self._most, self._rng = most, rng or random.Random()  # noqa: S311  # no secret
         self._strangers: defaultdict[str, list[Guest]] = defaultdict(list)  # by machine
-        self._machines: dict[Guest, str] = {}  # of strangers
+        self._machines: dict[Guest, str] = {}  # of connections without the token
         self._known: set[Guest] = set()
 
     @classmethod
     def of_this_process(cls, spare: int) -> Places:
-        """Returns as many places as the process may have descriptors for.
+        """Returns as many places as the process's limit of descriptors allows.
 
         Args:
-            spare: connections that end, but have their descriptors for a moment still.
+            spare: number of ending connections that still have their descriptors.
         """
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return cls(max(_FEWEST, files - _KEPT_FILES - spare))
 
     def enter(self, guest: Guest, host: str) -> None:
-        """Gives a new connection a place, and takes one from another if all are taken.
+        """Gives a new connection a place; if all are taken, another connection loses its place.
 
         Args:
             guest: the connection.
@@ -70,13 +70,13 @@ class Places:
             self.make_room(guest)
 
     def keep(self, guest: Guest) -> None:
-        """Keeps the place for a connection that has shown the token."""
+        """Reserves the place of a connection that has sent the token."""
         if guest in self._machines:
             self.leave(guest)
             self._known.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Frees the place of a connection, if it has one still."""
+        """Frees the place of a connection, if it still has one."""
         self._known.discard(guest)
         machine = self._machines.pop(guest, None)
         if machine is not None:
@@ -88,7 +88,7 @@ class Places:
         """Ends a connection.
 
         Args:
-            new: one that has just come, which loses its place only if nobody else can.
+            new: a new connection, which loses its place only if no other can.
         """
         loser = self._loser(new)
         if loser is not None:
@@ -104,7 +104,7 @@ class Places:
 
 
 def machine_of(host: str) -> str:
-    """Returns the part of an IP address that stands for a machine; empty for this machine."""
+    """Returns the part of an IP address that identifies a machine; empty for this machine."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

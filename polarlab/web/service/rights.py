@@ -1,7 +1,8 @@
-"""Rights of the web process, given up for good before it serves.
+"""Permanently drops the privileges of the web process before it serves.
 
-All that it needs is loaded and opened before. An attacker who takes the process over later sees no files, has
-no network but the page's connections, cannot start a process or a thread, and has no memory beyond its limit.
+Everything that it needs is loaded and opened before. An attacker who later takes over the process sees no
+files, has no network except the page's connections, cannot start a process or a thread, and cannot exceed its
+memory limit.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from emulation.kernel.system_calls import (
 
 _DUMPABLE = 4  # of prctl
 _MOST_FILES = 512
-_MOST_BYTES = 2 << 30  # with 450 TLS connections under load it has 0.2 GiB
+_MOST_BYTES = 2 << 30  # with 450 TLS connections under load it uses 0.2 GiB
 
 
 def give_rights_up() -> None:
-    """Makes root's process one of a user of its own, without files and network; limits that of others."""
+    """Drops the privileges of this process; if it is root, also its user, its files and its network."""
     os.chdir("/")
     root = os.geteuid() == 0
     if root:
-        # Some containers forbid these two; what follows must succeed.
+        # Some containers forbid these two steps; all others must succeed.
         with contextlib.suppress(OSError):
             call("unshare", CLONE_NEWNET | CLONE_NEWIPC)
         with contextlib.suppress(OSError):
             _leave_the_files()
         os.setgroups([])
-        _become_nobody_else()
+        _become_page_user()
     # Processes of the same user could read its memory, or take its connections.
     call("prctl", _DUMPABLE, 0, 0, 0, 0)
     end_with_parent()
@@ -48,23 +49,23 @@ def give_rights_up() -> None:
     # RLIMIT_DATA does not count memory that grows downwards, as stacks do.
     _limit(resource.RLIMIT_AS, _MOST_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
-    with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is not known
+    with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is unknown
         filter_calls(of_the_page=True)
 
 
-def _become_nobody_else() -> None:
-    """Takes a number that no other process has: one of the same user can be signalled, and traced."""
+def _become_page_user() -> None:
+    """Changes to a user that no other process has: processes of the same user can be signalled and traced."""
     number = PAGE_NUMBER
     try:
         os.setgid(number)
-    except OSError:  # a container that has fewer numbers
+    except OSError:  # a container with fewer ids
         number = NOBODY
         os.setgid(number)
     os.setuid(number)
 
 
 def _leave_the_files() -> None:
-    """Makes an empty folder, which is gone already, the root of the process."""
+    """Makes an empty, already deleted folder the root of the process."""
     folder = tempfile.mkdtemp(prefix="polarlab-web-")
     try:
         os.chdir(folder)

@@ -1,7 +1,7 @@
-"""Stream of a fabric's states and events to one client (server-sent events), as fast as that reads.
+"""Stream of a fabric's states and events to one client (server-sent events), as fast as the client reads.
 
-A client that is slower than the fabric gets newer states, not a longer queue: the next state is chosen when
-the one before has been taken.
+For a client that is slower than the fabric, states are skipped instead of queued: the next state is chosen
+when the previous one has been sent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _HEADERS = [
 
 
 class EventStream:
-    """A response that goes on until its client leaves or the fabric ends."""
+    """A response that continues until its client disconnects or the fabric ends."""
 
     def __init__(self, hub: Hub, known_entries: int = -1) -> None:
         """Prepares the stream.
 
         Args:
-            hub: what is known of the fabric.
+            hub: the state of the fabric.
             known_entries: number of the last event that the client has; -1 for none.
         """
         self._hub, self._entry = hub, known_entries
@@ -36,18 +36,18 @@ class EventStream:
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Sends states and events."""
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-        telling = asyncio.create_task(self._tell(send))
-        leaving = asyncio.create_task(_left(receive))  # what is sent to a client that has left tells nothing
+        sending = asyncio.create_task(self._send_all(send))
+        leaving = asyncio.create_task(_disconnected(receive))  # sending to a client that left does not fail
         try:
-            await asyncio.wait({telling, leaving}, return_when=asyncio.FIRST_COMPLETED)
-            if telling.done():
-                telling.result()
+            await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
         finally:
-            for task in (telling, leaving):
+            for task in (sending, leaving):
                 task.cancel()
-            await asyncio.gather(telling, leaving, return_exceptions=True)
+            await asyncio.gather(sending, leaving, return_exceptions=True)
 
-    async def _tell(self, send: Send) -> None:
+    async def _send_all(self, send: Send) -> None:
         """Sends states and events until the fabric ends."""
         hub, version, about, state = self._hub, -1, -1, b""
         with hub.watcher():
@@ -77,7 +77,7 @@ class EventStream:
         return [head + msgspec.json.encode(new) + b"\n\n"]
 
 
-async def _left(receive: Receive) -> None:
-    """Returns when the client has left."""
+async def _disconnected(receive: Receive) -> None:
+    """Waits until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

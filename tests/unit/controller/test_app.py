@@ -361,7 +361,7 @@ def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framew
 
     for _ in range(100):
         open_one()
-    shared.warned("are open", open_one)
+    shared.warned("open connections", open_one)
     assert all(switch.connected for switch in shared.switches.values())
     for one in opened:
         one.close()
@@ -383,7 +383,7 @@ def is_open(opened):
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):
     """Whichever makes room is drawn at random: the oldest would be those of switches that are far away."""
     opened = [connection(shared) for _ in range(300)]
-    shared.warned("are open", lambda: opened.append(connection(shared)))
+    shared.warned("open connections", lambda: opened.append(connection(shared)))
     assert is_served(shared, shared.switches[5])
     assert 0 < sum(map(is_open, opened[:-100])) < 100
     for one in opened:

@@ -70,7 +70,7 @@ def test_a_port_without_statistics_is_left_out_and_is_a_problem_once():
         asked.due([1], step * EVERY_S)
         asked.add_counters(1, step * EVERY_S, {1: PortCounters(0, 0), 0xFFFFFFFE: PortCounters(9, 9)})
     assert asked.read() == {1: {1: 0.0}}
-    assert asked.new_problems() == ["s1 has no statistics of port 2"]
+    assert asked.new_problems() == ["s1 reports no statistics for port 2"]
 
 
 def test_counters_that_begin_anew_are_not_compared_with_those_before():
@@ -96,7 +96,7 @@ def test_a_socket_of_another_kind_is_a_problem_once_and_the_others_are_read():
     assert occupancy.read() == {}
     occupancy.close()
     (said,) = occupancy.new_problems()
-    assert said.startswith("the queues of s7 cannot be read")
+    assert said.startswith("cannot read the queues of s7")
 
 
 def test_a_port_without_its_interface_is_a_problem_once():

@@ -183,7 +183,7 @@ def test_hosts_whose_keeper_is_stopped_are_awaited_for_a_limited_time(tmp_path):
     (keeper,) = (one for one in psutil.Process().children() if "emulation.hosts.keeper" in one.cmdline())
     keeper.send_signal(signal.SIGSTOP)
     try:
-        with pytest.raises(MachineError, match="has not made h1_1"):
+        with pytest.raises(MachineError, match="did not create h1_1"):
             spaces.space("h1_1")
     finally:
         keeper.send_signal(signal.SIGCONT)

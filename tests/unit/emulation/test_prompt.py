@@ -90,7 +90,7 @@ def test_a_line_that_fails_is_told_in_a_line_and_all_others_are_run(tmp_path):
 def test_a_shell_that_ends_is_started_again_in_its_own_namespace(tmp_path):
     lines = ("h1 ip address add 10.9.9.9/32 dev lo", "h1 exit", "h1 ip -br address show lo", "h1 pwd")
     output = answers(tmp_path, "\n".join(lines))
-    assert "the shell of h1 has ended and was started again" in output
+    assert "the shell of h1 has ended and was restarted" in output
     assert "10.9.9.9/32" in output
     assert str(tmp_path) in output
 
@@ -153,14 +153,14 @@ def test_the_prompt_returns_whatever_a_line_does_to_its_shell(tmp_path, start):
     ("line", "reason"),
     [
         ("kill -STOP $$", "was stopped"),
-        ("bash -c 'kill -STOP $$'", "waited for a program that was stopped"),
+        ("bash -c 'kill -STOP $$'", "waited for a stopped program"),
         ("set -r", "does not answer"),
     ],
 )
 def test_a_shell_that_does_not_answer_is_told_in_a_line_and_started_again(tmp_path, line, reason):
     output = answers(tmp_path, f"h1 {line}\nh1 echo la''ter\n")
     (told,) = (text for text in output.splitlines() if text.startswith("failed"))
-    assert f"the shell of h1 {reason} and was started again" in told
+    assert f"the shell of h1 {reason} and was restarted" in told
     assert "later\n" in output
 
 
@@ -173,7 +173,7 @@ def test_a_shell_that_does_not_answer_is_told_in_a_line_and_started_again(tmp_pa
 )
 def test_lines_work_after_one_that_changes_the_shells_own_commands(tmp_path, line, renewed):
     output = answers(tmp_path, f"h1 {line}\nh1 echo la''ter\nh1 false\n")
-    assert ("the shell of h1 does not answer and was started again" in output) == renewed
+    assert ("the shell of h1 does not answer and was restarted" in output) == renewed
     assert "later\n" in output
     assert "failed FailedLine(line='h1 false', status=1," in output
 
@@ -187,7 +187,7 @@ def test_a_shell_whose_errors_are_closed_goes_on_and_keeps_its_state(tmp_path):
         "py net['h1'].cmd('echo Mini''net')",
     )
     output = answers(tmp_path, "\n".join(lines) + "\n")
-    assert "started again" not in output
+    assert "restarted" not in output
     assert "status=1" in output
     assert "kept" in output
     assert "Mininet\n" in output.replace("\r", "")
@@ -205,7 +205,7 @@ def test_a_wait_of_pings_that_is_none_is_refused(tmp_path, seconds):
 def test_a_variable_that_is_not_set_fails_its_line_alone(tmp_path):
     output = answers(tmp_path, "h1 set -u; echo $undefd\nh1 echo la''ter\n")
     assert output.count("failed FailedLine(line='h1 set -u; echo $undefd', status=1,") == 1
-    assert "started again" not in output
+    assert "restarted" not in output
     assert "later\n" in output
 
 
@@ -298,7 +298,7 @@ def test_ctrl_c_twice_ends_a_command_that_does_not_answer(terminal, line):
     terminal.type("\x03")
     time.sleep(0.5)
     terminal.type("\x03")
-    terminal.expect("started again")
+    terminal.expect("restarted")
     terminal.expect("polarlab> ")
     terminal.type("h1 echo la''ter\n")
     terminal.expect("later\r")

@@ -39,7 +39,7 @@ def test_processes_that_outlive_their_end_are_named_so(monkeypatch, capsys):
     monkeypatch.setattr(polarlab, "clean", lambda: polarlab.Cleaned((), False, (), (SLEEP,)))
     clean.run(argparse.Namespace(json=False))
     (line,) = capsys.readouterr().out.splitlines()
-    assert "left behind" in line
+    assert "did not end after SIGKILL" in line
     assert "4711 sleep 1000" in line
     clean.run(argparse.Namespace(json=True))
     assert json.loads(capsys.readouterr().out)["left_behind"] == [{"pid": 4711, "command": "sleep 1000"}]

@@ -84,7 +84,7 @@ def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
 @pytest.mark.parametrize(
     ("method", "path", "status", "words"),
     [
-        ("GET", "/api/states", 404, "nothing is at /api/states; /openapi.json lists all that there is"),
+        ("GET", "/api/states", 404, "nothing is at /api/states; /openapi.json lists all paths"),
         ("GET", "/api/fail", 405, "method must be POST, got GET"),
     ],
 )
@@ -258,7 +258,7 @@ def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client)
         assert [entry["text"] for entry in timeline_of(ask, 100)] == ["goes on"] * 100
         assert ask("GET", "/api/state")[0] == 503  # no fabric is up
     assert [type(event) for event in events] == [PageReady, PageEnded, PageReady]
-    assert "goes on without it" in str(events[1])
+    assert "the fabric continues" in str(events[1])
 
 
 def test_nobody_can_take_the_port_while_no_web_process_runs(replay):

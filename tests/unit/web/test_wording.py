@@ -22,8 +22,8 @@ TRAFFIC, NOTHING, ELEMENTS = (actions()[name].request for name in ("start-traffi
         (ELEMENTS, b"{}", "elements must be given"),
         (ELEMENTS, b'{"elements": null}', "elements must be a text, got null"),
         (ELEMENTS, b"[]", "the body must be an object, got a list"),
-        (ELEMENTS, b"", 'the body must be JSON, as {"elements":"..."}'),
-        (ELEMENTS, b"link:s1-s7", 'the body must be JSON, as {"elements":"..."}'),
+        (ELEMENTS, b"", 'the body must be JSON, such as {"elements":"..."}'),
+        (ELEMENTS, b"link:s1-s7", 'the body must be JSON, such as {"elements":"..."}'),
     ],
 )
 def test_they_have_the_form_of_all_errors(request_type, body, line):
