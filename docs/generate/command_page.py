@@ -77,7 +77,7 @@ def _heading(title: str) -> Iterator[str]:
 
 def _linked(text: str) -> str:
     """Returns a text in which the pages that it names are links."""
-    return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
+    return re.sub(r"docs/[\w-]+/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
 
 
 def _shown(action: argparse.Action) -> bool:

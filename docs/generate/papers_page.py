@@ -1,4 +1,4 @@
-"""Gallery of reproduced papers, docs/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
+"""Gallery of reproduced papers, docs/lab/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
 
 `.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a
 folder of results (results/papers) it copies the figures and data there first of all items that are
@@ -27,7 +27,7 @@ from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding,
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
-KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
+KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "lab" / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
 # Paper -> item -> what was found, in sentences.
 FOUND = tomllib.loads(Path(__file__).with_name("found.toml").read_text("utf-8"))
@@ -47,9 +47,9 @@ def papers_page() -> str:
     stated = Counter(one for claim, one in every if _has_number(claim))
     parts = [
         "# Gallery of the papers",
-        "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
-        "date and commit at which the item was last made. Simulated points may be older: they are kept as "
-        "long as the code that decides about them is the same. Bisections are the best that "
+        "Made by the commands that it shows ([the papers, reproduced](../how-to/papers.md)) on 2 cores, each "
+        "with the date and commit at which the item was last made. Simulated points may be older: they are "
+        "kept as long as the code that decides about them is the same. Bisections are the best that "
         f"{' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
         "Items with `--quick` take smaller networks or fewer runs.",
@@ -169,7 +169,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     if missing:
         yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."
     if (KEPT / f"{paper}-{name}.png").exists():
-        yield f"![{title}](figures/papers/{paper}-{name}.png)"
+        yield f"![{title}](../figures/papers/{paper}-{name}.png)"
     yield plain(FOUND[paper][name])
     if remark := record.get("remark"):
         yield f"{plain(remark[0].upper() + remark[1:])}."

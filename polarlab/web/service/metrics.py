@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# name -> (type, help); docs/web.md has them.
+# name -> (type, help); docs/how-to/web.md has them.
 METRICS = {
     "polarlab_link_load": ("gauge", "Bits carried in a direction of a link, as a fraction of its rate"),
     "polarlab_link_queue_packets": ("gauge", "Packets that wait in the queue of a direction of a link"),
