@@ -1,7 +1,7 @@
 """One Open vSwitch per router: an ovsdb-server and an ovs-vswitchd of its own in the router's namespace.
 
 Switches share nothing: a packet waits for one switch only, and a switch can be killed like a real one. The
-userspace datapath is fast only in this way (docs/explanation/ground.md); with the kernel's datapath the same
+userspace datapath is fast only in this way (docs/lab/ground.md); with the kernel's datapath the same
 processes run, and each namespace has a datapath of its own. All switches of a fabric are configured and
 started side by side.
 """
