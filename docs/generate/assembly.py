@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from api_page import api_page
+from api_page import api_pages
 from command_page import command_line_page
 from names_page import names_page, printed
 from notebook_page import notebook_page
@@ -39,7 +39,7 @@ def assemble(folder: Path) -> None:
         "command-line.md": command_line_page(),
         "names.md": names_page(),
         "experiment-keys.md": schema_page(printed("schema")),
-        "api.md": api_page(),
+        **{f"{name}.md": text for name, text in api_pages().items()},
     }
     for name, text in pages.items():
         (folder / name).write_text(text)
