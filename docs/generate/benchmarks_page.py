@@ -22,10 +22,11 @@ RESULTS, PAGE = DOCS / "benchmarks.json", DOCS / "lab" / "benchmarks.md"
 _INTRODUCTION = """\
 # Benchmarks
 
-`make bench` measures these, each next to its reference in the same run, and `make benchmarks` makes this page
-of its results. `make bench ROWS="er7 packets"` measures single rows (names: `tests/bench/__main__.py`).
-[TCP flows](../how-to/flows.md#web-search-on-er_5) has the slowdowns in detail,
-[failovers](../how-to/failovers.md) the costs of failures."""
+This page shows what `make bench` measured, each row next to its reference in the same run; `make benchmarks`
+generates it from the results. `make bench ROWS="er7 packets"` measures single rows (names:
+`tests/bench/__main__.py`).
+[TCP flows](flow-findings.md) has the slowdowns in detail, [failovers](failover-findings.md) the times of
+failures."""
 
 
 def benchmarks_page(results: Path = RESULTS) -> str:

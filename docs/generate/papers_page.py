@@ -47,21 +47,21 @@ def papers_page() -> str:
     stated = Counter(one for claim, one in every if _has_number(claim))
     parts = [
         "# Gallery of the papers",
-        "Made by the commands that it shows ([the papers, reproduced](../how-to/papers.md)) on 2 cores, each "
-        "with the date and commit at which the item was last made. Simulated points may be older: they are "
-        "kept as long as the code that decides about them is the same. Bisections are the best that "
-        f"{' and '.join(_methods())} found. "
+        "This page shows every computed figure and table of the papers, with its claims, the command that "
+        "computes it ([how to use it](../how-to/papers.md)), and the date and commit of its last "
+        "computation, on 2 cores. Simulated points may be older: they are kept as long as the code that "
+        f"determines them is the same. Bisections are the best that {' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
-        "Items with `--quick` take smaller networks or fewer runs.",
+        "Items with `--quick` have smaller networks or fewer runs.",
         "Names of networks: PF PolarFly; SF Slim Fly, and in PolarStar's items Spectralfly; DF dragonfly; "
         "JF Jellyfish; FT fat tree; HX HyperX; BF Bundlefly; MF Megafly; PS-IQ and PS-Pal PolarStar with "
         "Inductive-Quad and Paley supernodes; FBF flattened butterfly; T3D and T5D tori; HC hypercube; LH-HC "
-        "Long Hop network. A network carries a load, of the hosts that send, while it accepts 0.99 of it; "
-        "where hosts are idle, as in permutations of bits, what is accepted is a mean over all hosts.",
+        "Long Hop network. A network carries a load if it accepts 0.99 of what its hosts send. Accepted load "
+        "is a mean over all hosts, including idle ones, such as those of permutations of bits.",
         "## Claims",
-        "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes; a "
-        "reading depends on what the text leaves open, and agrees "
-        "with another reading than ours; an unconfirmed one agrees with none.",
+        "How many of the papers' numbers agree ([how claims are judged](../explanation/claims.md)). A slip "
+        "is a number that a count or a counterexample refutes. A reading depends on what the text leaves "
+        "open and agrees with another reading than ours; an unconfirmed number agrees with none.",
         table(
             ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
         ),
