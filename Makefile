@@ -98,7 +98,7 @@ docs: ## the documentation as a site, in site/
 	@$(VENV)/python docs/generate/assembly.py
 	@PYTHONPATH=docs/generate $(VENV)/python -m zensical build --strict --clean
 
-benchmarks: ## docs/benchmarks.md, from the results that `make bench` left
+benchmarks: ## docs/lab/benchmarks.md, from the results that `make bench` left
 	@$(VENV)/python docs/generate/benchmarks_page.py results/bench.json
 
 messages: ## tests/data/messages.txt, what is said of wrong use; read the difference
@@ -111,8 +111,8 @@ stubs: ## polarlab/api/keyword_types.pyi, the types of keywords, made of the opt
 digests: ## experiments/papers/kept_code.csv, by which kept points stay valid; refuses if numbers have changed
 	@$(VENV)/python tests/digests.py
 
-keys: ## docs/keys.md, the meaning of all keys and columns of results
-	@$(VENV)/python -m experiments.report.keys > docs/keys.md.new && mv docs/keys.md.new docs/keys.md
+keys: ## docs/reference/keys.md, the meaning of all keys and columns of results
+	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md
 
 # The source archive is made first, and the wheel from it: what the archive lacks, the wheel lacks as well.
 # For a release, setup.cfg, CITATION.cff and CHANGELOG.md get its version (a test compares them), and lint,

@@ -2,7 +2,8 @@
 
     from polarlab.extend import PatternDefinition, register
 
-docs/extending.md is the guide. Names stay within a version's first number, and a new one may be added to any.
+docs/how-to/extending.md is the guide. Names stay within a version's first number, and a new one may be added
+to any.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from api_page import api_page
+from api_page import api_pages
 from command_page import command_line_page
 from names_page import names_page, printed
 from notebook_page import notebook_page
@@ -20,6 +20,7 @@ from schema_page import schema_page
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("figures", "assets")
+_FOLDERS = "tutorial|how-to|reference|explanation|lab"
 
 
 def assemble(folder: Path) -> None:
@@ -28,11 +29,8 @@ def assemble(folder: Path) -> None:
     folder.mkdir(parents=True)
     for name in COPIED:
         shutil.copytree(ROOT / "docs" / name, folder / name)
-    for page in (ROOT / "docs").glob("*.md"):
-        # Links to notebooks lead to their pages.
-        (folder / page.name).write_text(
-            re.sub(r"\]\(\.\./examples/(\w+)\.ipynb\)", r"](\1.md)", page.read_text())
-        )
+    for page in (ROOT / "docs").glob("*/*.md"):
+        (folder / page.name).write_text(from_docs(page))
     for notebook in notebooks():
         (folder / notebook_file(notebook)).write_text(notebook_page(notebook, folder))
     pages = {
@@ -41,7 +39,7 @@ def assemble(folder: Path) -> None:
         "command-line.md": command_line_page(),
         "names.md": names_page(),
         "experiment-keys.md": schema_page(printed("schema")),
-        "api.md": api_page(),
+        **{f"{name}.md": text for name, text in api_pages().items()},
     }
     for name, text in pages.items():
         (folder / name).write_text(text)
@@ -57,9 +55,15 @@ def notebook_file(notebook: Path) -> str:
     return f"{notebook.stem}.md"
 
 
+def from_docs(page: Path) -> str:
+    """Returns a page of docs/ with the links of the site, which has all pages in one folder."""
+    text = re.sub(r"\]\(\.\./\.\./examples/(\w+)\.ipynb\)", r"](\1.md)", page.read_text())
+    return re.sub(rf"\]\(\.\./(?:(?:{_FOLDERS})/)?", "](", text)
+
+
 def from_root(document: Path) -> str:
     """Returns a document of the project's root as a page: links to other files than pages become names."""
-    text = document.read_text().replace("](docs/", "](")
+    text = re.sub(rf"\]\(docs/(?:(?:{_FOLDERS})/)?", "](", document.read_text())
     return re.sub(r"\[([^\]]+)\]\((?!https?:|figures/)[^)#]*(?<!\.md)\)", r"`\1`", text)
 
 

@@ -1,4 +1,4 @@
-"""Page of benchmarks, docs/benchmarks.md, made of the results that `make bench` leaves.
+"""Page of benchmarks, docs/lab/benchmarks.md, made of the results that `make bench` leaves.
 
 `python docs/generate/benchmarks_page.py` makes the page anew from docs/benchmarks.json; with a file of
 results it first puts these into docs/benchmarks.json. What was measured on other machines, or before the
@@ -17,14 +17,15 @@ from typing import Any
 from markdown_text import plain, table
 
 DOCS = Path(__file__).resolve().parents[1]
-RESULTS, PAGE = DOCS / "benchmarks.json", DOCS / "benchmarks.md"
+RESULTS, PAGE = DOCS / "benchmarks.json", DOCS / "lab" / "benchmarks.md"
 
 _INTRODUCTION = """\
 # Benchmarks
 
-`make bench` measures these, each next to its reference in the same run, and `make benchmarks` makes this page
-of its results. `make bench ROWS="er7 packets"` measures single rows (names: `tests/bench/__main__.py`).
-[TCP flows](flows.md#web-search-on-er_5) has the slowdowns in detail, [failovers](failovers.md) the costs of
+This page shows what `make bench` measured, each row next to its reference in the same run; `make benchmarks`
+generates it from the results. `make bench ROWS="er7 packets"` measures single rows (names:
+`tests/bench/__main__.py`).
+[TCP flows](flow-findings.md) has the slowdowns in detail, [failovers](failover-findings.md) the times of
 failures."""
 
 

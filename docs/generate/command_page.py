@@ -13,10 +13,10 @@ from polarlab.cli.parser import CommandParser, commands, make_parser
 _INTRODUCTION = """\
 # Command line
 
-All commands and options, as `polarlab COMMAND --help-all` prints them. Parameters of topologies are those
-of all families; `polarlab COMMAND FAMILY --help` prints those of one family, and [names](names.md) lists
-families, patterns and routings. Commands marked (root) need root, and all have the same
-[exit statuses](exit-statuses.md)."""
+This page lists all commands and options, as `polarlab COMMAND --help-all` prints them. Parameters of
+topologies are those of all families; `polarlab COMMAND FAMILY --help` prints those of one family, and
+[names](names.md) lists families, patterns and routings. Commands marked (root) need root, and all have the
+same [exit statuses](exit-statuses.md)."""
 
 
 def command_line_page() -> str:
@@ -78,7 +78,7 @@ def _heading(title: str) -> Iterator[str]:
 
 def _linked(text: str) -> str:
     """Returns a text in which the pages that it names are links."""
-    return re.sub(r"docs/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
+    return re.sub(r"docs/[\w-]+/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
 
 
 def _shown(action: argparse.Action) -> bool:

@@ -16,8 +16,8 @@ from polarlab.cli.parser import commands
 _INTRODUCTION = """\
 # Names
 
-Topologies, routings and patterns by the names that the command line, files and Python know. These tables are
-made of the registries; [extending](extending.md) adds to them."""
+This page lists the names of topologies, routings and patterns on the command line, in files and in Python,
+generated from the registries; [extending](extending.md) adds to them."""
 
 
 def names_page() -> str:

@@ -22,7 +22,7 @@ def notebook_page(notebook: Path, folder: Path) -> str:
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             # Links to documents and to other notebooks lead to their pages.
-            parts.append(re.sub(r"\]\((?:\.\./docs/)?(\w+)\.(?:ipynb|md)\)", r"](\1.md)", text))
+            parts.append(re.sub(r"\]\((?:\.\./docs/[\w-]+/)?(\w+)\.(?:ipynb|md)\)", r"](\1.md)", text))
         elif cell["cell_type"] == "code" and text.strip():
             parts.append(f"```python\n{text}\n```")
             for place, output in enumerate(cell["outputs"]):

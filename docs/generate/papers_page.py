@@ -1,4 +1,4 @@
-"""Gallery of reproduced papers, docs/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
+"""Gallery of reproduced papers, docs/lab/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
 
 `.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a
 folder of results (results/papers) it copies the figures and data there first of all items that are
@@ -27,7 +27,7 @@ from experiments.papers.findings import NOT_COMPUTED, OUTCOMES, WITHIN, Finding,
 from experiments.papers.registry import ITEMS
 
 DOCS = Path(__file__).resolve().parents[1]
-KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "papers-gallery.md"
+KEPT, PAGE = DOCS / "figures" / "papers", DOCS / "lab" / "papers-gallery.md"
 _ORIGIN = KEPT / "origin.json"
 # Paper -> item -> what was found, in sentences.
 FOUND = tomllib.loads(Path(__file__).with_name("found.toml").read_text("utf-8"))
@@ -47,21 +47,21 @@ def papers_page() -> str:
     stated = Counter(one for claim, one in every if _has_number(claim))
     parts = [
         "# Gallery of the papers",
-        "Made by the commands that it shows ([the papers, reproduced](papers.md)) on 2 cores, each with the "
-        "date and commit at which the item was last made. Simulated points may be older: they are kept as "
-        "long as the code that decides about them is the same. Bisections are the best that "
-        f"{' and '.join(_methods())} found. "
+        "This page shows every computed figure and table of the papers, with its claims, the command that "
+        "computes it ([how to use it](../how-to/papers.md)), and the date and commit of its last "
+        "computation, on 2 cores. Simulated points may be older: they are kept as long as the code that "
+        f"determines them is the same. Bisections are the best that {' and '.join(_methods())} found. "
         "The data of all figures are in `docs/figures/papers/`. "
-        "Items with `--quick` take smaller networks or fewer runs.",
+        "Items with `--quick` have smaller networks or fewer runs.",
         "Names of networks: PF PolarFly; SF Slim Fly, and in PolarStar's items Spectralfly; DF dragonfly; "
         "JF Jellyfish; FT fat tree; HX HyperX; BF Bundlefly; MF Megafly; PS-IQ and PS-Pal PolarStar with "
         "Inductive-Quad and Paley supernodes; FBF flattened butterfly; T3D and T5D tori; HC hypercube; LH-HC "
-        "Long Hop network. A network carries a load, of the hosts that send, while it accepts 0.99 of it; "
-        "where hosts are idle, as in permutations of bits, what is accepted is a mean over all hosts.",
+        "Long Hop network. A network carries a load if it accepts 0.99 of what its hosts send. Accepted load "
+        "is a mean over all hosts, including idle ones, such as those of permutations of bits.",
         "## Claims",
-        "What became of the papers' numbers. A slip is a number that a count or a counterexample refutes; a "
-        "reading depends on what the text leaves open, and agrees "
-        "with another reading than ours; an unconfirmed one agrees with none.",
+        "How many of the papers' numbers agree ([how claims are judged](../explanation/claims.md)). A slip "
+        "is a number that a count or a counterexample refutes. A reading depends on what the text leaves "
+        "open and agrees with another reading than ours; an unconfirmed number agrees with none.",
         table(
             ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
         ),
@@ -169,7 +169,7 @@ def _item_parts(paper: str, name: str, title: str, origin: Mapping[str, str]) ->
     if missing:
         yield f"Curves that have not been simulated to their end: {'; '.join(map(plain, missing))}."
     if (KEPT / f"{paper}-{name}.png").exists():
-        yield f"![{title}](figures/papers/{paper}-{name}.png)"
+        yield f"![{title}](../figures/papers/{paper}-{name}.png)"
     yield plain(FOUND[paper][name])
     if remark := record.get("remark"):
         yield f"{plain(remark[0].upper() + remark[1:])}."

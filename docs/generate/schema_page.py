@@ -10,9 +10,9 @@ from markdown_text import code, plain, table
 _INTRODUCTION = """\
 # Keys of files
 
-Tables and keys of the [files of experiments](experiments.md), made of the schema that `polarlab schema`
-prints. Each key is the option of the same name on the [command line](command-line.md). Besides them, a file
-has `version = 1` and its `kind`."""
+This page lists the tables and keys of [experiment files](experiments.md), from the schema that
+`polarlab schema` prints. Each key is the option of the same name on the [command line](command-line.md). A
+file also has `version = 1` and its `kind`."""
 
 
 # Bounds beyond it are technical.

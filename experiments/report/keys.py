@@ -1,6 +1,6 @@
-"""Page of all keys and columns of results, docs/keys.md, made of the typed records and the tables' columns.
+"""Page of all keys and columns of results, docs/reference/keys.md, from typed records and tables' columns.
 
-`python -m experiments.report.keys > docs/keys.md`, or `make keys`, makes it anew.
+`python -m experiments.report.keys > docs/reference/keys.md`, or `make keys`, makes it anew.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, fold
     noted = sum(bool(claim.note) for claim in outside)
     note = (
         f"{len(computed) - len(outside)} of {len(computed)} computed claims are within the tolerances that "
-        "were set before the items were first computed (docs/papers.md names the exceptions), "
+        "were set before the items were first computed (docs/lab/papers-findings.md names the exceptions), "
         f"{noted} outside with a note, {len(outside) - noted} without, "
         f"and {len(claims) - len(computed)} are not computed. "
         f"{'Smaller networks and fewer runs (--quick). ' if effort.quick else ''}Made by {papers_version()}."

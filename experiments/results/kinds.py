@@ -103,8 +103,8 @@ class Results:
         """Returns a table as a frame of pandas.
 
         Args:
-            table: one of `tables`, whose columns docs/keys.md describes; None for the results: a row for each
-                run, point or failover, columns by the keys of the summary, as `latency_ms.p99`.
+            table: one of `tables`, whose columns docs/reference/keys.md describes; None for the results: a
+                row for each run, point or failover, columns by the keys of the summary, as `latency_ms.p99`.
 
         Raises:
             ParameterError: the table is unknown, or the results are damaged.

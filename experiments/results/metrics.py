@@ -2,8 +2,8 @@
 
 A line of `METRICS` is all that a further metric needs, once a field or a property of the summary has it. From
 it follow the columns of `points.csv`, means and intervals over seeds, comparisons, reports, the tables of
-`polarlab sweep`, and docs/keys.md. How seeds are combined stands at the field's type (`parts.over_seeds`); a
-metric that is found in `repeat` is a mean over them.
+`polarlab sweep`, and docs/reference/keys.md. How seeds are combined stands at the field's type
+(`parts.over_seeds`); a metric that is found in `repeat` is a mean over them.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Metric:
 
     @property
     def meaning(self) -> str:
-        """What it is, for docs/keys.md."""
+        """What it is, for docs/reference/keys.md."""
         return f"{self.label}, as `{self.path}` of the summary" if "." in self.path else self.label
 
 

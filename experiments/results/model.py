@@ -292,7 +292,7 @@ class Summary(FabricSettings):
         flows: result of TCP flows. With these, `offered` and `accepted` are of the frames that carry the
             flows' bytes once; `packets`, `loss` and `hops` are of the whole run, acknowledgements included,
             `hops` and `hops_as_distances` by a random eighth of the frames; latencies are
-            not measured (docs/flows.md).
+            not measured (docs/how-to/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: work of the controller, for adaptive routings.
         steady: whether the throughput was steady when the window began, for `--warmup steady`.

@@ -109,8 +109,8 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
         """Returns a table as a frame of pandas, of replications with a column `seed`.
 
         Args:
-            table: one of `tables`, whose columns docs/keys.md describes; None for the summary: a row for each
-                replication, columns by its keys, as `latency_ms.p99`.
+            table: one of `tables`, whose columns docs/reference/keys.md describes; None for the summary: a
+                row for each replication, columns by its keys, as `latency_ms.p99`.
 
         Raises:
             ParameterError: the table is unknown, or the results are damaged.
@@ -140,7 +140,7 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 class Run(_Repeated[Summary, RunManifest]):
     """Results of a run, or of several replications of it.
 
-    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws, `to_frame()` tabulates.
     """
 
     kind = Kind(
@@ -178,7 +178,7 @@ class Run(_Repeated[Summary, RunManifest]):
 class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
     """Results of a simulation, or of several replications of it.
 
-    `summary` and `manifest` are typed (docs/keys.md); `plot()` draws, `to_frame()` tabulates.
+    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws, `to_frame()` tabulates.
     """
 
     kind = Kind(

@@ -13,8 +13,8 @@ import numpy as np
 from topology.errors import ParameterError, PolarLabError
 from topology.files.reading import RESULT_BYTES, FileError, read_text
 
-# The columns of each table by name, with their meaning (docs/keys.md is made of it). Times are seconds since
-# the start of the traffic.
+# The columns of each table by name, with their meaning (docs/reference/keys.md is made of it). Times are
+# seconds since the start of the traffic.
 Columns = Mapping[str, str]
 
 THROUGHPUT = "throughput.csv"
@@ -38,7 +38,7 @@ PAIR_COLUMNS: Columns = {
     "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived. Of "
     "TCP flows an estimate as `hops_min`",
     "out_of_order_frames": "received frames that arrived after a later one of their flow; of TCP flows "
-    "segments that arrived while an earlier one was missing (docs/flows.md)",
+    "segments that arrived while an earlier one was missing (docs/how-to/flows.md)",
 }
 HOPS = "hops.csv"
 HOP_COLUMNS: Columns = {

@@ -87,14 +87,16 @@ TABLES: Mapping[str, Table] = {
     TOPOLOGY: Table("topology"),
     "fabric": Table("fabric"),
     "traffic": Table("traffic"),
-    "flows": Table("TCP flows", "In place of packets, with --flow-sizes or --flow-file (docs/flows.md)."),
+    "flows": Table(
+        "TCP flows", "In place of packets, with --flow-sizes or --flow-file (docs/how-to/flows.md)."
+    ),
     "collective": Table("collectives", "With --pattern allreduce[:ALGORITHM] or all-to-all, or motifs."),
     "programs": Table(
         "own programs",
         "With --pattern or --load they run beside generated traffic. Without both, nothing is generated, and "
         "the measurement ends when they have ended.",
     ),
-    "simulation": Table("simulated routers", "Cycles, buffers and choices (docs/simulation.md)."),
+    "simulation": Table("simulated routers", "Cycles, buffers and choices (docs/how-to/simulation.md)."),
     "sweep": Table("sweep"),
     "failover": Table("failover"),
     "output": Table("output"),

@@ -20,7 +20,7 @@ class FabricSettings:
             networkx), the factor of their numbers.
         link_rate_bps: rate of every port in bit/s.
         link_rate_from: origin of that rate: `given`; `rule`, the default where none was given
-            (docs/links.md); `auto`, found by `--link-rate auto`. Absent from results of version 0.2.0.
+            (docs/how-to/links.md); `auto`, found by `--link-rate auto`. Absent from results of version 0.2.0.
         queue_packets: length of every port's queue in packets.
         mtu: longest packet of every port in bytes, without the Ethernet header.
         link_delay_ms: one-way delay of every link between routers in ms.

@@ -12,8 +12,8 @@ from experiments.validity.samples import Held
 from topology.links import MIN_RATE_BPS, even_rate_bps
 
 # Longest time for which a switch may hold frames beyond its queues, in times of a frame on a link: the mean
-# and the root mean square in its worst second, and the mean over all switches and seconds. docs/validity.md
-# has the reasons.
+# and the root mean square in its worst second, and the mean over all switches and seconds. the reasons are in
+# docs/explanation/validity.md.
 MOST_HELD = 0.5
 MOST_HELD_RMS = 1.0
 MOST_HELD_MEAN = 0.1

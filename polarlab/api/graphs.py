@@ -136,7 +136,7 @@ class GraphNumbers:
         saturation_hosts: class of links -> hosts at each router at which it saturates; None as `balance`.
         classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and of
             each its size in `sizes` and its lowest switch in `representatives`; None unless asked for.
-        racks: racks and the links between them (docs/costs.md); None unless asked for.
+        racks: racks and the links between them (docs/how-to/costs.md); None unless asked for.
     """
 
     name: str
@@ -285,7 +285,7 @@ def nearest_members(
         endpoints: hosts of the whole network, 2 or more.
         group: group of families, as `low-diameter`; None for all.
         costs: whether to search for bisections and compute costs, which takes longer.
-        prices: file of the prices (docs/costs.md); None for those of the Slim Fly paper.
+        prices: file of the prices (docs/how-to/costs.md); None for those of the Slim Fly paper.
 
     Raises:
         UsageError: neither radix nor endpoints is given, a value is outside its domain, or prices are given

@@ -5,7 +5,7 @@
     make bench BEFORE=v0.2.0        another commit to compare with than the one before
 
 Numbers go to standard output as a table and to results/bench.json, with date, commit and machine; rows that
-are not measured now stay there. `make benchmarks` makes docs/benchmarks.md of them.
+are not measured now stay there. `make benchmarks` makes docs/lab/benchmarks.md of them.
 """
 
 from __future__ import annotations

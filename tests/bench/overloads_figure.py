@@ -1,4 +1,4 @@
-"""The figure of docs/validity.md: what overloads did to results, and which of these were called valid.
+"""The figure of docs/explanation/validity.md: errors of overloaded runs, and which were called valid.
 
 PYTHONPATH=. .venv/bin/python tests/bench/overloads_figure.py results/bench-overloads.csv docs/figures
 """

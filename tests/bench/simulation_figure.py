@@ -1,4 +1,4 @@
-"""The figure of docs/simulation-validation.md: the simulator beside the papers' simulator and real packets.
+"""The figure of docs/lab/simulation-validation.md: the simulator, the papers' simulator and real packets.
 
 PYTHONPATH=.:tests .venv/bin/python tests/bench/simulation_figure.py docs/figures
 

@@ -18,7 +18,7 @@ SHORT = ["--warmup", "0.5", "--duration", "1"]
 OF_THEIR_TIME = {"started", "machine", "link_rate_from"}
 
 
-PAGE = blocks(ROOT / "docs" / "experiments.md")
+PAGE = blocks(ROOT / "docs" / "how-to" / "experiments.md")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""docs/extending.md, applied to a copy of the project: its commands, and all unit tests, are run there."""
+"""docs/how-to/extending.md, applied to a copy of the project: its commands and all unit tests run there."""
 
 import os
 import re

@@ -16,7 +16,7 @@ from topology.errors import Status
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
-PAGE = blocks(ROOT / "docs" / "frameworks.md")
+PAGE = blocks(ROOT / "docs" / "how-to" / "frameworks.md")
 LINES = [line for block in PAGE if block.kind == "sh" for line in command_lines(block)]
 
 

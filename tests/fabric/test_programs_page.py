@@ -1,4 +1,4 @@
-"""docs/programs.md: every command is run as it stands, in order."""
+"""docs/how-to/programs.md: every command is run as it stands, in order."""
 
 import json
 
@@ -8,7 +8,7 @@ from support.fixtures.documents import ROOT, blocks, command_lines
 
 # As printed, the page takes a minute; what it says is tested in test_program_runs and test_sessions_recorded.
 pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
-PAGE = blocks(ROOT / "docs" / "programs.md")
+PAGE = blocks(ROOT / "docs" / "how-to" / "programs.md")
 LINES = [line for block in PAGE if block.kind == "sh" for line in command_lines(block)]
 
 

@@ -366,7 +366,7 @@ def test_what_dies_is_told_at_a_terminal_and_the_line_that_is_being_typed_stays(
 
 
 def test_the_lines_of_the_page_on_the_prompt_print_what_it_shows(tmp_path):
-    page = blocks(ROOT / "docs" / "prompt.md")
+    page = blocks(ROOT / "docs" / "how-to" / "prompt.md")
     (place,) = [number for number, block in enumerate(page) if "<<'END'" in block.text]
     command = page[place].text.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
     shown = page[place + 1].text

@@ -1,4 +1,4 @@
-"""docs/python.md and min_against_ugal_pf.ipynb, as a user runs them who is root."""
+"""docs/how-to/python.md and min_against_ugal_pf.ipynb, as a user runs them who is root."""
 
 import fnmatch
 

@@ -1,4 +1,4 @@
-"""docs/tutorial.md: every command is run as it stands, in order, and prints what the page shows."""
+"""docs/tutorial/tutorial.md: every command is run as it stands, in order, and prints what the page shows."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.usefixtures("no_leftovers"), pytest.mark.slow]
 
 def steps():
     """Yields every command line, and the text that the page shows as its output, or nothing."""
-    page = blocks(ROOT / "docs" / "tutorial.md")
+    page = blocks(ROOT / "docs" / "tutorial" / "tutorial.md")
     for block, following in zip(page, [*page[1:], None], strict=True):
         if block.kind != "sh":
             continue

@@ -147,7 +147,8 @@ def test_every_key_of_the_json_of_commands_has_a_meaning(line, capsys):
 
 
 def page_text(name):
-    return (ROOT / "docs" / f"{name}.md").read_text()
+    [page] = (ROOT / "docs").glob(f"*/{name}.md")
+    return page.read_text()
 
 
 PYTHON = [

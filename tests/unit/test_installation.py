@@ -23,7 +23,7 @@ graph.routers = 4
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     """The environment that the page on installation makes; its first line builds the wheel."""
-    page = (ROOT / "docs" / "install.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text()
     _, _, section = page.partition("## As a package\n")
     build, *lines = next(re.finditer(r"```sh\n(.*?)```", section, re.DOTALL))[1].splitlines()
     assert build == "make package"

@@ -76,7 +76,7 @@ def pages_of(site):
 def test_it_builds_without_warnings_and_every_page_is_in_the_navigation(built):
     site, printed = built
     assert "No issues found" in printed
-    names = {*GENERATED, *(page.stem for page in (ROOT / "docs").glob("*.md"))}
+    names = {*GENERATED, *(page.stem for page in (ROOT / "docs").glob("*/*.md"))}
     notebooks = {notebook.stem for notebook in (ROOT / "examples").glob("*.ipynb")}
     assert {page.removesuffix(".html") for page in pages_of(site)} == names | notebooks
     navigation = set(re.findall(r": ([\w-]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))

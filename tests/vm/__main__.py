@@ -82,7 +82,7 @@ def _validate_vagrantfile() -> None:
 
 
 def _report(accelerator: Accelerator, seconds: float) -> bool:
-    """Prints what the guest's tests said, as the table of docs/install.md, and keeps it as JSON."""
+    """Prints what the guest's tests said, as the table of docs/lab/vm-test.md, and keeps it as JSON."""
     junit = RESULTS / "tests.xml"
     if not junit.exists():
         raise StepError(f"the guest left no result; see {RESULTS}/serial.log", exit_status=1)

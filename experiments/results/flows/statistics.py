@@ -28,7 +28,7 @@ FLOW_COLUMNS: Columns = {
     "destination": "receiving host",
     "bytes": "payload of the flow in bytes",
     "fct_ms": "flow completion time in ms, until the last byte arrived; empty if it was not completed",
-    "ideal_ms": "time of the same flow in the empty fabric in ms (docs/flows.md)",
+    "ideal_ms": "time of the same flow in the empty fabric in ms (docs/how-to/flows.md)",
     "slowdown": "`fct_ms` / `ideal_ms`; empty if the flow was not completed",
     "hops": "links between routers on a shortest path",
     "received_bytes": "payload that arrived",

@@ -145,7 +145,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
         seeds: number of random orders of failures, of searches for a bisection, or of simulations of a point,
             1 to 10000; None for that of the item.
         out: folder of the files; by default one in results/papers/, by the paper and these options.
-        prices: file of the prices of routers and cables (docs/costs.md); None for those of the paper.
+        prices: file of the prices of routers and cables (docs/how-to/costs.md); None for those of the paper.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         workers: processes of this machine that simulate; None for one on each of its cores.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates in their place, as

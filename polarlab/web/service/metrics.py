@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 TYPE = "text/plain; version=0.0.4; charset=utf-8"
-# name -> (type, help); documented in docs/web.md.
+# name -> (type, help); documented in docs/how-to/web.md.
 METRICS = {
     "polarlab_link_load": ("gauge", "Load of one direction of a link, as a fraction of its rate"),
     "polarlab_link_queue_packets": ("gauge", "Packets waiting in the queue of one direction of a link"),

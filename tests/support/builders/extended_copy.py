@@ -1,4 +1,4 @@
-"""A copy of the project with what docs/extending.md adds to it."""
+"""A copy of the project with what docs/how-to/extending.md adds to it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from support.builders import wheels
 from support.fixtures.documents import ROOT, Block, blocks
 
-PAGE = ROOT / "docs" / "extending.md"
+PAGE = ROOT / "docs" / "how-to" / "extending.md"
 
 
 def make_extended_copy(folder: Path) -> Path:

@@ -24,7 +24,7 @@ def test_there_are_examples_of_each_kind_of_experiment_and_traffic():
 
 
 def test_the_file_that_the_page_shows_is_one(tmp_path):
-    page = Path(__file__).parents[3] / "docs" / "experiments.md"
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "experiments.md"
     [shown] = [block.text for block in blocks(page) if block.kind == "toml"]
     (tmp_path / "shown.toml").write_text(shown)
     assert Experiment.from_toml(tmp_path / "shown.toml").resolve().traffic.load == 0.2

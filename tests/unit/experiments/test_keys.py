@@ -10,8 +10,8 @@ from experiments.results.model import LinkSummary, Summary
 
 
 def test_the_page_is_up_to_date():
-    page = (ROOT / "docs" / "keys.md").read_text()
-    assert page == keys_page(), "docs/keys.md must be made anew: run `make keys`"
+    page = (ROOT / "docs" / "reference" / "keys.md").read_text()
+    assert page == keys_page(), "docs/reference/keys.md must be made anew: run `make keys`"
 
 
 def test_every_key_and_column_has_a_description():

@@ -1,4 +1,4 @@
-"""docs/python.md, the part that needs no root; first_look.ipynb; outputs of both notebooks."""
+"""docs/how-to/python.md, the part that needs no root; first_look.ipynb; outputs of both notebooks."""
 
 import json
 import re

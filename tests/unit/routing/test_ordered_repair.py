@@ -33,7 +33,7 @@ PLANS = {
     "dragonfly 4/2/5 two-color": ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "two-color"),
     "dragonfly 8/4/9 four-color": ("dragonfly", {"a": 8, "h": 4, "trunking": 4}, "four-color"),
 }
-# Unprotected (router, destination, link) of the table in docs/deadlocks.md.
+# Unprotected (router, destination, link) of the table in docs/explanation/deadlocks.md.
 UNPROTECTED = {
     "jellyfish 20 up-down": 132,
     "polarfly q=3 up-down": 22,
