@@ -19,8 +19,8 @@ class FabricSettings:
         hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
             (`--from`, networkx), the factor by which their numbers are multiplied.
         link_rate_bps: rate of every port in bit/s.
-        link_rate_from: origin of that rate: `given`; `rule`, the default (docs/how-to/links.md); or `auto`, by
-            `--link-rate auto`. Absent from results of version 0.2.0.
+        link_rate_from: origin of that rate: `given`; `rule`, the default (docs/how-to/links.md); or `auto`,
+            found by `--link-rate auto`. Absent from results of version 0.2.0.
         queue_packets: length of every port's queue in packets.
         mtu: longest packet of every port in bytes, without the Ethernet header.
         link_delay_ms: one-way delay of every link between routers in ms.

@@ -145,8 +145,8 @@ def own_fabric_message(key: str, given: Any) -> str:
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
-        f"{key} needs a fabric of its own for each value; instead of --vary, run one sweep per value: for value "
-        f"in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
+        f"{key} needs a fabric of its own for each value; instead of --vary, run one sweep per value: for "
+        f"value in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
     )
 
 

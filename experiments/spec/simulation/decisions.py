@@ -107,5 +107,5 @@ def check_given_once(decision: str | None, routing: str, given: Mapping[str, Val
         if parameter.key in given and given[parameter.key] != values[parameter.key]:
             raise UsageError(
                 f"{parameter.name} is given twice, in --routing {routing} and in --decision {decision}; "
-                "remove it from the routing"
+                "leave it out of the routing's name"
             )
