@@ -104,7 +104,7 @@ class FabricOptions:
             )
         if routers.flow_control == CREDIT and routers.buffer_flits < routers.packet_flits:
             raise ParameterError(
-                f"buffer-flits must be {routers.packet_flits} or more, the length of a packet in flits, "
+                f"buffer-flits must be {routers.packet_flits} flits or more, the length of a packet, "
                 f"got {routers.buffer_flits}"
             )
 

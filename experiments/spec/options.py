@@ -71,7 +71,7 @@ TRAFFIC_KINDS: Mapping[str, Kind] = {
     COLLECTIVE: Kind("collectives", "--pattern allreduce, all-to-all or a motif", "use --iterations instead"),
     FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: Kind("a flow file, which sets all hosts and times", "--flow-file"),
-    PROGRAMS: Kind("programs without generated traffic", "--exec", "also give --pattern or --load"),
+    PROGRAMS: Kind("programs only", "--exec", "also give --pattern or --load"),
     TRACE: Kind("a trace, which sets all hosts and times", "--trace"),
 }
 
@@ -329,7 +329,7 @@ OPTIONS: tuple[Option, ...] = (
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "burst that an idle link sends back to back; for --flow-control drop", 2.0, 1,
                 1000, unit="packets", when=_DROP, setting="routers.burst_packets"),
-        _text("decision", "how a source chooses between minimal path and detours: for each packet, such as "
+        _text("decision", "choice of a source between minimal path and detours: for each packet, such as "
               "threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by "
               "the routing's control law, such as buckets:period=50 (cycles)",
               default_text="set by the routing",

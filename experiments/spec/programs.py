@@ -129,7 +129,7 @@ def parse_program(line: str, topology: Topology, hosts_per_router: int) -> Progr
     switches = [switch_name(router) for router in range(topology.routers)]
     if not words or words[0] not in {*hosts, *switches}:
         raise ParameterError(
-            f"program must start with a host, {hosts[0]} to {hosts[-1]}, or a switch, {switches[0]} to "
+            f"program must be on a host, {hosts[0]} to {hosts[-1]}, or a switch, {switches[0]} to "
             f"{switches[-1]}, got {quoted(line.strip())}"
         )
     command = words[1].strip() if len(words) > 1 else ""

@@ -225,7 +225,7 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
         (
             "run",
             {"exec_timeout": 3},
-            "exec_timeout needs exec or exec_file; give it, or leave",
+            "exec_timeout needs exec or exec_file; add it, or leave",
         ),
     ],
 )
