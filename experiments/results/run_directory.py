@@ -82,7 +82,7 @@ class RunDirectory:
         free = self.folder.free_bytes()
         if free < NEEDED_BYTES:
             raise MachineError(
-                f"disk too full for {self.path}: {free >> 20} MiB are free, {NEEDED_BYTES >> 20} MiB needed"
+                f"no room on the disk for {self.path}: {free >> 20} MiB free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
     def keep(self) -> None:
@@ -112,7 +112,7 @@ class RunDirectory:
             self._unwritten = None
         if unwritten:
             raise MachineError(
-                f"no space left to write {', '.join(unwritten)}; {self.path} has all other results"
+                f"no room left to write {', '.join(unwritten)}; {self.path} holds all other results"
             )
 
     def write_record(self, name: str, record: Any) -> None:
