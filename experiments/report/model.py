@@ -1,4 +1,4 @@
-"""Model of a report: sections with values, tables and figures, from which the page is made."""
+"""Model of a report: sections with values, tables and figures, from which the page is rendered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """Figure in a page: its name, and its SVG in base64."""
+    """Figure on a page: its name, and its SVG in base64."""
 
     name: str
     content: str
@@ -27,7 +27,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Row:
-    """Row of a table: its cells as text by column, and whether it is of a valid result."""
+    """Row of a table: column -> text, and whether the result is valid."""
 
     cells: Mapping[str, str]
     valid: bool = True
@@ -35,14 +35,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Table in a page.
+    """Table on a page.
 
     Attributes:
         columns: names of the columns.
         rows: the rows.
-        texts: columns of words rather than of numbers.
-        sortable: whether a click on a heading sorts the rows.
-        titles: explanations of columns, which a pointer on the heading shows.
+        texts: columns with text instead of numbers.
+        sortable: whether clicking a heading sorts the rows.
+        titles: column -> explanation, shown as a tooltip of the heading.
     """
 
     columns: tuple[str, ...]
@@ -54,7 +54,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Detail:
-    """Part of a page that is folded: a name, values by name, and a table."""
+    """Collapsed component of a page: a name, name -> value, and a table."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -67,11 +67,11 @@ class Section:
 
     Attributes:
         heading: its heading; empty for none.
-        note: a paragraph before everything else.
+        note: first paragraph.
         table: a table, before the figures.
         figures: figures.
-        values: values by name, after the figures.
-        details: folded parts.
+        values: name -> value, after the figures.
+        details: collapsed components.
     """
 
     heading: str = ""
@@ -84,24 +84,24 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """Content of a page: its title, and its sections in order."""
+    """Content of a page: title and sections."""
 
     title: str
     sections: tuple[Section, ...]
 
 
 def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[Figure, ...]:
-    """Returns figures of results for a page.
+    """Converts figures of results for a page.
 
     Args:
         folder: folder of the results.
-        figures: the figures by their names, paths within the folder without an ending.
+        figures: name -> figure; names are paths within the folder without suffix.
     """
     return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
 
 
 def kept_figure(path: Path) -> Figure:
-    """Returns the figure of an SVG file."""
+    """Reads the figure of an SVG file."""
     return _figure(path.with_suffix(""), read_bytes(path, RESULT_BYTES))
 
 
@@ -113,8 +113,8 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
     """Returns a table of rows with the same columns; None without rows.
 
     Args:
-        rows: cells by column.
-        texts: columns of words.
+        rows: rows as column -> text.
+        texts: columns with text instead of numbers.
     """
     if not rows:
         return None
@@ -122,7 +122,7 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
 
 
 def manifest_sections(manifest: Origin) -> tuple[Section, ...]:
-    """Returns the last sections of every page: the settings, and the origin of the measurement."""
+    """Returns the last sections of each page: settings, and origin of the measurement."""
     content = plain(manifest)
     settings = content.pop("traffic", None) or content.pop("sweep", None) or {}
     return Section("Settings", values=settings), Section("Origin of the measurement", values=content)

@@ -96,7 +96,7 @@ def test_a_manifest_of_an_odd_kind_is_told(tmp_path):
 def test_what_cannot_be_compared_is_told(runs, tmp_path):
     with pytest.raises(ParameterError, match="two runs"):
         compare(*runs[:1])
-    with pytest.raises(ParameterError, match="named twice"):
+    with pytest.raises(ParameterError, match="got one twice"):
         compare(runs[0], tmp_path / "." / "one")
     with pytest.raises(ParameterError, match="nowhere"):
         compare(runs[0], tmp_path / "nowhere")

@@ -234,7 +234,7 @@ def test_the_curve_rises_at_each_value_from_nothing_to_one():
     assert steps_of([3.0, 1.0, 1.0, 2.0]) == ([1.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.75, 1.0])
     silence, losses = draw_failovers(series()).axes
     curves = {line.get_label().split(":")[0]: line for line in silence.lines + losses.lines}
-    assert curves["while the failure stood"].get_xdata().tolist() == [9.0, 9.0, 12.5, 30.0]
+    assert curves["during the failure"].get_xdata().tolist() == [9.0, 9.0, 12.5, 30.0]
     assert curves["in all"].get_ydata().tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
 
 
