@@ -48,7 +48,7 @@ def test_only_regular_files_are_read(tmp_path, kind):
 )
 def test_what_is_no_text_in_utf_8_is_refused(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
-    with pytest.raises(FileError, match="must be (UTF-8 )?text"):
+    with pytest.raises(FileError, match=r"must be (UTF-8 )?text"):
         read_text(tmp_path / "x", MOST)
 
 
