@@ -218,7 +218,7 @@ def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monke
     for packet in [*ACROSS, *(replace(packet, sequence=5 + packet.sequence) for packet in ACROSS)]:
         counts.add(MemoryBuffer([packet]), np.array([1]), CLOCK)
     window.set(139 * MS, 200 * MS)  # only the last packets of both rounds are in it
-    with pytest.raises(LateWindowError, match="measured window"):
+    with pytest.raises(LateWindowError, match="measurement window"):
         counts.result()
 
 
