@@ -19,12 +19,11 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
-from traffic.engine.receivers import MOST_CLOCK_STEP_NS, Receivers
+from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
-from traffic.metrics.reordering import MOST_NUMBERS
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
@@ -36,7 +35,9 @@ from traffic.wire.segment_codec import (
     Head,
     Heads,
     Writer,
+    genuine,
 )
+from traffic.wire.tags import Tagger
 from traffic.workload.collectives.algorithms import sliced_programs
 from traffic.workload.collectives.execution import Iteration, MessageTable
 from traffic.workload.collectives.operations import Collective, Elements
@@ -63,7 +64,8 @@ class CollectiveWorker:
         self._job, self._reporter = job, reporter
         self._collective: Collective = COLLECTIVES[job.name]
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
-        self._writer = Writer(Heads(job.template), job.frame_bytes)
+        self._tagger = Tagger(job.key)
+        self._writer = Writer(Heads(job.template), job.frame_bytes, self._tagger)
         self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
@@ -268,12 +270,13 @@ class CollectiveWorker:
         ]
         for source, destination in due:
             since_ns = self._owed_since.pop((source, destination))
-            highest, bits = self._incoming[source, destination].acknowledgement()
+            incoming = self._incoming[source, destination]
+            highest, bits = incoming.acknowledgement()
             frame = self._writer.write(
                 self._ips[destination],
                 self._ips[source],
                 SOURCE_PORT_BASE + int(self._random.random() * self._job.flows),
-                (highest, 0, 0, ACKNOWLEDGEMENT),
+                (highest, incoming.answers, 0, ACKNOWLEDGEMENT),
                 now_ns + self._to_epoch_ns,
                 bits.to_bytes(ACKNOWLEDGEMENT_BYTES, "big"),
             )
@@ -281,14 +284,16 @@ class CollectiveWorker:
                 self._senders[destination].send(frame)
             except OSError:  # the host's queue is full; the next acknowledgement covers these, too
                 self._owed_since[source, destination] = since_ns
-                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # at once
+                incoming.owed = ACKNOWLEDGE_EVERY  # at once
                 continue
+            incoming.answers += 1
             self._acknowledgements_sent += 1
 
     def _take(self, count: int, now_ns: int) -> None:
         """Processes received frames, one by one, as they are few at a time.
 
-        Hosts have root, and may send frames of their own making: one that no rank has sent so is damaged.
+        Hosts have root, and may send frames of their own making: one that no rank has sent so, or that
+        arrived before, is damaged.
         """
         buffer = self._receivers.buffer
         slot_bytes = buffer.frames.strides[0]
@@ -296,74 +301,55 @@ class CollectiveWorker:
         for slot, receiver in enumerate(self._receivers.owners[:count].tolist()):
             begin = slot * slot_bytes
             head = Head(*HEAD.unpack_from(self._frames, begin))
-            begin += SEGMENT_BYTES
-            payload = self._frames[begin : begin + head.length]
-            sender = self._rank_of.get(head.source_ip, -1)
-            if sender < 0 or not self._possible(head, lengths[slot], arrivals_ns[slot]):
+            frame = self._frames[begin : begin + lengths[slot]]
+            if lengths[slot] != SEGMENT_BYTES + head.length or not 0 < head.ttl <= INITIAL_TTL:
                 self._received.damaged += 1
-            elif head.sent_ns < self._clock.epoch_ns:  # of an earlier run
+            elif head.sent_ns < self._clock.epoch_ns:  # of an earlier run, and of another key
                 continue
-            elif head.kind == DATA and self._take_segment((sender, receiver), head, payload, now_ns):
-                self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
-            elif head.kind == ACKNOWLEDGEMENT and self._take_acknowledgement(
-                (receiver, sender), head, payload, now_ns
-            ):
-                self._acknowledgements_received += 1
-            else:
+            elif not genuine(frame, self._tagger) or head.destination_ip != self._ips[receiver]:
                 self._received.damaged += 1
+            else:
+                sender, payload = self._rank_of[head.source_ip], frame[SEGMENT_BYTES:]
+                if head.kind == ACKNOWLEDGEMENT and self._take_acknowledgement(
+                    (receiver, sender), head, payload, now_ns
+                ):
+                    self._acknowledgements_received += 1
+                elif head.kind == DATA and self._take_segment((sender, receiver), head, payload, now_ns):
+                    self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
+                else:
+                    self._received.damaged += 1
         buffer.reset(count)
 
-    def _possible(self, head: Head, frame_bytes: int, arrived_ns: int) -> bool:
-        """Returns whether every field of a frame that arrived has a value that a rank may give it."""
-        return bool(
-            frame_bytes == SEGMENT_BYTES + head.length
-            and head.length <= self._segment_bytes
-            and 0 < head.ttl <= INITIAL_TTL
-            and 0 <= head.port - SOURCE_PORT_BASE < self._job.flows
-            and head.sent_ns <= arrived_ns + MOST_CLOCK_STEP_NS
-        )
-
     def _take_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> bool:
-        """Records a segment for acknowledgement and hands its data to the iteration, if it is a rank's."""
-        connection = self._outgoing.get(pair)
+        """Records a segment for acknowledgement and hands its data to the iteration.
+
+        Returns:
+            Whether its data are as they were sent, and it arrived for the first time.
+        """
         number = (head.message - self._base) % _MESSAGE_NUMBERS
         known = number < len(self._messages.messages)  # else its message was complete before this iteration
-        if (
-            connection is None
-            or head.number >= min(connection.sent, MOST_NUMBERS)
-            or connection.awaited(head.number) not in (None, (number, head.segment))
-            or (known and not self._as_sent(number, pair, head, payload))
-        ):
+        offset = head.segment * self._segment_bytes
+        end = offset + self._segment_bytes
+        if known and bytes(payload) != self._iteration.outgoing[number][offset:end]:
             return False
         incoming = self._incoming.get(pair)
         if incoming is None:
             incoming = self._incoming[pair] = Incoming()
-        incoming.note_received(head.number)
+        if not incoming.note_received(head.number):
+            return False
         self._owed_since.setdefault(pair, now_ns)
         if known:
-            offset = head.segment * self._segment_bytes
             self._iteration.receive(number, head.segment, offset, payload, now_ns)
         return True
-
-    def _as_sent(self, number: int, pair: tuple[int, int], head: Head, payload: memoryview) -> bool:
-        """Returns whether a segment has its message's ends, and the bytes of its place in the message."""
-        message, sent = self._messages.messages[number], self._iteration.outgoing.get(number)
-        if sent is None or (message.source, message.destination) != pair or head.segment >= message.segments:
-            return False
-        offset = head.segment * self._segment_bytes
-        return bytes(payload) == sent[offset : offset + self._segment_bytes]
 
     def _take_acknowledgement(
         self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int
     ) -> bool:
-        """Processes an acknowledgement of what one rank sent another, if that has received it."""
-        connection, incoming = self._outgoing.get(pair), self._incoming.get(pair)
-        if connection is None or incoming is None or head.length != ACKNOWLEDGEMENT_BYTES:
+        """Processes an acknowledgement of what one rank sent another; returns whether it is no copy."""
+        connection = self._outgoing[pair]
+        if not connection.answers.add(head.message):
             return False
-        bits = incoming.confirmed(head.number, int.from_bytes(payload, "big"))
-        if bits is None:
-            return False
-        connection.acknowledge(head.number, bits, now_ns)
+        connection.acknowledge(head.number, int.from_bytes(payload, "big"), now_ns)
         return True
 
     def _count_sent(self) -> None:

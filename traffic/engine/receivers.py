@@ -11,8 +11,6 @@ import numpy as np
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
-# Most by which a frame may seem to arrive before it was sent, as the machine's clock may be set meanwhile.
-MOST_CLOCK_STEP_NS = 1_000_000_000
 # Of a buffer's slots, those for one socket: a host that sends without end leaves room for the others.
 _SHARE = 4
 

@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 MOST_SLOTS = 1 << 22
-# Packets' numbers are below this; one more than each is remembered in 32 bits.
-MOST_NUMBERS = (1 << 32) - 1
 # 128 MB, of which a run touches 4 bytes for each packet that it sends.
 MOST_REMEMBERED = 1 << 25
 
@@ -36,8 +34,8 @@ class FlowOrder:
 
         Args:
             flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's number, ascending as its flow's source sent them, 0 to MOST_NUMBERS - 1;
-                shape (packets,).
+            number: each packet's number, ascending as its flow's source sent them, 0 to 2^32 - 2, as one more
+                is remembered in 32 bits; shape (packets,).
 
         Returns:
             bool array, (packets,): True for reordered packets.
@@ -79,32 +77,6 @@ class FlowOrder:
 Numbers = npt.NDArray[np.int64]
 
 
-class SendingOrder:
-    """The highest number of each source, and the time at which it was sent.
-
-    One process numbers and stamps all frames of a run, in the order in which it sends them. A frame that was
-    sent after one of a higher number proves that one of the two was forged.
-    """
-
-    def __init__(self, hosts: int) -> None:
-        """Begins with sources that have sent nothing; `hosts` is their number."""
-        self._number = np.full(hosts, -1, np.int64)
-        self._sent_ns = np.zeros(hosts, np.int64)
-
-    def contradicted(self, source: Numbers, number: Numbers, sent_ns: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns which frames were sent after one of their source with a higher number.
-
-        Args:
-            source: index of each frame's sending host, in any order; shape (frames,).
-            number: each frame's number among those of its source; shape (frames,).
-            sent_ns: the time at which each was sent; shape (frames,).
-        """
-        np.maximum.at(self._number, source, number)
-        highest = number == self._number[source]
-        self._sent_ns[source[highest]] = sent_ns[highest]
-        return np.asarray(sent_ns > self._sent_ns[source])
-
-
 class Arrivals:
     """The numbers that arrived of each source, of its latest ones: 2^25 of all sources together.
 
@@ -121,7 +93,7 @@ class Arrivals:
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).
-            number: each frame's number among those of its source, 0 to MOST_NUMBERS - 1; shape (frames,).
+            number: each frame's number among those of its source, 0 to 2^32 - 2; shape (frames,).
         """
         place = (number & (self._numbers - 1)) * self._hosts + source
         before, order = self._next[place], np.arange(len(place), dtype=np.uint32)

@@ -8,7 +8,8 @@ Its IPv4 time to live (TTL) starts at 64 and every router decrements it, so that
 TCP checksum is wrong on purpose: a host's kernel drops such a segment silently, whereas it answers UDP to a
 closed port; and Open vSwitch's select groups hash the ports of TCP, not those of UDP. A probe's sequence
 number and send time are followed by their complements: the four cancel out in the checksum, which therefore
-stays wrong for all of their values, and a damaged probe is recognised.
+stays wrong for all of their values, and a damaged probe is recognised. So do its tag (`traffic.wire.tags`)
+and the tag's complement, in the place of TCP's sequence and acknowledgement numbers.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def build_probe(
     sequence: int = 0,
     sent_ns: int = 0,
 ) -> bytes:
-    """Returns one probe's frame, `frame_bytes` long.
+    """Returns one probe's frame, `frame_bytes` long, without a tag.
 
     Args:
         source: the host that sends it.
