@@ -1,7 +1,7 @@
 """Tags that distinguish a run's own frames from forged ones.
 
-A tag is 32 bits of a keyed hash of the measured fields, in the field of TCP's sequence number. Only the sender
-and the collector know the key; without it, one forged frame in 2^32 has the right tag.
+A tag is 32 bits of a keyed hash of the measured fields, in the field of TCP's sequence number. Only the
+sender and the collector know the key; without it, one forged frame in 2^32 has the right tag.
 """
 
 from __future__ import annotations
