@@ -384,7 +384,7 @@ def test_the_prompt_drains_lists_and_uses_again(prompt):
     assert "around s3 (drained)" in prompt.printed("controller status")
     assert "around switch:s3 (drained):" in prompt.printed("path s1 s5")
     failed, _ = prompt.run("drain s3")
-    assert "drained already" in str(failed)
+    assert "already drained" in str(failed)
     assert prompt.printed("undrain all").startswith("s3 is in use again; ")
     assert "nothing has failed" in prompt.printed("fail")
 
