@@ -109,7 +109,7 @@ def use(asked: str = AUTO) -> Framework:
     if not _used:
         _used.append(framework)
     if _used[0] is not framework:
-        raise RuntimeError(f"this process already uses framework {_used[0].name}, got {framework.name}")
+        raise RuntimeError(f"framework of this process must be {_used[0].name}, got {framework.name}")
     return framework
 
 

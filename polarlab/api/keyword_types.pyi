@@ -8,17 +8,17 @@ class FamilyKeywords(TypedDict, total=False):
     """Parameters of families."""
 
     q: int | None
-    """order of the finite field: a prime power, 2 to 128 (polarfly, polarstar); order of the finite field: a prime power, 3 to 89 (slimfly); order of the finite field: a prime power, 3 to 37 (bundlefly); odd prime, the order of the matrices' field: a prime above 2 sqrt(p) and other than p, at most 31 (spectralfly); order of the finite field: 2 or 8 (delorme); order of the finite field: a prime power, 2 to 73 (orthogonal-fat-tree)"""
+    """order of the finite field: a prime power, 2 to 128 (polarfly, polarstar); order of the finite field: a prime power, 3 to 89 (slimfly); order of the finite field: a prime power, 3 to 37 (bundlefly); odd prime, the order of the matrices' field: a prime above 2 sqrt(p), not p, at most 31 (spectralfly); order of the finite field: 2 or 8 (delorme); order of the finite field: a prime power, 2 to 73 (orthogonal-fat-tree)"""
     expand: str | None
-    """clusters that are copied to grow the graph, for odd q: quadric:N or nonquadric:N, N copied clusters from 1 on (default none) (polarfly)"""
+    """clusters to copy to expand the graph, for odd q: quadric:N or nonquadric:N, with N >= 1 copied clusters (default none) (polarfly)"""
     supernode: str | None
-    """kind of the supernodes: one of iq, paley, complete, bdf (default iq; with --radix that of the most routers) (polarstar)"""
+    """kind of the supernodes: one of iq, paley, complete, bdf (default iq; with --radix, the one with the most routers) (polarstar)"""
     degree: int | None
-    """links of each router inside its supernode (d'): 0 to 64 (polarstar); links of each router inside its supernode (d'), a Paley graph of 2 d' + 1 routers: (r - 1) / 2 for a prime power r = 1 modulo 4 (bundlefly); links of each router: 3 to the number of routers less 1 (jellyfish); links of each router, one to each other metanode: 3 to 16383 (xpander)"""
+    """links of each router inside its supernode (d'): 0 to 64 (polarstar); links of each router inside its supernode (d'), a Paley graph of 2 d' + 1 routers: (r - 1) / 2 for a prime power r = 1 modulo 4 (bundlefly); links of each router: 3 to the number of routers minus 1 (jellyfish); links of each router, one to each other metanode: 3 to 16383 (xpander)"""
     radix: int | None
-    """network radix q + 1 + d' of the largest polarstar, in the place of q and degree: 3 or more (polarstar)"""
+    """network radix q + 1 + d': builds its largest polarstar, instead of q and degree: 3 or more (polarstar)"""
     p: int | None
-    """odd prime, the radix less 1: an odd prime, 3 to 233 (spectralfly)"""
+    """odd prime, the radix minus 1: an odd prime, 3 to 233 (spectralfly)"""
     a: int | None
     """routers of a group: 2 to 16384 (default product of the sizes of --local) (dragonfly); routers of a group: 2 to 16384 (dragonfly3); routers of a group, half leaves and half spines: 2 to 16384 (megafly)"""
     h: int | None
@@ -26,23 +26,23 @@ class FamilyKeywords(TypedDict, total=False):
     groups: int | None
     """groups: 2 to 16384 (default a h / trunking + 1) (dragonfly)"""
     trunking: int | None
-    """links between each two groups: 1 to 16384 (default a h / (groups - 1), or 1) (dragonfly)"""
+    """links between every two groups: 1 to 16384 (default a h / (groups - 1), or 1) (dragonfly)"""
     arrangement: str | None
     """arrangement of the global links: one of palmtree, consecutive, circulant, random (default palmtree) (dragonfly)"""
     topology_seed: int | None
     """seed of the random arrangement: 0 or more (default 1) (dragonfly); seed of the graph's random links: 0 to 9223372036854775807 (default 1) (jellyfish, xpander, dln)"""
     local: str | None
-    """shape of groups that are Hamming graphs, in the place of a: sizes of 2 or more with an x between them, as 4x4, of at most 16384 routers (default complete groups) (dragonfly)"""
+    """shape of groups that are Hamming graphs, instead of a: sizes of 2 or more separated by x, such as 4x4, with at most 16384 routers (default complete groups) (dragonfly)"""
     h2: int | None
     """links of a router to other groups of its supergroup: 1 to 16384 (dragonfly3)"""
     h3: int | None
     """links of a router to other supergroups: 1 to 16384 (dragonfly3)"""
     t2: int | None
-    """links between each two groups of a supergroup: 1 to 16384 (default 1) (dragonfly3)"""
+    """links between every two groups of a supergroup: 1 to 16384 (default 1) (dragonfly3)"""
     t3: int | None
-    """links between each two supergroups: 1 to 16384 (default 1) (dragonfly3)"""
+    """links between every two supergroups: 1 to 16384 (default 1) (dragonfly3)"""
     arity: int | None
-    """links of a router to the level above (k): 2 to 8192 (fat-tree)"""
+    """links of a router to the next level (k): 2 to 8192 (fat-tree)"""
     levels: int | None
     """levels of routers (n): 2 to 14 (fat-tree)"""
     rho: int | None
@@ -50,19 +50,19 @@ class FamilyKeywords(TypedDict, total=False):
     layers: int | None
     """layers of h + 1 leaves: 1 or more (default h) (multi-layer-full-mesh)"""
     shape: str | None
-    """size of each dimension: sizes of 2 or more with an x between them, as 4x4, of at most 16384 routers (hyperx, torus)"""
+    """size of each dimension: sizes of 2 or more separated by x, such as 4x4, with at most 16384 routers (hyperx, torus)"""
     dimension: int | None
     """dimension (n): 1 to 14 (hypercube); dimension of the hypercube (n): 3 to 14 (long-hop)"""
     distance: int | None
-    """least distance of the code (d): 3 to 8 (default 3) (long-hop)"""
+    """minimum distance of the code (d): 3 to 8 (default 3) (long-hop)"""
     routers: int | None
     """number of routers: 4 to 16384 (jellyfish, dln)"""
     lift: int | None
     """routers of each metanode: 1 to 4096 (xpander)"""
     shortcuts: int | None
-    """random links of each router, beside two on the ring: 1 to the number of routers less 3 (dln)"""
+    """random links of each router, in addition to two on the ring: 1 to the number of routers minus 3 (dln)"""
     from_: str | PathLike[str] | None
-    """graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names a line, no weights) (graph)"""
+    """graph file: GraphML (.graphml), adjacency list (.adjlist) or edge list (two names per line, no weights) (graph)"""
 
 class RunKeywords(FamilyKeywords, total=False):
     """Keywords of `run`."""

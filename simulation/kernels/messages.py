@@ -94,7 +94,7 @@ def release(state: State, cycle: int) -> int:
     slot = cycle & (len(state.message_wheel) - 1)
     messages, queues = state.messages, state.message_queues
     state.counts[MESSAGE_CYCLE] = cycle
-    begun = 0
+    newly_active = 0
     # A completed message makes others ready, even in this cycle if they have no computation: hence the loop.
     while state.message_wheel[slot] != NONE:
         message = _take_in_order(state, slot)
@@ -109,13 +109,13 @@ def release(state: State, cycle: int) -> int:
                 host = messages[message, MESSAGE_SOURCE]
                 if queues[host, FIRST_MESSAGE] == NONE:
                     queues[host, FIRST_MESSAGE] = message
-                    state.message_hosts[begun] = host
-                    begun += 1
+                    state.message_hosts[newly_active] = host
+                    newly_active += 1
                 else:
                     messages[queues[host, LAST_MESSAGE], NEXT_MESSAGE] = message
                 queues[host, LAST_MESSAGE] = message
             message = following
-    return begun
+    return newly_active
 
 
 @inlined

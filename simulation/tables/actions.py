@@ -96,7 +96,7 @@ class ActionRegistry:
         """Returns the numbers of action lists.
 
         Args:
-            actions: the lists; they must stay alive as long as the registry, which recognizes them by `id`.
+            actions: the lists; they must not change, because the registry recognizes them by identity.
         """
         return np.array(self._numbers.intern(actions), np.int64)
 

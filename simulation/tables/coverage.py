@@ -91,13 +91,13 @@ class CoverageFinder:
         sets: list[Numbers] = []
         number = 0
         for matches, class_of_host, classes in self._by_masks(values, masks):
-            routers, wholly, bounds = self._routers_of(class_of_host)
+            routers, complete, bounds = self._routers_of(class_of_host)
             counts = np.diff(bounds)
             first = routers[bounds[:-1]]
             class_single = np.where(counts == 1, first, SEVERAL)
             if len(counts) == 1:
                 class_single[:] = ALL_ROUTERS
-            class_partial = np.add.reduceat(~wholly, bounds[:-1]) > 0
+            class_partial = np.add.reduceat(~complete, bounds[:-1]) > 0
             known = classes >= 0
             single[matches[known]] = class_single[classes[known]]
             partial[matches[known]] = class_partial[classes[known]]

@@ -218,7 +218,9 @@ class SwitchForwarding:
         not_cleared = (cleared == 0) & ~columns.cleared[actions] & (shapes != _LOST)
         # OpenFlow drops an output to the ingress port unless in_port was cleared; tables lack the port.
         if packet.ingress is Ingress.LINK and not_cleared.any():
-            raise inexpressible(self._router, "packets are not sent back through their ingress port")
+            raise inexpressible(
+                self._router, "packets may be sent back through their ingress port without clearing in_port"
+            )
         known = np.where(tag_after == KEPT, tag, tag_after), np.where(mark_after == KEPT, mark, mark_after)
         if (((known[0] == INVALID) | (known[1] == INVALID)) & (shapes >= 0)).any():
             raise inexpressible(self._router, "packets get a tag or a mark that the fabric does not use")

@@ -89,7 +89,7 @@ def test_a_program_that_writes_without_end_is_cut_off(finished):
     assert (writer["cut_off"], writer["timed_out"]) == (True, True)
     content = (out / writer["output"]).read_bytes()
     assert len(content) < 5 << 20
-    assert b"[polarlab: 4194304 bytes are kept" in content[-200:]
+    assert b"[polarlab: kept 4194304 of" in content[-200:]
 
 
 def test_a_program_that_reads_gets_the_end_of_the_file(finished):

@@ -146,11 +146,11 @@ def _permutation_at_distance(
     import networkx as nx  # slow to import, and not needed by traffic processes
 
     count = len(routers)
-    apart = topology.distances(routers[:, None], routers[None, :]) == distance
+    at_distance = topology.distances(routers[:, None], routers[None, :]) == distance
     rows, columns = generator.permutation(count), generator.permutation(count)
     graph = nx.Graph()
     graph.add_nodes_from(range(2 * count))
-    edges = np.argwhere(apart[rows][:, columns])
+    edges = np.argwhere(at_distance[rows][:, columns])
     graph.add_edges_from((int(s), int(d) + count) for s, d in generator.permutation(edges))
     matching = nx.bipartite.hopcroft_karp_matching(graph, top_nodes=range(count))
     if len(matching) < 2 * count:
@@ -191,9 +191,9 @@ def adversarial(topology: Topology, routers: RouterIndices, generator: np.random
     scores = np.full((len(groups), len(groups)), -1.0)
     matched = {}
     for u, v in np.argwhere(~np.eye(len(groups), dtype=bool)).tolist():
-        apart = topology.distances(groups[order[u]][:, None], groups[order[v]])
-        matched[u, v] = linear_sum_assignment(apart, maximize=True)
-        scores[u, v] = apart[matched[u, v]].sum()
+        distances = topology.distances(groups[order[u]][:, None], groups[order[v]])
+        matched[u, v] = linear_sum_assignment(distances, maximize=True)
+        scores[u, v] = distances[matched[u, v]].sum()
     partners = np.empty(topology.routers, np.int64)
     for u, v in zip(*linear_sum_assignment(scores, maximize=True), strict=True):
         rows, columns = matched[int(u), int(v)]

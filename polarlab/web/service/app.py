@@ -157,7 +157,7 @@ async def _values(request: Request, action: Verb) -> msgspec.Struct:
 
 def _reason(about: dict[str, Any]) -> str:
     if about["replay"]:
-        return "this page replays finished results"
+        return "finished results are being replayed"
     if about["actions"]:
         return "this fabric does not support it"
     return "an experiment is using the fabric, and its results would not record manual changes"

@@ -105,7 +105,7 @@ def test_the_end_of_a_program_is_the_end_of_its_output_though_others_keep_the_pi
 
 def test_what_a_program_started_ends_with_it_in_sessions_of_their_own_as_well(tmp_path):
     file = tmp_path / "child"
-    with pytest.raises(CommandError, match="not done"):
+    with pytest.raises(CommandError, match="did not end"):
         run(["sh", "-c", f"setsid sleep 600 & echo $! > {file}; wait"], timeout_s=0.5)
     eventually(lambda: is_ending(int(file.read_text())))
 
@@ -149,7 +149,7 @@ def test_a_tracer_of_the_same_host_that_keeps_an_ended_program_is_killed(begin, 
     process = start(["cat"], begin=begin)
     with traced(process, begin, options) as tracer:
         if options:
-            with pytest.raises(CommandError, match="not done"):
+            with pytest.raises(CommandError, match="did not end"):
                 finish(process, timeout_s=0.2, stdin="text")
         else:
             assert finish(process, stdin="text") == "text"

@@ -65,7 +65,7 @@ def test_a_program_that_writes_without_end_is_cut_off_and_goes_on(monkeypatch, t
         program = supervisor.start(Popen, line, tmp_path / "out", tmp_path / "err")
         assert ended(program) == 0  # it was not stopped
     content = (tmp_path / "out").read_bytes()
-    assert content.startswith(b"\0" * 100_000 + b"\n[polarlab: 100000 bytes are kept")
+    assert content.startswith(b"\0" * 100_000 + b"\n[polarlab: kept 100000 of")
     assert len(content) < 100_200
     assert program.output.cut_off
     assert not program.errors.cut_off

@@ -173,11 +173,12 @@ def test_points_of_another_network_routing_or_router_are_others():
         simulated(network("PF", "polarfly", q=4), 2, "min"),
         simulated(ER_3, 3, "min"),
         simulated(ER_3, 2, "valiant"),
+        simulated(ER_3, 2, "valiant:intermediates=4"),
         simulated(ER_3, 2, "min", divided_port(6)),
     ]
     digests = {digest_of(Curve("PF-MIN", one, "tornado"), traffic) for one in (MINIMAL, *others)}
     digests |= {digest_of(TORNADO, replace(traffic, **one)) for one in ({"seed": 2}, {"load": 0.2})}
-    assert len(digests) == 7
+    assert len(digests) == 8
     renamed = Curve("another", simulated(network("another", "polarfly", q=3), 2, "min"), "uniform")
     assert digest_of(renamed, traffic) in digests
 
