@@ -71,7 +71,7 @@ TRAFFIC_KINDS: Mapping[str, Kind] = {
     COLLECTIVE: Kind("collectives", "--pattern allreduce, all-to-all or a motif", "use --iterations instead"),
     FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: Kind("a flow file, which sets all hosts and times", "--flow-file"),
-    PROGRAMS: Kind("programs only", "--exec", "also give --pattern or --load"),
+    PROGRAMS: Kind("programs without generated traffic", "--exec", "also give --pattern or --load"),
     TRACE: Kind("a trace, which sets all hosts and times", "--trace"),
 }
 
