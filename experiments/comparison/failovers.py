@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row, rows_of
+from experiments.comparison.model import Comparison, ValueRow, rows_of
 from experiments.comparison.settings import side_by_side
 from experiments.results.open import Failover, Failovers
 
@@ -46,7 +46,7 @@ def compare_series(series: Sequence[Failovers]) -> Comparison:
     """
     summaries = [one.summary for one in series]
     tables = [summary.distributions() for summary in summaries]
-    results: dict[str, Row] = {
+    results: dict[str, ValueRow] = {
         "failovers": [len(summary.seeds) for summary in summaries],
         "interrupted": [summary.interrupted for summary in summaries],
         "negative": [summary.negative for summary in summaries],

@@ -14,8 +14,8 @@ from experiments.results.metrics import METRICS, In
 from experiments.results.text import readable, with_half
 
 # A value of a manifest or a summary in JSON types: a number, a text, a list or a mapping.
-Value = Any
-Row = list[Value]
+JsonValue = Any
+ValueRow = list[JsonValue]
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class ComparedPoint:
     routing: str
     pattern: str
     load: float
-    values: Mapping[str, Row]
+    values: Mapping[str, ValueRow]
     differences: Mapping[str, list[float | None]]
-    varied: Mapping[str, Value] = field(default_factory=dict)
+    varied: Mapping[str, JsonValue] = field(default_factory=dict)
     intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     @property
@@ -45,7 +45,7 @@ class ComparedPoint:
         return f"{self.routing} {self.pattern} {self.load:g}{''.join(options)}"
 
 
-def rows_of(tables: Sequence[Mapping[str, Value]]) -> dict[str, Row]:
+def rows_of(tables: Sequence[Mapping[str, JsonValue]]) -> dict[str, ValueRow]:
     """Merges tables to name -> list of values; None if a table lacks the name."""
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: [table.get(name) for table in tables] for name in names}
@@ -85,9 +85,9 @@ class Comparison(Table):
 
     kind: str
     runs: tuple[str, ...]
-    same: Mapping[str, Value]
-    differing: Mapping[str, Row]
-    results: Mapping[str, Row] = field(default_factory=dict)
+    same: Mapping[str, JsonValue]
+    differing: Mapping[str, ValueRow]
+    results: Mapping[str, ValueRow] = field(default_factory=dict)
     intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
     collectives: list[list[tuple[int, float]]] = field(default_factory=list)
     points: tuple[ComparedPoint, ...] = ()

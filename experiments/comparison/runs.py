@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.comparison.model import Comparison, Row, Value, rows_of
+from experiments.comparison.model import Comparison, JsonValue, ValueRow, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
@@ -33,7 +33,7 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
     return side_by_side(runs, settings, results=results, intervals=intervals, collectives=collectives)
 
 
-def _of_parts(summaries: Sequence[Summary]) -> dict[str, Row]:
+def _of_parts(summaries: Sequence[Summary]) -> dict[str, ValueRow]:
     """Returns the rows of results that only some runs have: collectives, TCP flows, user programs."""
     resent = [_resent(summary) for summary in summaries]
     return {
@@ -44,7 +44,7 @@ def _of_parts(summaries: Sequence[Summary]) -> dict[str, Row]:
     }
 
 
-def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Value]:
+def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, JsonValue]:
     """Returns the entries of a manifest; if any run has replications, with the list of measured seeds."""
     summary: Any = run.summary
     settings, repeat = flat_settings(run.manifest), summary.repeat

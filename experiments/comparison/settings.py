@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row, Value, rows_of
+from experiments.comparison.model import Comparison, JsonValue, ValueRow, rows_of
 from experiments.spec.options import options_of
 
 # Groups of settings whose entries are named without the group.
@@ -22,7 +22,7 @@ _ORIGIN = (
 )
 
 
-def flat_settings(manifest: Any) -> dict[str, Value]:
+def flat_settings(manifest: Any) -> dict[str, JsonValue]:
     """Returns all entries of a manifest by name; nested entries are named like `machine.cores`.
 
     Settings of traffic or sweep have no prefix, unless the manifest has an entry of the same name: then they
@@ -33,7 +33,7 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
     """
     content = plain(manifest)
     experiment = content.pop("experiment", None) or {}
-    flat: dict[str, Value] = {}
+    flat: dict[str, JsonValue] = {}
     for name, value in content.items():
         if name not in _SETTINGS:
             _flatten(name, value, flat)
@@ -48,11 +48,11 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
     return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
 
 
-def _options(experiment: Mapping[str, Any], flat: Mapping[str, Value]) -> dict[str, Value]:
+def _options(experiment: Mapping[str, Any], flat: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Returns the options of an experiment that are missing from its settings."""
     tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
     declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
-    found: dict[str, Value] = {}
+    found: dict[str, JsonValue] = {}
     for table, entries in tables.items():
         for name, value in entries.items():
             option = declared.get((table, name))
@@ -61,7 +61,7 @@ def _options(experiment: Mapping[str, Any], flat: Mapping[str, Value]) -> dict[s
     return found
 
 
-def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
+def _flatten(name: str, value: JsonValue, flat: dict[str, JsonValue]) -> None:
     if not isinstance(value, Mapping) or name in _WHOLE:
         flat[name] = value
         return
@@ -70,7 +70,7 @@ def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
 
 
 def side_by_side(
-    results: Sequence[Any], settings: Sequence[Mapping[str, Value]] = (), /, **tables: Any
+    results: Sequence[Any], settings: Sequence[Mapping[str, JsonValue]] = (), /, **tables: Any
 ) -> Comparison:
     """Returns a comparison with settings separated into equal and differing ones.
 
@@ -80,8 +80,8 @@ def side_by_side(
         tables: further attributes of the comparison.
     """
     rows = rows_of(settings or [flat_settings(one.manifest) for one in results])
-    same: dict[str, Value] = {}
-    differing: dict[str, Row] = {}
+    same: dict[str, JsonValue] = {}
+    differing: dict[str, ValueRow] = {}
     for name, row in rows.items():
         group, _, own = name.partition(".")
         if group in _SETTINGS and row == rows.get(own):  # already included

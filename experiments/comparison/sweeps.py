@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from experiments.comparison.model import ComparedPoint, Comparison, Value, rows_of
+from experiments.comparison.model import ComparedPoint, Comparison, JsonValue, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.sweep_points import columns_of
@@ -44,7 +44,7 @@ def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
     )
 
 
-def _settings(sweep: AnySweep) -> dict[str, Value]:
+def _settings(sweep: AnySweep) -> dict[str, JsonValue]:
     """Returns the entries of a sweep's manifest, without varied settings."""
     settings = sweep.manifest.sweep
     entries = flat_settings(sweep.manifest)

@@ -1,6 +1,6 @@
 """Figures of topologies and results. Importing this package loads matplotlib.
 
-It is isolated from user settings, so that figures are the same in every folder and environment.
+For the command line, it is isolated from user settings, so that figures are the same in every environment.
 """
 
 from __future__ import annotations

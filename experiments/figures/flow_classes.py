@@ -30,7 +30,7 @@ from experiments.results.replications import interval
 QUANTILES = (("p50", "median"), ("p99", "99th percentile"))
 _NAMES = (*(name for _, name in CLASSES), ALL)
 
-Row = Sequence[float | None]
+OptionalValues = Sequence[float | None]
 
 
 def compared_classes(comparison: Comparison) -> list[str]:
@@ -72,7 +72,9 @@ def draw_classes_compared(comparison: Comparison) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, rows: Mapping[str, Row], shades: Sequence[str], invalid: Sequence[bool]) -> None:
+def _bars(
+    axes: Axes, rows: Mapping[str, OptionalValues], shades: Sequence[str], invalid: Sequence[bool]
+) -> None:
     """Draws a group of bars per class; a dash marks runs without complete flows in it."""
     width = 0.85 / len(shades)
     for run, shade in enumerate(shades):
@@ -127,7 +129,7 @@ def _name_classes(axes: Axes, classes: Sequence[str]) -> None:
     axes.set_xticks(range(len(classes)), [name.replace("KB-", "KB-\n") for name in classes])
 
 
-def _slowdown_axis(axes: Axes, values: Row) -> None:
+def _slowdown_axis(axes: Axes, values: OptionalValues) -> None:
     """Sets a logarithmic axis that includes all slowdowns and 1, with space for numbers above bars."""
     known = [value for value in values if value]
     axes.set_yscale("log")

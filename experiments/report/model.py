@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Figure:
+class PageFigure:
     """Figure on a page: its name, and its SVG in base64."""
 
     name: str
@@ -26,7 +26,7 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Row:
+class PageRow:
     """Row of a table: column -> text, and whether the result is valid."""
 
     cells: Mapping[str, str]
@@ -34,7 +34,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """Table on a page.
 
     Attributes:
@@ -46,7 +46,7 @@ class Table:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
     texts: tuple[str, ...] = ()
     sortable: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Detail:
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    table: Table | None = None
+    table: PageTable | None = None
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class Section:
 
     heading: str = ""
     note: str = ""
-    table: Table | None = None
-    figures: tuple[Figure, ...] = ()
+    table: PageTable | None = None
+    figures: tuple[PageFigure, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     details: tuple[Detail, ...] = ()
 
@@ -90,7 +90,7 @@ class Page:
     sections: tuple[Section, ...]
 
 
-def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[Figure, ...]:
+def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[PageFigure, ...]:
     """Converts figures of results for a page.
 
     Args:
@@ -100,16 +100,16 @@ def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[Figure, ...]
     return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
 
 
-def kept_figure(path: Path) -> Figure:
+def kept_figure(path: Path) -> PageFigure:
     """Reads the figure of an SVG file."""
     return _figure(path.with_suffix(""), read_bytes(path, RESULT_BYTES))
 
 
-def _figure(place: Path, content: bytes) -> Figure:
-    return Figure(f"{place.parent.name} {place.name}", base64.b64encode(content).decode())
+def _figure(place: Path, content: bytes) -> PageFigure:
+    return PageFigure(f"{place.parent.name} {place.name}", base64.b64encode(content).decode())
 
 
-def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table | None:
+def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> PageTable | None:
     """Returns a table of rows with the same columns; None without rows.
 
     Args:
@@ -118,7 +118,7 @@ def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table |
     """
     if not rows:
         return None
-    return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
+    return PageTable(tuple(rows[0]), tuple(map(PageRow, rows)), tuple(texts))
 
 
 def manifest_sections(manifest: Origin) -> tuple[Section, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from experiments.papers.model import Effort
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, papers_version
-from experiments.report.model import Page, Row, Section, Table, kept_figure
+from experiments.report.model import Page, PageRow, PageTable, Section, kept_figure
 from experiments.results.text import readable
 from topology.files.reading import RESULT_BYTES, read_lines
 
@@ -46,7 +46,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, fold
     return Page(f"The {paper} paper, reproduced", tuple(one for one in sections if one is not None))
 
 
-def _contents(items: Sequence[ReproducedItem]) -> Table:
+def _contents(items: Sequence[ReproducedItem]) -> PageTable:
     """Returns the table of all figures and tables of the paper."""
     rows = []
     for item in items:
@@ -60,8 +60,10 @@ def _contents(items: Sequence[ReproducedItem]) -> Table:
             if item.core_seconds is None
             else f"{item.core_seconds:.0f} core seconds of simulation",
         }
-        rows.append(Row(cells, valid=not any(claim.unexplained for claim in computed)))
-    return Table(("item", "title", "claims within", "time"), tuple(rows), ("item", "title", "claims within"))
+        rows.append(PageRow(cells, valid=not any(claim.unexplained for claim in computed)))
+    return PageTable(
+        ("item", "title", "claims within", "time"), tuple(rows), ("item", "title", "claims within")
+    )
 
 
 def _item(item: ReproducedItem, folder: Path) -> Section:
@@ -77,10 +79,10 @@ def _item(item: ReproducedItem, folder: Path) -> Section:
     )
 
 
-def _claims(claims: Sequence[CheckedClaim]) -> Table | None:
+def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
     """Returns the table of claims; None without claims."""
     rows = [
-        Row(
+        PageRow(
             {
                 "claim": claim.claim,
                 "section": claim.section,
@@ -95,13 +97,13 @@ def _claims(claims: Sequence[CheckedClaim]) -> Table | None:
         )
         for claim in claims
     ]
-    return Table(_CLAIM_COLUMNS, tuple(rows), _CLAIM_COLUMNS) if rows else None
+    return PageTable(_CLAIM_COLUMNS, tuple(rows), _CLAIM_COLUMNS) if rows else None
 
 
-def _data(file: Path) -> Table | None:
+def _data(file: Path) -> PageTable | None:
     """Returns the first rows of an item's data."""
     rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MOST_ROWS]
     if not rows:
         return None
-    cells = tuple(Row({name: readable(value) for name, value in row.items()}) for row in rows)
-    return Table(tuple(rows[0]), cells, (next(iter(rows[0])),))
+    cells = tuple(PageRow({name: readable(value) for name, value in row.items()}) for row in rows)
+    return PageTable(tuple(rows[0]), cells, (next(iter(rows[0])),))

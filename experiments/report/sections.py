@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.figures.replications import draw_replications, draw_seed
-from experiments.report.model import Section, Table, figures_of, table_of
+from experiments.report.model import PageTable, Section, figures_of, table_of
 from experiments.results.link_loads import LinkLoadRow
 from experiments.results.metrics import Engine
 from experiments.results.open import Run, Simulation
@@ -56,7 +56,7 @@ def batch_section(batches: BatchMeans | None) -> tuple[Section, ...]:
     return (Section("Means over batches", note, _table(batches)),)
 
 
-def _table(means: Any) -> Table | None:
+def _table(means: Any) -> PageTable | None:
     rows = []
     for name, value in vars(means).items():
         if isinstance(value, Interval):
@@ -88,7 +88,7 @@ def event_section(
     return (Section("Faults and plans", note, table_of(rows, (column, "event"))),)
 
 
-def worst_links(rows: Sequence[LinkLoadRow]) -> Table | None:
+def worst_links(rows: Sequence[LinkLoadRow]) -> PageTable | None:
     """Returns the table of most loaded links; None if no loads are known.
 
     Args:

@@ -190,7 +190,7 @@ METRICS: tuple[Metric, ...] = (
     _emulated("adaptation.groups_modified", "groups modified by the controller", "", None, In.POINTS, int),
     _emulated("fidelity.valid", "whether the result is valid", "", None, _SOUND, bool, required=True),
     _simulated("stable", "whether the load is stable", "", None, _SOUND, bool, required=True),
-    _simulated("steady", "whether the window began in a steady state", "", None, In.POINTS, bool),
+    _simulated("steady", "whether the window started in a steady state", "", None, In.POINTS, bool),
     _simulated("deadlocked", "whether the network deadlocked", "", None, _SHOWN, bool, name="deadlock"),
     _emulated("fidelity.cpu_idle", "minimum idle share", "of all cores", _MORE, In.POINTS),
     _emulated("fidelity.generator_lag_ms_p99", "99th percentile of senders' lag", "ms", _LESS, In.POINTS),

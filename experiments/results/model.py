@@ -295,7 +295,7 @@ class Summary(FabricSettings):
             `--warmup steady`.
         interrupted: true if the run ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: host -> packets with forged addresses, dropped at its switch's port.
+        dropped_at_ingress: host -> packets with addresses of others, dropped at its switch's port.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
         background: background traffic of a session, one entry each.
@@ -388,7 +388,7 @@ class Summary(FabricSettings):
     @property
     def remedy(self) -> str:
         """A remedy for a slow machine, as the end of a message; empty if the machine kept up."""
-        searched = "--link-rate auto" if self.arrivals else ""  # for packets alone
+        searched = "--link-rate auto" if self.arrivals else ""  # only packets support it
         other = "a lower load" if self.pattern == SESSION else searched
         return rate_remedy(self.fidelity.try_link_rate_bps, other)
 

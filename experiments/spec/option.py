@@ -41,7 +41,7 @@ class Option(Parameter):
         setting: its name in the settings of results; empty if that is its key.
         path: text -> its last part if that names an input file, else ""; None if `file` decides.
         paths: text -> all input files that a list names.
-        needs: options of which one must be given, unless this option has its default.
+        needs: options; at least one must be given, unless this option has its default.
         excludes: options that conflict with it, unless one of the two has its default.
         when: (other option, value): this option applies only with that value; empty if it always applies.
         positional: whether it is a positional argument.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 RUN, SWEEP, FAILOVER, UP = "run", "sweep", "failover", "up"
 SIMULATE, SATURATION = "simulate", "saturation"
-# Engines of a sweep, values of the option of that name; a simulated sweep has options of its own.
+# Engines of a sweep, the values of --engine; a simulated sweep has its own options.
 ENGINE, EMULATION, SIMULATION = "engine", "emulation", "simulation"
 ENGINES = (EMULATION, SIMULATION)
 SIMULATED_SWEEP = f"{SWEEP} --{ENGINE} {SIMULATION}"
@@ -56,7 +56,7 @@ MAX_CYCLES, MAX_BUFFER_FLITS, MAX_LINK_CYCLES = 10**9, 65_536, 10_000
 TOPOLOGY = "topology"
 
 
-class Kind(NamedTuple):
+class TrafficKind(NamedTuple):
     """A kind of traffic: its title, the options that select it, and a remedy for options of other kinds."""
 
     title: str
@@ -66,40 +66,46 @@ class Kind(NamedTuple):
 
 PACKETS, COLLECTIVE, TRACE = "packets", "collective", "trace"
 FLOWS, REPLAY, PROGRAMS = "flows", "replay", "programs"
-TRAFFIC_KINDS: Mapping[str, Kind] = {
-    PACKETS: Kind("packets", "--pattern and --load"),
-    COLLECTIVE: Kind("collectives", "--pattern allreduce, all-to-all or a motif", "use --iterations instead"),
-    FLOWS: Kind("TCP flows", "--flow-sizes or --flow-file"),
-    REPLAY: Kind("a flow file, which sets all hosts and times", "--flow-file"),
-    PROGRAMS: Kind("programs without generated traffic", "--exec", "also give --pattern or --load"),
-    TRACE: Kind("a trace, which sets all hosts and times", "--trace"),
+TRAFFIC_KINDS: Mapping[str, TrafficKind] = {
+    PACKETS: TrafficKind("packets", "--pattern and --load"),
+    COLLECTIVE: TrafficKind(
+        "collectives", "--pattern allreduce, all-to-all or a motif", "use --iterations instead"
+    ),
+    FLOWS: TrafficKind("TCP flows", "--flow-sizes or --flow-file"),
+    REPLAY: TrafficKind("a flow file, which sets all hosts and times", "--flow-file"),
+    PROGRAMS: TrafficKind("programs without generated traffic", "--exec", "also give --pattern or --load"),
+    TRACE: TrafficKind("a trace, which sets all hosts and times", "--trace"),
 }
 
 
-class Table(NamedTuple):
+class OptionTable(NamedTuple):
     """A table of experiment files: the title of its options in the help, and a sentence about them."""
 
     title: str
     text: str = ""
 
 
-TABLES: Mapping[str, Table] = {
-    TOPOLOGY: Table("topology"),
-    "fabric": Table("fabric"),
-    "traffic": Table("traffic"),
-    "flows": Table(
+TABLES: Mapping[str, OptionTable] = {
+    TOPOLOGY: OptionTable("topology"),
+    "fabric": OptionTable("fabric"),
+    "traffic": OptionTable("traffic"),
+    "flows": OptionTable(
         "TCP flows", "Replace packets if --flow-sizes or --flow-file is given (docs/how-to/flows.md)."
     ),
-    "collective": Table("collectives", "Apply to --pattern allreduce[:ALGORITHM], all-to-all and motifs."),
-    "programs": Table(
+    "collective": OptionTable(
+        "collectives", "Apply to --pattern allreduce[:ALGORITHM], all-to-all and motifs."
+    ),
+    "programs": OptionTable(
         "own programs",
         "With --pattern or --load they run beside generated traffic. Without either, no traffic is generated "
         "and the measurement ends when all programs have ended.",
     ),
-    "simulation": Table("simulated routers", "Timing, buffers and decisions (docs/how-to/simulation.md)."),
-    "sweep": Table("sweep"),
-    "failover": Table("failover"),
-    "output": Table("output"),
+    "simulation": OptionTable(
+        "simulated routers", "Timing, buffers and decisions (docs/how-to/simulation.md)."
+    ),
+    "sweep": OptionTable("sweep"),
+    "failover": OptionTable("failover"),
+    "output": OptionTable("output"),
 }
 
 
@@ -375,8 +381,8 @@ OPTIONS: tuple[Option, ...] = (
                MAX_REPEAT, common=True),
     ),
     *_table("output", _FABRIC, (),
-        _text("pcap", "capture packets here: a host (h1_1), a switch port (s5-eth3 or s5:3), or both ends of "
-              "a link (link:s1-s7)", repeatable=True, metavar="LIST", commands=(RUN, UP)),
+        _text("pcap", "capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links "
+              "(link:s1-s7), separated by commas", repeatable=True, metavar="LIST", commands=(RUN, UP)),
         _text("out", "output directory", default_text="a new one in results/", file=True, metavar="DIR",
               commands=(RUN, FAILOVER, SIMULATE), common=True),
         _text("out", "output directory; an unfinished sweep in it resumes", file=True, metavar="DIR",
@@ -419,10 +425,10 @@ OPTIONS: tuple[Option, ...] = (
     _own("designs", ("topology",), "list all PolarStars of a --radix by size", type=bool),
     _own("classes", ("topology",), "show classes of routers under the graph's automorphisms", type=bool),
     _own("racks", ("topology",), "show racks and the number of links between each pair of them", type=bool),
-    _own("radix", ("families",), f"{RADIX.help}; alone, the member with the most hosts at the nearest radix",
-         type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
-    _own("endpoints", ("families",), f"{ENDPOINTS.help}; alone, the member with the smallest radix within "
-         "10 %, else the nearest; with --radix, the member with the smallest sum of relative differences",
+    _own("radix", ("families",), f"{RADIX.help}; without --endpoints, the member with most hosts at "
+         "the nearest radix", type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
+    _own("endpoints", ("families",), f"{ENDPOINTS.help}; without --radix, the member with the smallest radix "
+         "within 10 %, else the nearest; with it, the one with the smallest sum of relative differences",
          type=int, least=ENDPOINTS.least, most=ENDPOINTS.most, default_text="any"),
     _own("group", ("families",), "group of families", choices=lazy_import("topology.families.family:SERIES"),
          default_text="all"),
@@ -509,7 +515,7 @@ def option_of(name: str, command: str) -> Option:
 
 @cache
 def option_names() -> frozenset[str]:
-    """Returns the names of all options of experiments; parameters of families must not collide with them."""
+    """Returns the names of all options of experiments, which parameters of families must not reuse."""
     return frozenset(option.name for option in OPTIONS if option.table)
 
 

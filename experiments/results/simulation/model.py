@@ -105,7 +105,7 @@ class SimulatedPackets:
 
 
 @dataclass(frozen=True)
-class Latencies:
+class SimulatedLatencies:
     """Latency of received packets, from entering the source queue to arrival of the tail flit.
 
     With `--flow-control drop`, it ends with the arrival of the first bit, as in the emulation.
@@ -274,8 +274,8 @@ class SimulationSummary(SimulatedSettings):
     stable: All | None
     steady: All | None = omitted()
     latency_ms: None = None
-    latency_cycles: Latencies
-    latency_frame_times: Latencies
+    latency_cycles: SimulatedLatencies
+    latency_frame_times: SimulatedLatencies
     queueing_frame_times: Mean | None
     hops: Counts
     detoured: Mean | None

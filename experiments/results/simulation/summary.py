@@ -15,7 +15,7 @@ from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
 from experiments.results.simulation.model import (
     DeadlockRecord,
-    Latencies,
+    SimulatedLatencies,
     SimulatedLinks,
     SimulatedPackets,
     SimulatedTrafficSettings,
@@ -180,15 +180,15 @@ def is_stable(result: SimulationResult) -> bool:
     return latency < MOST_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
 
 
-def latency_quantiles(result: SimulationResult) -> Latencies:
+def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
     """Returns mean and quantiles of the latencies of a simulation in cycles."""
     if not result.delivered:
-        return Latencies(None, None, None, None, None)
+        return SimulatedLatencies(None, None, None, None, None)
     # The middle of a histogram bin may exceed the largest latency in it.
     middles = [quantile(result.latency_counts, share) for share in (0.5, 0.99, 0.999)]
     p50, p99, p99_9 = (None if one is None else min(one, result.latency_max) for one in middles)
     mean = round(result.latency_sum / result.delivered, 6)
-    return Latencies(mean, p50, p99, p99_9, result.latency_max)
+    return SimulatedLatencies(mean, p50, p99, p99_9, result.latency_max)
 
 
 def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRecord | None:
@@ -220,7 +220,9 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
     return Predicted.of(predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover))
 
 
-def _scaled(latencies: Latencies, flits: int) -> Latencies:
+def _scaled(latencies: SimulatedLatencies, flits: int) -> SimulatedLatencies:
     """Converts latencies to transmission times of a packet with a number of flits."""
     values = vars(latencies).items()
-    return Latencies(**{name: None if value is None else round(value / flits, 6) for name, value in values})
+    return SimulatedLatencies(
+        **{name: None if value is None else round(value / flits, 6) for name, value in values}
+    )

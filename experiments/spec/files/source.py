@@ -58,7 +58,7 @@ class Source:
         """Returns the error with the file, and the line and key that it refers to.
 
         Args:
-            error: the error; its text may name options, as `--load`, or as `ranks` before " must ".
+            error: the error; its text may name options as `--load`, or as `ranks` before " must ".
             given: all options of the experiment; an error about an option from elsewhere is left unchanged.
             files: option -> input files; an error that names such a file refers to the option.
             whole: whether an error that refers to no option concerns the whole file.
