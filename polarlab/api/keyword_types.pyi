@@ -142,7 +142,7 @@ class RunKeywords(FamilyKeywords, total=False):
     exec_timeout: float | None
     """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """capture packets here: a host (h1_1), a switch port (s5-eth3 or s5:3), or both ends of a link (link:s1-s7) (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     run_programs: bool | None
     """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
@@ -478,7 +478,7 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     exec_timeout: float | None
     """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """capture packets here: a host (h1_1), a switch port (s5-eth3 or s5:3), or both ends of a link (link:s1-s7) (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""
     run_programs: bool | None
@@ -514,7 +514,7 @@ class UpKeywords(FamilyKeywords, total=False):
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     pcap: str | Sequence[str] | None
-    """capture packets here: a host (h1_1), a switch port (s5-eth3 or s5:3), or both ends of a link (link:s1-s7) (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory of the session: link loads and drops over time, faults, and the lines that ran (default no files)"""
     run_programs: bool | None
@@ -572,6 +572,6 @@ class TrafficKeywords(TypedDict, total=False):
     exec_timeout: float | None
     """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """capture packets here: a host (h1_1), a switch port (s5-eth3 or s5:3), or both ends of a link (link:s1-s7) (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""
