@@ -252,5 +252,5 @@ def test_results_of_different_kinds_are_refused_in_a_line(runs, tmp_path, capsys
     assert entry.main(["compare", str(runs[0]), str(failover)]) == Status.USAGE
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "must be of one kind" in error
+    assert "must be of the same kind" in error
     assert "failover" in error
