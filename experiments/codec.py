@@ -85,7 +85,7 @@ def read_record(path: Path, kind: type[Record], *, opened: Callable[[int], objec
                 f"{path.parent} does not contain complete results: {path.name} is missing"
             ) from None
         raise
-    except (ValueError, RecursionError) as error:  # msgspec's errors and those of UTF-8 are ValueErrors
+    except (ValueError, RecursionError) as error:  # errors of msgspec and UTF-8 are ValueErrors
         raise ParameterError(f"{path} is damaged or not from PolarLab: {error}") from None
     version = getattr(record, "format", FORMAT)
     if version > FORMAT:

@@ -73,7 +73,7 @@ def _role(name: str) -> str:
     """Returns the role of a routing: minimal, not minimal or adaptive."""
     try:
         found = routing(name)
-    except UsageError:  # of another version
+    except UsageError:  # the name is from another version
         return name
     if not found.oblivious:
         return "adaptive"

@@ -146,7 +146,7 @@ class LinkLog:
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns the lost and passed packets of some links."""
+        """Returns the numbers of lost and passed packets of links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 

@@ -115,7 +115,7 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
 def _packets(record: RunRecord) -> PacketCounts:
     sent, received = record.result.sent, record.result.received
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
-    if record.result.flows:  # of the whole run
+    if record.result.flows:  # interfaces count the whole run
         frames_sent, frames_received = _frames(record)
         frames_sent += sent.refused
     return PacketCounts(
@@ -282,7 +282,7 @@ def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]
     spans: dict[str, list[tuple[float, float]]] = {}
     for fault in record.faults.done if record.faults else ():
         verb, _, name = fault.fault.partition(" ")
-        switch = name.rpartition(":")[2]  # of `switch:s4` and of `hang:s4`
+        switch = name.rpartition(":")[2]  # `switch:s4` and `hang:s4`
         time_s = record.start_s + fault.time_s
         if verb == "fail":
             spans.setdefault(switch, []).append((time_s, math.inf))

@@ -186,7 +186,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
     if not set(header) - set(later) <= places.keys():
         raise KeyError(*header)
     table: dict[str, list[str]] = {name: [] for name in header}
-    for row in filter(None, reader):  # without empty lines
+    for row in filter(None, reader):  # skips empty lines
         if len(row) != len(names):
             raise KeyError(*header)
         for name, column in table.items():

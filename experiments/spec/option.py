@@ -74,7 +74,7 @@ class Option(Parameter):
 
     @property
     def meaning(self) -> str:
-        """The help with the unit: `load of each link, in Mbit/s; default 1` has it before the semicolon."""
+        """The help with the unit before the first semicolon: `load of each link, in Mbit/s; default 1`."""
         first, semicolon, more = self.help.partition(";")
         return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
 

@@ -39,7 +39,7 @@ KINDS = (RUN, SWEEP, FAILOVER, SIMULATE)
 _FABRIC = frozenset((RUN, SWEEP, FAILOVER, UP))
 SIMULATED = (SIMULATE, SATURATION, SIMULATED_SWEEP)
 _GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
-_SWEEPS = (SWEEP, SIMULATED_SWEEP)  # with lists of routings, patterns and loads
+_SWEEPS = (SWEEP, SIMULATED_SWEEP)  # have lists of routings, patterns and loads
 # Commands without a topology, all commands, and commands with JSON output, with a live page, and with options
 # for the look of figures.
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
@@ -394,7 +394,7 @@ OPTIONS: tuple[Option, ...] = (
               "lines that ran", default_text="no files", file=True, metavar="DIR", commands=(UP,),
               common=True),
     ),
-    # Options of commands, which experiments do not keep.
+    # Options that belong to commands only; experiments do not keep them.
     _place("demonstration", (FAILOVER,), "name of the demonstration", choices=lambda: (FAILOVER,),
            metavar=FAILOVER),
     _place("results", ("watch",), "directory of a run or a failover", file=True, metavar="RESULTS"),

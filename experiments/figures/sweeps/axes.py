@@ -104,7 +104,7 @@ def _label(key: str, kind: str) -> str:
         return "link-rate in Mbit/s"
     try:
         unit = declaration(key, kind).unit
-    except UsageError:  # of another version
+    except UsageError:  # the key is from another version
         unit = ""
     return f"{key} in {unit}" if unit else key
 
@@ -117,7 +117,7 @@ def _without(text: str, key: str) -> str:
     declared = parameters_of(owner)
     try:
         _, given = split_parameters(text, declared)
-    except UsageError:  # of another version
+    except UsageError:  # the name is from another version
         return text
     others = [parameter for parameter in declared if parameter.name != name]
     return join_parameters(owner, given, others)
