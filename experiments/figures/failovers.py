@@ -47,7 +47,7 @@ def draw_failovers(series: FailoverSeries) -> Figure:
         ParameterError: no failover is complete.
     """
     if not series.seeds:
-        raise ParameterError("the series has no complete failover")
+        raise ParameterError("the series was interrupted before its first failover was complete")
     figure, [silence, losses] = new_panels((11, 5), sharey=True)
     _curve(silence, series.silence_before_ms, "before the failure", _NOISE, ":")
     _curve(silence, series.gap_ms, "during the failure", _FAILED, "-")

@@ -139,7 +139,7 @@ class LinkSummary:
         load_max: highest load of a directed link; load = bits carried in the window / (link rate x
             `measured_s`); 1 is a link that was always busy.
         load_mean: mean load of all directed links.
-        jain: Jain's fairness index of the loads x of all n directed links, (sum x)^2 / (n sum x^2): 1 if all
+        jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
             are equal, 1/n if one carries everything; None without traffic.
         dropped_packets: packets dropped by full queues of links between routers in the window.
         lost_packets: packets that links lost at random in the window, as requested by `link_loss`.

@@ -133,7 +133,7 @@ class SimulatedLinks:
         load_max: highest load of a directed link; load = flits carried in the window / `measured_cycles`;
             1 is a link that was always busy.
         load_mean: mean load of all directed links.
-        jain: Jain's fairness index of the loads x of all n directed links, (sum x)^2 / (n sum x^2): 1 if all
+        jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
             are equal, 1/n if one carries everything; None without traffic.
         dropped_packets: packets injected in the window that were dropped by a full queue or a router without
             a rule, or lost with a failed link or router.
