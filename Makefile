@@ -35,7 +35,7 @@ demo: setup ## show a graph, a proof, a run, and a sweep of two routings
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
 		--patterns tornado --loads 0.6 --warmup 8 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
-# SELECT chooses tests: `make test` leaves out slow tests, which only repeat others at length; `make test-all` runs them.
+# SELECT chooses tests: slow tests only repeat others at length, and only `make test-all` runs them.
 test: SELECT := -m "not slow"
 # Some unit tests wait for shells and other processes, so there is one worker more than processors. A worker runs
 # whole files, because tests of a file share costly fixtures; in the files' order the last ones are short.
