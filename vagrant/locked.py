@@ -24,7 +24,7 @@ def normal(name: str) -> str:
 
 
 def locked(lock: str, setup: str, extras: list[str]) -> str:
-    """Returns the entries of a lock file that extras need; without extras, those that requirements.in needs."""
+    """Returns the entries of a lock file that extras need; without extras, those for requirements.in."""
     settings = configparser.ConfigParser()
     settings.read_string(setup)
     wanted = {BASE}
