@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from routing.algorithms.minimal import minimal_plan
 from routing.deadlock.channels import Channels
-from routing.deadlock.circles import shortest_cycle
+from routing.deadlock.cycles import shortest_cycle
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts
 from routing.deadlock.moves import MoveFinder
 from routing.plan.model import RoutePlan, Table, ToGroup

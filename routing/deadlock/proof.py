@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from routing.deadlock.certificate import ranks_ascend
 from routing.deadlock.channels import MAX_VIRTUAL_CHANNELS, Channels, Numbers
-from routing.deadlock.circles import Dependency, describe_cycle, shortest_cycle
+from routing.deadlock.cycles import Dependency, describe_cycle, shortest_cycle
 from routing.deadlock.dependency_graph import DependencyGraph, dependency_graph, first_hosts
 from routing.deadlock.layers import count_layers
 from routing.deadlock.moves import MoveFinder

@@ -9,7 +9,7 @@ from support.oracles.rule_walker import RuleWalker
 
 from routing.deadlock.certificate import ranks_ascend
 from routing.deadlock.channels import Channels
-from routing.deadlock.circles import describe_cycle, shortest_cycle
+from routing.deadlock.cycles import describe_cycle, shortest_cycle
 from routing.deadlock.dependency_graph import dependency_graph, first_hosts
 from routing.deadlock.moves import MoveFinder
 from routing.deadlock.order import ascending_ranks
