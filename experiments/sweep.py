@@ -22,7 +22,7 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
-from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.in_turn import InTurn
 from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
@@ -84,7 +84,7 @@ def run_sweep(
                 swept = _Swept(network, _settings(specified[0], sweep), directory, todo, notify, watching)
                 asked = len(measured) + len(missing)
                 with (
-                    told_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
+                    report_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
                     InTurn(notify) as in_turn,
                 ):
                     do_points(swept.groups(), in_turn)

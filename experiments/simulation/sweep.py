@@ -15,7 +15,7 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.planned_fabric import PlannedFabric
-from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
@@ -103,7 +103,7 @@ def run_simulated_sweep(
             asked = len(held) + len(missing)
             with (
                 back_end_for(workers, scheduler, notify) as back_end,
-                told_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
+                report_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
             ):
                 _write_origin(chosen, directory, before)
                 swept = _Swept(chosen, directory, len(missing), notify)
