@@ -87,7 +87,7 @@ class Course:
         )
 
     def _acted_s(self, failures: list[tuple[float, Replanned]]) -> float | None:
-        """Returns the first time at which the controller may have helped; it sets ports down before it plans."""
+        """Returns when the controller may first have helped: it sets ports down before it plans."""
         times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]
         times_s += [time_s for time_s in self._ports_set_s if time_s > self._fail_s]
         return min(times_s, default=None)

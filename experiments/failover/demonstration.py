@@ -1,8 +1,8 @@
 """Failover demonstration: periodic probes of all pairs while a component fails, is repaired, and returns.
 
 Pairs whose minimal path crosses a failed component are probed every millisecond, as many as the machine can
-carry, and all pairs at a longer interval. Every arrival is logged, so that losses and silences are known probe
-by probe.
+carry, and all pairs at a longer interval. Every arrival is logged, so that losses and silences are known
+probe by probe.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 FAST_NS, SLOW_NS = 1_000_000, 100_000_000
-# This rate leaves the machine enough time for its switches to react to a failure at once. If it is too low for
-# all pairs, fewer pairs are watched and all pairs are probed less often: see the intervals in the result.
+# This rate leaves the machine enough time for its switches to react to a failure at once. If it is too low
+# for all pairs, fewer pairs are watched and all pairs are probed less often: see the result's intervals.
 PROBES_PER_S = 6_000
 SLOW_SHARE = 1 / 3
 _RUN_ID = 200

@@ -25,7 +25,7 @@ class Probes:
         sent_s, pair, flow: time in s, pair and flow of every probe, in order of time (arrays, probes).
         arrived: whether each probe arrived (bool array, probes).
         arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
-        end_s: end of the observation in s; later probes are left out, as it is not known whether they are lost.
+        end_s: end of the observation in s; later probes are left out, as their loss cannot be known.
     """
 
     def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:

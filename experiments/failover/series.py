@@ -44,10 +44,10 @@ def run_failover_series(
     notify: Notify,
     watching: Watching = unwatched,
 ) -> FailoverSeries:
-    """Runs failovers one after another, writes their results into the folder, and returns the combined result.
+    """Runs failovers one after another, writes their results, and returns the combined result.
 
-    Each failover has its own folder, named by its seed. The next one starts when all pairs reach each other by
-    their initial paths again; if they do not, the series ends early.
+    Each failover has its own folder, named by its seed. The next one starts when all pairs reach each other
+    by their initial paths again; if they do not, the series ends early.
 
     Args:
         fabric_options: specification of the fabric.

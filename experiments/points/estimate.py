@@ -27,8 +27,8 @@ _SETTLING_CYCLES = 5000  # typical length of a warm-up that ends at steady state
 # minimum time.
 _PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _LEAST_PLAN_S = 20e6, 100e6, 0.1
 _DETOURED = 1.5  # typical ratio of the hops of packets that may take detours to minimal hops
-# Typical seconds of a fabric of real switches: to come up, for each switch, and for each routing's controller
-# with its check of all pairs; for a run in addition to its traffic; for short runs that calibrate a link rate.
+# Typical seconds of a fabric of real switches: to come up, per switch, and per routing for controller and
+# check of all pairs; of a run in addition to its traffic; of the short runs that calibrate a link rate.
 _UP_S, _SWITCH_S, _ROUTING_S, _RUN_S, _CALIBRATION_S = 5.0, 0.15, 5.0, 3.0, 60.0
 SHORT_SIMULATION = "a short simulation of ER_7 on this machine, scaled by packet hops and routers"
 KEPT_POINTS = "times of points of the same curves, and " + SHORT_SIMULATION

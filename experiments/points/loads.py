@@ -70,9 +70,9 @@ def most_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
 
 
 def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int, int]:
-    """Returns the missing loads of the way up, the highest stable one and the lowest saturated one, as numbers.
+    """Returns the missing loads on the way up, the highest stable and the lowest saturated load.
 
-    The last two are equal if all loads are stable.
+    Loads are multiples of the precision. The last two are equal if all loads are stable.
     """
     known = {round(load / loads.precision): carried for load, carried in tried.items()}
     upward = sorted({*range(loads.steps, loads.count, loads.steps), loads.count}) if loads.steps else []

@@ -11,7 +11,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
 from experiments.spec.traffic import TrafficOptions, check_traffic
-from experiments.traffic_jobs import deaths_named, run_measured_traffic
+from experiments.traffic_jobs import naming_ended_process, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
@@ -162,7 +162,7 @@ class BackgroundTraffic:
 
     def _run(self) -> None:
         try:
-            with deaths_named(self._fabric):
+            with naming_ended_process(self._fabric):
                 self._result = self._flowed()
         except PolarLabError as error:
             self._error = error

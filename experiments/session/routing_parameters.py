@@ -63,8 +63,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         key = word.replace("-", "_")
         if key in {parameter.key for parameter in present.plan_parameters}:
             raise UsageError(
-                f"{word} is part of the installed rules and cannot change while the fabric is up; "
-                f"{known} can"
+                f"{word} is part of the installed rules and cannot change while the fabric is up; {known} can"
             )
         if key not in by_key:
             raise UsageError(f"parameter of {family} must be one of {known}, got {word!r}{hint(key, by_key)}")
