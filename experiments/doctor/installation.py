@@ -1,4 +1,4 @@
-"""How this PolarLab is installed, from sources or as a package, and commands that install what it lacks."""
+"""Examines how PolarLab is installed, and returns the commands that install missing requirements."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
 
     @abstractmethod
     def keep(self, point: PointT, outcome: OutcomeT, seconds_left: float | None) -> None:
-        """Keeps the outcome of a point, which then is no longer wanted.
+        """Keeps the outcome of a point and removes it from the wanted points.
 
         Args:
             point: the point.
@@ -160,7 +160,7 @@ class BackEnd(Protocol):
         """
 
     def close(self, group: Group) -> None:
-        """Takes the fabric of a group down.
+        """Ends the fabric of a group.
 
         Args:
             group: the group, without running points.

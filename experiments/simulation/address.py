@@ -1,7 +1,7 @@
 """Scheduler of a cluster: checks the form of its address, and whether this process may trust it.
 
-This is checked before the simulator is loaded. Whoever answers as a scheduler or a worker can run code in this
-process, as dask.distributed sends Python objects.
+This is checked before the simulator is loaded. Whoever answers as a scheduler or a worker can run code in
+this process, as dask.distributed sends Python objects.
 """
 
 from __future__ import annotations

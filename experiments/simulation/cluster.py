@@ -52,7 +52,7 @@ class _Standing(NamedTuple):
 class Cluster:
     """Back end on the workers of a cluster; all have this process's version of the code.
 
-    Plans are made in this process; their tables are sent once. If a worker dies, another one repeats its point.
+    Plans are made in this process; their tables are sent once. If a worker dies, another repeats its point.
     """
 
     def __init__(self, address: str, client: Any, threads: int, notify: Notify) -> None:

@@ -140,8 +140,8 @@ def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, notify: Notify) -> N
 def credit_flits(routers: RouterSettings) -> int:
     """Returns the buffer that a single virtual channel needs for the full link rate, in flits.
 
-    A packet's buffer space is reserved from its start on the link until its credit has returned. Meanwhile the
-    link passes a flit in every cycle.
+    A packet's buffer space is reserved from its start on the link until its credit has returned. Meanwhile
+    the link passes a flit in every cycle.
 
     Args:
         routers: settings of routers and links.
@@ -151,7 +151,7 @@ def credit_flits(routers: RouterSettings) -> int:
 
 
 def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
-    """Raises UsageError if a decision needs hops that the plan lacks, or global links that the topology lacks.
+    """Raises UsageError if a decision needs hops that the plan, or links that the topology does not have.
 
     Args:
         fabric: specification of the fabric.

@@ -39,7 +39,7 @@ class Task:
     Attributes:
         workload, routers, decision, times, seed: see `simulation.simulator.simulate`.
         faults: failures and repairs, with times in cycles.
-        replan_cycles: cycles from a fault until switches have the plan for it; None if there is no replanning.
+        replan_cycles: cycles from a fault until switches have the plan for it; None without replanning.
     """
 
     workload: Workload

@@ -151,7 +151,7 @@ def slower_rate_bps(rate_bps: int, strained: float) -> int | None:
         strained: the strain of the machine at that rate, as `strain` returns it.
 
     Returns:
-        A round rate, at most half of the current one; None also if there is no slower rate.
+        A round rate, at most half of the current one; None also if the current rate is the slowest.
     """
     if strained <= 1 or rate_bps <= MIN_RATE_BPS:
         return None
