@@ -236,7 +236,7 @@ class ControllerProcess(ControllerReports):
         reported = self.latest(Planned).digest
         if reported != digest:
             raise ControllerError(
-                f"the controller's plan must be its parent's, with digest {digest[:12]}, got {reported[:12]}"
+                f"the controller's plan must have this process's digest {digest[:12]}, got {reported[:12]}"
             )
 
     def wait_until_installed(self, switches: int, progress: Callable[[int, int], object]) -> Installation:

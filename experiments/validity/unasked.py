@@ -115,4 +115,4 @@ def unasked_doubt(names: Sequence[str]) -> str:
     Args:
         names: locations of the links and switches.
     """
-    return f"the controller took {listed(names)} out of use, although nothing failed or drained it"
+    return f"the controller took {listed(names)} out of use without a failure or drain"

@@ -82,7 +82,7 @@ def test_it_goes_where_it_is_told_and_overwrites_nothing_else(sweep, tmp_path):
     assert polarlab.report(sweep) == sweep / "report.html"
     other = tmp_path / "page.html"
     polarlab.report(sweep, other)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         polarlab.report(sweep, other)
 
 

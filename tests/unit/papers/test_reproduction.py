@@ -150,7 +150,7 @@ def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeyp
     for _ in range(2):
         assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
         shown = " ".join(capsys.readouterr().out.split())
-        assert "METIS is not installed: halves are found by Kernighan-Lin passes alone; pip install" in shown
+        assert "only Kernighan-Lin passes search for halves; to add it: pip install" in shown
     assert "complete there before" in shown
     monkeypatch.undo()
     assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)

@@ -44,7 +44,7 @@ from topology.errors import Status
         ("--web-open", "give --web"),
         ("--faults mtbf:links=30s", "mttr"),
         ("--faults mtbf:links=30,mttr=1s", "links"),
-        ("--faults mtbf:links=1ms,mttr=1s --duration 100", "10000 at most"),
+        ("--faults mtbf:links=1ms,mttr=1s --duration 100", "at most 10000"),
         ("--faults mtbf:links=1s,mttr=1s --repeat 2", "--repeat and --faults"),
         ("--faults mtbf:links=1s,mttr=1s --seed -1", "seed must be"),
         ("--faults mtbf:links=1s,mttr=1s --warmup steady", "--warmup in seconds"),
