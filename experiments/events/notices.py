@@ -135,16 +135,16 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     ),
     "kernels-compiled": "compiling the simulator (about 10 s, first run only)",
     "credits-too-few": (
-        "buffer too shallow for the full link rate: need {needed_flits} flits per virtual channel (one round "
-        "trip of packet and credits), have {buffer_flits}; raise --buffer-flits"
+        "one virtual channel alone cannot reach the full link rate: it needs {needed_flits} flits of buffer "
+        "(one round trip), has {buffer_flits}; raise --buffer-flits"
     ),
     "parameters-unused": lambda routing, names: (
         f"decisions for each packet do not use these parameters of {routing}: {', '.join(names)}"
     ),
     "routes-proven": "plan proven: {pairs} pairs of routers, at most {max_hops} hops",
     "plan-not-proven": (
-        "plan not proven: it has {routers} routers, and only plans of up to {most} are proven before "
-        "simulation; `polarlab verify` proves it"
+        "plan not proven before the simulation: it has {routers} routers, limit {most}; `polarlab verify` "
+        "proves it"
     ),
     "channels-shared": (
         "rerouted packets may take {hops} hops: hops beyond {channels} share a virtual channel and may "

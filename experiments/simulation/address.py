@@ -73,7 +73,7 @@ def _check_tls(kind: str, folder: Path) -> None:
     missing = [name for name in TLS_FILES if not (folder / name).is_file()]
     if missing:
         raise UsageError(
-            f"--cluster-tls needs a folder with {', '.join(TLS_FILES)}; {folder} has no {missing[0]}"
+            f"--cluster-tls needs a folder with {', '.join(TLS_FILES)}; {folder} lacks {missing[0]}"
         )
 
 
@@ -85,8 +85,8 @@ def _check_trust(address: str, kind: str, host: str) -> None:
         )
     if os.geteuid() == 0:
         raise UsageError(
-            "a cluster can run code in this process, so it must not run as root: omit sudo, as simulations "
-            "need no root, or add --insecure-cluster"
+            "a cluster can run code in this process, so it must not run as root: run it without sudo, as "
+            "simulations need no root, or add --insecure-cluster"
         )
 
 
