@@ -1,6 +1,6 @@
-"""Records as JSON: typed dataclasses written as objects and read back.
+"""Records as JSON: typed dataclasses, written as objects and read back.
 
-A field made by `omitted` is left out of the object if it is None; every other field is always present.
+A field declared with `omitted` is left out of the object if it is None; all other fields are always present.
 Readers ignore unknown keys, so that older code can read newer files.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, FileError, read_bytes
 
-# Version of the meaning of the records' keys. Adding keys does not need a new version.
+# Increased when the meaning of a key changes; adding keys does not need a new version.
 FORMAT = 1
 Record = TypeVar("Record")
 
@@ -22,37 +22,37 @@ _OMITTED, _MEANING = "omitted where None", "meaning"
 
 
 def omitted(meaning: str = "") -> Any:
-    """Returns a dataclass field that is None by default and is then left out of the JSON object.
+    """Returns a dataclass field with default None, which omits it from the JSON object.
 
     Args:
-        meaning: description of the field, if no docstring has it.
+        meaning: description of the field, if no docstring describes it.
     """
     return field(default=None, metadata={_OMITTED: True, _MEANING: meaning})
 
 
 def described(meaning: str) -> Any:
-    """Returns a dataclass field without a default; `meaning` describes it instead of a docstring."""
+    """Returns a dataclass field without default, described here instead of in a docstring."""
     return field(metadata={_MEANING: meaning})
 
 
 def meaning_of(entry: Field[Any]) -> str:
-    """Returns the description that a dataclass field carries itself; empty if a docstring has it."""
+    """Returns the description given to `omitted` or `described`; empty if there is none."""
     return str(entry.metadata.get(_MEANING, ""))
 
 
 def is_omitted(entry: Field[Any]) -> bool:
-    """Returns whether a dataclass field is left out of the JSON object if it is None."""
+    """Returns whether a dataclass field is omitted from the JSON object if it is None."""
     return _OMITTED in entry.metadata
 
 
 def plain(value: Any) -> Any:
-    """Converts a record to values that JSON can represent.
+    """Converts a record to JSON types: dictionaries, lists, strings, numbers.
 
     Args:
-        value: a dataclass, a mapping, a sequence, or a JSON value.
+        value: a dataclass, a mapping, a sequence, or a value of a JSON type.
 
     Returns:
-        Dictionaries with text keys, lists and JSON values; fields keep the order of the dataclass.
+        Dictionaries with text keys, fields in the order of the dataclass, and lists.
     """
     if is_dataclass(value):
         present = ((f, getattr(value, f.name)) for f in fields(value))
@@ -70,23 +70,24 @@ def read_record(path: Path, kind: type[Record], *, opened: Callable[[int], objec
     Args:
         path: the file.
         kind: the dataclass of the record.
-        opened: called with the descriptor of the open file before its content is returned.
+        opened: called with the descriptor of the open file before it is read.
 
     Raises:
-        ParameterError: the file is missing, it is not JSON, its content does not fit the dataclass, or it
-            has a newer format.
+        ParameterError: the file is missing, is not JSON, does not fit the dataclass, or has a newer format.
     """
-    import msgspec  # loaded only to read results
+    import msgspec  # imported only to read results
 
     try:
         record = msgspec.json.decode(read_bytes(path, RESULT_BYTES, opened=opened), type=kind)
     except FileError as error:
         if error.missing:
-            raise ParameterError(f"{path.parent} has no complete results: {path.name} is missing") from None
+            raise ParameterError(
+                f"{path.parent} does not contain complete results: {path.name} is missing"
+            ) from None
         raise
-    except (ValueError, RecursionError) as error:  # msgspec's errors and those of UTF-8 are ValueErrors
-        raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
+    except (ValueError, RecursionError) as error:  # errors of msgspec and UTF-8 are ValueErrors
+        raise ParameterError(f"{path} is damaged or not from PolarLab: {error}") from None
     version = getattr(record, "format", FORMAT)
     if version > FORMAT:
-        raise ParameterError(f"{path} must be of format {FORMAT} or older, got {version}; update PolarLab")
+        raise ParameterError(f"{path} must have format {FORMAT} or older, got {version}; update PolarLab")
     return record

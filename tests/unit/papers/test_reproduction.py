@@ -291,7 +291,7 @@ def test_all_items_come_with_a_page(tmp_path, capsys, curves):
     assert result["report"] == str(tmp_path / "report.html")
     assert "The dragonfly paper, reproduced" in page
     assert "table2: " in page
-    assert "simulations of" in page
+    assert "core seconds of simulation" in page
     assert page.count("<h2>") >= len(result["items"])
     assert all(claim["claim"] in page for claim in result["claims"])
     assert run("dragonfly", "all", "--quick", *curves, "--out", tmp_path) == 0
