@@ -1,1 +1,1 @@
-"""Experiments: one run or many on a live fabric, their results, theory and figures."""
+"""Experiments: runs, sweeps and sessions on live or simulated fabrics, their results, theory and figures."""

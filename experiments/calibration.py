@@ -1,9 +1,9 @@
 """`--link-rate auto`: the highest link rate at which this machine carries a fabric and its traffic.
 
-Short runs of the very traffic, the first at the rate that a rule of thumb gives, each other at the one that
-the strain of those before suggests: the largest of the measures by which results are judged, over the most
-that is right. What counts in a result is the fraction of a link's capacity: any rate
-will do at which the machine keeps up, and higher ones have more packets to count.
+The search makes short runs of the same traffic. The first uses the rate from a rule of thumb; each further
+one uses the rate that the strain of the earlier ones suggests. Strain is the largest ratio of a measure of
+validity to its limit. Results are fractions of a link's capacity, so that any rate will do at which the
+machine keeps up; higher rates have more packets to count.
 """
 
 from __future__ import annotations
@@ -27,25 +27,27 @@ from topology.errors import MachineError
 from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
 _TRIALS = 6
-# Before a trial counts, queues have to fill and routes to adapt.
+# A trial's warm-up lets queues fill and routes adapt.
 _WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
-_ACCEPT = 0.65  # the most strain; a longer run has worse seconds than a short one
-ENOUGH = 0.3  # no further trial when the strain is at least this, and accepted
+_ACCEPT = 0.65  # limit of the strain; below 1, as a longer run has worse seconds than a short one
+ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
 _MOST_STEP = 4.0
 _LEAST_STRAIN = 0.01
-_LEAST_POWER, _MOST_POWER = 1.0, 8.0  # of the rate, of which strain is a power
-# Where it cannot be observed how long switches hold frames, so much of the CPU has to stay idle.
+_LEAST_POWER, _MOST_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
+# CPU share that must stay idle if held frames cannot be observed.
 _LEAST_IDLE = 0.35
 
 
 def with_settled_rate(
     network: FabricNetwork, options: FabricOptions, traffic: TrafficOptions, notify: Notify
 ) -> FabricOptions:
-    """Returns options with the link rate that the network has by then: as asked for, or calibrated.
+    """Returns options with a fixed link rate: the requested one, or one calibrated on the network.
+
+    The network has that rate afterwards.
 
     Raises:
-        MachineError: the machine carries the traffic at no rate.
+        MachineError: the machine cannot carry the traffic at any rate.
     """
     if not options.calibrate:
         return options
@@ -55,7 +57,7 @@ def with_settled_rate(
     search = RateSearch(carried_rate_bps(options.topology, demand), most_bps)
     while (rate_bps := search.next_bps()) is not None:
         trial = replace(options, links=replace(options.links, rate_bps=rate_bps))
-        # A controller of its own: what adapts to the links goes by their rate.
+        # A new controller for each trial, as the adaptation depends on the links' rate.
         with controlled(trial, network, ignore) as fabric:
             network.reshape(trial.links)
             strained = _strain(fabric, traffic)
@@ -76,22 +78,27 @@ class RateSearch:
     """Search for the highest link rate that the machine carries, from the results of trials."""
 
     def __init__(self, first_bps: float, most_bps: float) -> None:
-        """Starts the search at `first_bps`, a guess; no rate is above `most_bps`, both in bit/s."""
+        """Starts the search.
+
+        Args:
+            first_bps: first rate to try, in bit/s.
+            most_bps: upper limit of the rate, in bit/s.
+        """
         self._first_bps = first_bps
         self._most_bps = min(most_bps, MAX_RATE_BPS)
         self._strains: dict[int, float] = {}  # by rate, in order of trial
 
     def tried(self, rate_bps: int, strained: float) -> None:
-        """Notes the strain of the machine at a rate."""
+        """Records the strain of the machine at a rate."""
         self._strains[rate_bps] = max(strained, _LEAST_STRAIN)
 
     @property
     def highest_carried(self) -> int | None:
-        """The highest rate that strained the machine little enough, if any did."""
+        """The highest rate with an accepted strain; None if there is none."""
         return max((rate for rate, strained in self._strains.items() if strained <= _ACCEPT), default=None)
 
     def next_bps(self) -> int | None:
-        """Returns the rate to try next, or None when no further trial is of use."""
+        """Returns the rate to try next; None if no further trial is useful."""
         if not self._strains:
             return self._allowed(self._first_bps)
         last = list(self._strains.values())[-1]
@@ -101,7 +108,7 @@ class RateSearch:
         return None if rate_bps in self._strains else rate_bps
 
     def _suggested_bps(self) -> float:
-        """Returns the rate at which the strain should be as aimed at, were it a power of the rate."""
+        """Returns the rate with the target strain, assuming that strain is a power of the rate."""
         strains = self._strains
         near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / AIM_STRAIN)), -rate))
         power = USUAL_POWER
@@ -118,7 +125,7 @@ class RateSearch:
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
-    """Returns the strain of the machine in a short run."""
+    """Measures the strain of the machine in a short run."""
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s
@@ -130,7 +137,7 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     span = (begin_s, begin_s + DURATION_S)
     lag_ms = result.sent.lag.quantile_ms(0.99)
-    if lag_ms is None:  # the sender has sent nothing in time
+    if lag_ms is None:  # the sender sent nothing in the window
         return math.inf
     if held.samples is None:
         busy = 1 - min(cpu.samples.idle_between(*span), default=0.0)

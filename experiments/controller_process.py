@@ -42,10 +42,9 @@ from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
-_NICENESS = -10  # in a real fabric the controller has a machine of its own
+_NICENESS = -10  # a real fabric's controller has its own machine
 SERVICE = ("-m", "controller.service")
-# One thread starts all controllers: a child that is to end with its parent ends with the very thread that
-# started it.
+# One thread starts all controllers: a child that is to end with its parent ends with its starting thread.
 _PARENT = ThreadPoolExecutor(1)
 
 
@@ -54,8 +53,8 @@ class Installation:
     """Times of a plan's installation, on time.monotonic's clock.
 
     Attributes:
-        connected_s: when the last of the switches connected.
-        installed_s: when all of them held the plan.
+        connected_s: time at which the last switch connected.
+        installed_s: time at which all switches had installed the plan.
     """
 
     connected_s: float
@@ -87,12 +86,12 @@ class ControllerProcess(ControllerReports):
             hosts: hosts per router.
             routing: name of the routing; the controller of an adaptive one waits for `hand_over` before it
                 listens.
-            listen: address for the switches, as `controller.service` takes it.
+            listen: address for the switches, in the syntax of `controller.service`.
             log: file to which the controller's standard error is appended.
             local_repair: whether the plan has fast reroute.
-            ordered_repair: whether that keeps to an order of channels.
+            ordered_repair: whether fast reroute keeps to an order of channels.
             framework: controller framework, `ryu`, `os-ken` or `auto`.
-            ports: for each router, the ports of its links and of its hosts; None for those by default.
+            ports: for each router, the ports of its links and of its hosts; None for the default ports.
 
         Raises:
             MachineError: the framework is not installed.
@@ -106,18 +105,18 @@ class ControllerProcess(ControllerReports):
         self._command += [] if local_repair else ["--no-local-repair"]
         self._command += ["--ordered-repair"] if ordered_repair else []
         self._adapts = not routing_named(routing).oblivious
-        self.drained: tuple[str, ...] = ()  # names of the elements to be drained, also after another start
+        self.drained: tuple[str, ...] = ()  # names of components; a restarted controller gets them again
         self.stopped = True
         self.start()
 
     def start(self) -> None:
-        """Starts the controller, also after `stop`; the reports of the one before are kept."""
+        """Starts the controller, also after `stop`; the reports of its predecessor are kept."""
         self._channel, theirs = channel()
         self._requests, requests_from = requests.channel()
         command = [*self._command, "--routing", self.routing, "--framework", self.framework]
         command += ["--requests-from", str(requests_from.fileno())]
         command += ["--drained", ",".join(self.drained)] if self.drained else []
-        # The switches' own notes of these ports are lost if their programs have ended meanwhile.
+        # Switches whose programs have ended meanwhile do not know any more that these ports are set down.
         down = [f"{switch}:{port}" for switch, port in sorted(self.ports_down)]
         command += ["--ports-down", ",".join(down)] if down else []
         if self._adapts:
@@ -151,7 +150,7 @@ class ControllerProcess(ControllerReports):
         self.stop()
 
     def stop(self) -> None:
-        """Kills the controller, and processes the reports that it had written."""
+        """Kills the controller and processes the reports that it has written."""
         self.stopped = True
         self._process.kill()
         self._process.wait()
@@ -162,7 +161,7 @@ class ControllerProcess(ControllerReports):
             self.catch_up()
 
     def restore_minimal_paths(self) -> None:
-        """Returns when all adaptive groups point at their minimal paths.
+        """Resets all adaptive groups to their minimal paths and returns when that is done.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -170,10 +169,10 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(), Restored)
 
     def set_routing(self, name: str) -> None:
-        """Returns once the adaptation goes on with other parameters; no rule is changed.
+        """Changes parameters of the adaptation and returns when it uses them; no rule is changed.
 
         Args:
-            name: name of the routing with its parameters; those of the plan are the same.
+            name: name of the routing with its parameters; parameters of the plan must not differ.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -181,14 +180,14 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(name), RoutingSet)
 
     def _ask_adaptation(self, request: AdaptationRequest, answer: type[Report]) -> None:
-        """Requests something from the adaptation, and returns once it has reported that."""
-        with self._taking:  # or another thread could take the answer before it is awaited
-            with contextlib.suppress(OSError):  # the controller has ended, as the wait says
+        """Sends a request to the adaptation and returns once it has reported the answer."""
+        with self._processing:  # otherwise another thread could process the answer before it is awaited
+            with contextlib.suppress(OSError):  # the controller has ended: waiting raises the error
                 request_adaptation(self._channel, request)
             self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
 
     def ask_for_drain(self, elements: Sequence[str]) -> None:
-        """Asks the controller to drain elements, by name, and no others; its reports tell whether it does."""
+        """Requests that the controller drain exactly these components; its reports show whether it does."""
         self.catch_up()
         self.drained = tuple(elements)
         self._latest.pop(NotDrained, None)
@@ -197,13 +196,13 @@ class ControllerProcess(ControllerReports):
 
     @property
     def drain_refusal(self) -> str | None:
-        """The reason for which the drain that was asked for is refused; None if it is not."""
+        """The reason why the requested drain is refused; None if it is not refused."""
         refusal = self._latest.get(NotDrained)
         return refusal.text if isinstance(refusal, NotDrained) else None
 
     @property
     def running(self) -> bool:
-        """Whether the process runs; one that was killed does not, however long its end takes."""
+        """Whether the process runs; a killed one does not, even if it has not ended yet."""
         return self._process.poll() is None and not is_ending(self._process.pid)
 
     @property
@@ -212,8 +211,8 @@ class ControllerProcess(ControllerReports):
         return self._process.pid
 
     def hand_over(self, queues: Queues) -> None:
-        """Sends the controller of an adaptive routing the queues that it is to read."""
-        with contextlib.suppress(OSError):  # if the controller ended, the next wait says so
+        """Sends the queues to read to the controller of an adaptive routing."""
+        with contextlib.suppress(OSError):  # the controller has ended: the next wait raises the error
             send_queues(self._channel, queues)
 
     def wait_until_listening(self) -> None:
@@ -226,10 +225,10 @@ class ControllerProcess(ControllerReports):
         self.wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
     def check_plan(self, digest: str) -> None:
-        """Compares the controller's plan with that of its parent, by which results are judged.
+        """Checks that the controller's plan equals this process's plan, by which results are judged.
 
         Args:
-            digest: digest of the parent's plan, by `routing.plan.digest`.
+            digest: digest of this process's plan, from `routing.plan.digest`.
 
         Raises:
             ControllerError: the plans differ.
@@ -237,15 +236,15 @@ class ControllerProcess(ControllerReports):
         reported = self.latest(Planned).digest
         if reported != digest:
             raise ControllerError(
-                f"the controller's plan must be its parent's, with digest {digest[:12]}, got {reported[:12]}"
+                f"the controller's plan must have this process's digest {digest[:12]}, got {reported[:12]}"
             )
 
     def wait_until_installed(self, switches: int, progress: Callable[[int, int], object]) -> Installation:
-        """Returns when all switches hold their plan.
+        """Returns when all switches have installed their plan.
 
         Args:
             switches: number of switches of the fabric.
-            progress: takes the number of switches that have connected, and `switches`.
+            progress: called with the number of connected switches, and `switches`.
 
         Raises:
             ControllerError: the controller ended or stopped reporting, or a switch refused a rule.
@@ -266,7 +265,7 @@ class ControllerProcess(ControllerReports):
         return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
-        """Returns when all switches hold their plan, or the controller goes on without the missing ones.
+        """Returns when all switches have installed their plan, or the controller continues without some.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -275,7 +274,7 @@ class ControllerProcess(ControllerReports):
             self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_whole(self, timeout_s: float) -> bool:
-        """Returns whether, within the time, all switches hold the plan of a fabric without failures."""
+        """Waits until all switches have the plan of the whole fabric; returns False after the timeout."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()
         while self.planned_failure != "none" and time.monotonic() < deadline:
@@ -284,7 +283,7 @@ class ControllerProcess(ControllerReports):
         return self.planned_failure == "none"
 
     def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
-        """Returns the first replan for a failure whose name meets a condition; None if it comes too late."""
+        """Returns the first replan for a failure whose name satisfies `failed`; None after the timeout."""
         deadline = time.monotonic() + timeout_s
         seen = 0
         while True:

@@ -1,4 +1,4 @@
-"""Reports of a controller's process as its parent keeps them: plans, adaptation, ports, warnings."""
+"""Reports of the controller process, as its parent keeps them: plans, adaptation, ports, warnings."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from topology.errors import MachineError, NegativeResult, PolarLabError, Status
 
 SILENCE_TIMEOUT_S = 30.0
 
-# Switches can cause any number of reports. Those that wait to be processed are far more at a fabric's start
-# than later: some of each switch.
+# Switches can cause any number of reports. Most of them wait at a fabric's start: each switch causes some.
 _MOST_KEPT, _MOST_WAITING = 10_000, 20_000
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
@@ -41,9 +40,9 @@ _Entry = TypeVar("_Entry")
 
 
 class Recent(Generic[_Entry]):
-    """The latest 10,000 of any number of entries, each under its number among all.
+    """The latest 10,000 entries of a sequence of any length; indices count all entries.
 
-    The length is that of all entries; iterations and slices leave out those that are forgotten.
+    The length includes forgotten entries; iterations and slices leave these out.
     """
 
     def __init__(self) -> None:
@@ -56,14 +55,14 @@ class Recent(Generic[_Entry]):
         self._count += 1
 
     def clear(self) -> None:
-        """Forgets all entries; the next one has the number behind the last."""
+        """Forgets all entries; numbering continues."""
         self._kept.clear()
 
     def __len__(self) -> int:
         return self._count
 
     def __iter__(self) -> Iterator[_Entry]:
-        return iter(tuple(self._kept))  # others may be added meanwhile
+        return iter(tuple(self._kept))  # a copy, as other threads may add entries meanwhile
 
     @overload
     def __getitem__(self, place: int) -> _Entry: ...
@@ -83,33 +82,33 @@ class ControllerError(PolarLabError):
     """The controller ended unexpectedly, stopped reporting, or could not install its plan."""
 
 
-# The controller's exit status -> its parent's error. Wrong use of the controller is an internal error here.
+# Exit status of the controller -> error of its parent. Wrong usage is an internal error: it has no entry.
 _ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
 
 
 class ControllerReports:
-    """The reports of one controller after another, each from its start to its end.
+    """The reports of successive controllers, each from its start to its end.
+
+    `warnings`, `replans`, `ports_set` and `refusals` keep only the latest 10,000 entries. All times are on
+    time.monotonic's clock.
 
     Attributes:
-        routing: name of the routing with the parameters that hold now.
-        routing_since_s: when they were taken, on the clock of time.monotonic; None from the first start on.
-        groups_modified: changes of adaptive groups.
-        detoured: share of all adaptive buckets that point at detours.
+        routing: name of the routing with its current parameters.
+        routing_since_s: time of the last change of these parameters; None if they never changed.
+        groups_modified: number of changes of adaptive groups.
+        detoured: fraction of adaptive buckets that point at detours.
         warnings: problems that controllers worked around.
-        replans: plans for failures and drains. The oldest are forgotten when there are very many, as are the
-            oldest `warnings`, `ports_set` and `refusals`.
+        replans: plans for failures and drains.
         ports_set: ports that were set up or down.
-        ports_down: switch and port of the ports that are set down.
-        planned_failure, planned_drain: names of the failure and of the drain that the present plan is for.
-        failed_now: names of the links and switches that the controller takes for unusable now, planned for or
-            not; "none" if there are none.
-        held_until_s: those links among them that are held down because they flapped, whose ports may be up,
-            and until when on the clock of time.monotonic.
-        settled: whether all switches have the plan for these and for the drain, and no other is wanted.
-        listening_s, connected_s, in_charge_s: of the present controller, on the clock of time.monotonic: when
-            it listened, when the last switch had connected before it took charge, and when all switches that
-            were there held its plan.
-        refusals: rules and groups of the present controller that switches refused.
+        ports_down: (switch, port) of the ports that are set down.
+        planned_failure, planned_drain: names of the failure and of the drain that the current plan is for.
+        failed_now: names of the links and switches that the controller considers unusable now, whether it has
+            planned for them or not; "none" if there are none.
+        held_until_s: link -> end of its hold-down, for unusable links that flapped; their ports may be up.
+        settled: whether all switches have the plan for these and for the drain, and no other is pending.
+        listening_s, connected_s, in_charge_s: times of the current controller: when it listened, when the
+            last switch had connected before it was in charge, and when all connected switches had its plan.
+        refusals: rules and groups of the current controller that switches refused.
     """
 
     def __init__(self, routing: str, log: Path) -> None:
@@ -128,10 +127,10 @@ class ControllerReports:
         self.replans: Recent[Replanned] = Recent()
         self.ports_set: Recent[PortSet] = Recent()
         self.ports_down: set[tuple[str, int]] = set()
-        self._taking, self._awaited = threading.RLock(), False
+        self._processing, self._awaited = threading.RLock(), False
 
     def _begin(self, process: subprocess.Popen[str]) -> None:
-        """Reads the reports of another controller."""
+        """Starts to read the reports of a new controller."""
         self._process = process
         self.planned_failure = self.planned_drain = "none"
         self.failed_now = "none"
@@ -149,14 +148,14 @@ class ControllerReports:
         self._reader.start()
 
     def catch_up(self) -> None:
-        """Processes the reports that have arrived; if another thread waits for one, that does so.
+        """Processes the reports that have arrived, unless a thread waits for a report and does so itself.
 
         Raises:
             PolarLabError: the controller reported a fatal error.
         """
         if self._awaited:
             return
-        with self._taking, contextlib.suppress(queue.Empty):
+        with self._processing, contextlib.suppress(queue.Empty):
             while report := self._reports.get_nowait():
                 self._keep(report)
 
@@ -177,14 +176,14 @@ class ControllerReports:
         timeout_s: float,
         note: Callable[[Report], None] = lambda _report: None,
     ) -> Report:
-        """Returns the next report of one of some kinds.
+        """Waits for the next report of one of the given kinds, and returns it.
 
         Args:
             kinds: the kinds of report.
             timeout_s: longest time between two reports of any kind.
-            note: takes every report, the returned one included.
+            note: called with every report, including the returned one.
         """
-        with self._taking:
+        with self._processing:
             self._awaited = True
             try:
                 return self._next_of(kinds, timeout_s, note)
@@ -194,13 +193,12 @@ class ControllerReports:
     def _next_of(
         self, kinds: tuple[type[Report], ...], timeout_s: float, note: Callable[[Report], None]
     ) -> Report:
-        """Returns the next report of some kinds; see `wait_for`."""
         while True:
             try:
                 report = self._reports.get(timeout=timeout_s)
             except queue.Empty:
                 raise ControllerError(
-                    f"the controller reported nothing for {timeout_s:g} s, expected `{kinds[0].event}`"
+                    f"no report of the controller for {timeout_s:g} s, expected `{kinds[0].event}`"
                 ) from None
             if report is None:
                 status = self._process.wait()
@@ -252,21 +250,21 @@ class ControllerReports:
             for line in lines:
                 try:
                     self._reports.put(parse_report(line))
-                except ValueError as error:  # for example output of a library
+                except ValueError as error:  # for example the output of a library
                     self._reports.put(Warned(str(error)))
                 self._keep_oldest()
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest reports if very many wait, which happens where nobody asks for any."""
-        if self._reports.qsize() <= _MOST_WAITING or not self._taking.acquire(blocking=False):
+        """Processes the oldest reports if too many wait because nothing has processed them for long."""
+        if self._reports.qsize() <= _MOST_WAITING or not self._processing.acquire(blocking=False):
             return
         try:
             while self._reports.qsize() > _MOST_WAITING // 2:
                 if report := self._reports.get_nowait():
                     self._keep(report)
         finally:
-            self._taking.release()
+            self._processing.release()
 
     def _last_log_line(self) -> str:
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]

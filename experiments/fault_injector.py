@@ -1,4 +1,4 @@
-"""Injection of faults at their times while traffic runs, in a thread of its own; repaired at the end."""
+"""Injection of scheduled faults while traffic runs, in its own thread; all are repaired at the end."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from topology.errors import NegativeResult, PolarLabError
 from topology.faults import CONTROLLER, Fault
 from traffic.metrics.measurements import Clock
 
-# A link that flapped may be held for 16 s; a switch that returns is filled within some.
-_WHOLE_AGAIN_S = 30.0
+# A flapping link may be held down for 16 s, and a switch that returns gets its rules within seconds.
+_RECOVERY_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True)
 class StartedFault:
-    """Fault that was injected, its begin in seconds since the start of the traffic, and its duration."""
+    """Injected fault, with its start in s since the start of the traffic, and the injection's duration."""
 
     fault: Fault
     began_s: float
@@ -39,12 +39,12 @@ class StartedFault:
 
 
 def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify, name: str = FAULTS) -> None:
-    """Writes the fault schedule of a run into its folder, to be carried out again; nothing without faults.
+    """Writes the fault schedule of a run into its folder, so that it can be repeated; nothing without faults.
 
     Args:
         directory: the folder.
         traffic: specification of the traffic.
-        notify: takes the event that tells of a drawn schedule.
+        notify: called with an event if the schedule was drawn at random.
         name: name of the file.
     """
     asked = traffic.faults_asked if isinstance(traffic, TrafficOptions | FlowOptions) else None
@@ -66,7 +66,7 @@ def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify,
 
 
 class FaultSchedule:
-    """Schedule of faults on a fabric; a context manager, at whose end the fabric is whole."""
+    """Schedule of faults on a fabric; a context manager that repairs the fabric at its end."""
 
     def __init__(
         self,
@@ -80,8 +80,8 @@ class FaultSchedule:
         Args:
             fabric: the fabric.
             schedule: the faults, times in seconds since the start of the traffic.
-            notify: takes the events.
-            broken: injector of the faults that stand already, if any do.
+            notify: called with each event.
+            broken: injector of existing faults, if there are any.
         """
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
@@ -109,7 +109,7 @@ class FaultSchedule:
             self.mend()
 
     def end(self) -> None:
-        """Injects no more faults; those that stand remain until `mend`."""
+        """Stops injecting faults; injected ones remain until `mend`."""
         self._stop.set()
         if self._thread:
             self._thread.join()
@@ -126,10 +126,10 @@ class FaultSchedule:
             raise error
 
     def mend(self) -> None:
-        """Restores all faults that still stand, ends the drains, and returns when the fabric is as it was.
+        """Repairs all remaining faults, ends the drains, and returns when the fabric has recovered.
 
         Raises:
-            NegativeResult: the controller does not get back to its first plan.
+            NegativeResult: the controller does not return to its initial plan.
             PolarLabError: a fault could not be injected.
         """
         self.end()
@@ -144,15 +144,15 @@ class FaultSchedule:
         drained = [one.name for one in self._maintenance.drained if one not in self._drained_before]
         if drained:
             self._maintenance.undrain(",".join(drained))
-        time.sleep(0.5)  # by then the controller knows of the restored elements
-        if not self._fabric.controller.wait_until_whole(_WHOLE_AGAIN_S):
+        time.sleep(0.5)  # by then the controller knows that the components are restored
+        if not self._fabric.controller.wait_until_whole(_RECOVERY_TIMEOUT_S):
             failed = self._fabric.controller.planned_failure
             raise NegativeResult(
-                f"everything was restored {_WHOLE_AGAIN_S:g} s ago, and still the plan is for {failed}"
+                f"the plan still avoids {failed}, {_RECOVERY_TIMEOUT_S:g} s after everything was restored"
             )
 
     def mended(self) -> list[str]:
-        """Restores everything and returns the reasons why that failed, if it did."""
+        """Repairs everything and returns the reasons why that failed; empty if it succeeded."""
         try:
             self.mend()
         except PolarLabError as error:
@@ -160,7 +160,7 @@ class FaultSchedule:
         return []
 
     def replans(self, clock: Clock) -> list[tuple[float, Replanned]]:
-        """Returns the controller's reports of plans, each with its time in seconds since the start."""
+        """Returns the controller's plans as (time in seconds since the start, report)."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.replans[self._replans_known :]
         return [(report.monotonic_s - clock.monotonic_ns / 1e9, report) for report in reports]
@@ -172,7 +172,7 @@ class FaultSchedule:
         return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]
 
     def unasked(self) -> tuple[str, ...]:
-        """Returns the locations of what the controller took out of use unasked; see `Asked.beyond`."""
+        """Returns the locations that the controller took out of use without a request; see `Asked.beyond`."""
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
             controller.catch_up()
@@ -188,13 +188,13 @@ class FaultSchedule:
         return tuple(asked.beyond(plans, controller.ports_set[self._ports_set_known :]))
 
     def restart(self, clock: Clock) -> tuple[float | None, float | None, float | None]:
-        """Returns the course of the controller's last start, in seconds since the start of the traffic.
+        """Returns the times of the controller's last start, in seconds since the start of the traffic.
 
         Args:
             clock: start of the traffic.
 
         Returns:
-            When it listened, when the last switch had called it, and when it was in charge; None of what has
+            When it listened, when the last switch had connected, and when it was in charge; None for what has
             not happened.
         """
         self._fabric.controller.catch_up()
@@ -206,7 +206,7 @@ class FaultSchedule:
         return listening_s, connected_s, in_charge_s
 
     def record(self, clock: Clock) -> FaultRecord:
-        """Returns the faults that were injected and the controller's plans for them.
+        """Returns the injected faults and the controller's plans for them.
 
         Args:
             clock: start of the traffic.
@@ -225,7 +225,7 @@ class FaultSchedule:
                 self._do(fault)
                 ended_s = time.monotonic() - start_s
                 self.done.append(StartedFault(fault, began_s, ended_s - began_s))
-        except Exception as error:  # of a thread, whose errors nobody else would see
+        except Exception as error:  # `check` raises it in the caller's thread
             self._error = error
 
     def _do(self, fault: Fault) -> None:
@@ -242,10 +242,10 @@ class FaultSchedule:
 
 
 def replan_record(time_s: float, report: Replanned) -> ReplanRecord:
-    """Returns the controller's report of a plan as results keep it.
+    """Converts the controller's report of a plan to the record in results.
 
     Args:
-        time_s: seconds from the start of the traffic until the plan was in place.
+        time_s: seconds from the start of the traffic until the plan was installed.
         report: the report.
     """
     return ReplanRecord(

@@ -1,4 +1,4 @@
-"""A fabric that is up: the emulated network with its controller, its plan proven and installed."""
+"""Live fabric: the emulated network with its controller, its plan proven and installed."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class LiveFabric(PlannedFabric):
     """Fabric that is up.
 
     Attributes:
-        options, bringup_s, datapath, occupancy, framework: as in PlannedFabric.
+        options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
         network: its Mininet network.
         controller: its controller.
-        standing: elements that have failed, and stay so while a measurement runs.
+        standing: components that have failed and stay so during a measurement.
     """
 
     network: FabricNetwork
@@ -49,7 +49,7 @@ class LiveFabric(PlannedFabric):
     standing: tuple[Element, ...] = ()
 
     def begin_anew(self) -> None:
-        """Has a measurement begin as on a new fabric: without detours, and with empty caches.
+        """Resets the fabric before a measurement: no detours, and empty flow caches.
 
         Raises:
             UsageError: the routing adapts, and its controller does not run.
@@ -62,10 +62,10 @@ class LiveFabric(PlannedFabric):
         self.network.flush_flow_caches()
 
     def start_controller_again(self, notify: Notify) -> None:
-        """Starts the controller after it was stopped; it takes charge by itself.
+        """Restarts a stopped controller; it takes charge of the switches by itself.
 
         Args:
-            notify: takes the events.
+            notify: called with each event.
 
         Raises:
             ControllerError: it could not be started.
@@ -77,17 +77,17 @@ class LiveFabric(PlannedFabric):
                 self.controller.hand_over(queues)
 
     def ended_processes(self) -> list[str]:
-        """Returns the processes that should run and do not, in words."""
+        """Returns descriptions of the processes that have ended although they should run."""
         ended = [] if self.controller.running or self.controller.stopped else ["the controller"]
         return ended + self.network.ended_processes()
 
 
-# Has somebody watch a fabric that is up, until the context ends.
+# Starts observation of a live fabric, until the context ends.
 Watching = Callable[[LiveFabric], AbstractContextManager[object]]
 
 
 def unwatched(_fabric: LiveFabric) -> AbstractContextManager[object]:
-    """Returns a context in which nobody watches a fabric."""
+    """Returns a context in which nothing observes a fabric."""
     return contextlib.nullcontext()
 
 
@@ -95,17 +95,17 @@ def unwatched(_fabric: LiveFabric) -> AbstractContextManager[object]:
 def live_fabric(
     options: FabricOptions, notify: Notify, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
-    """Gives a fabric that is up, and takes it down at the end, however that comes.
+    """Brings up a fabric, yields it, and always takes it down at the end.
 
     Args:
         options: specification of the fabric.
-        notify: takes the events.
-        watching: has it watched meanwhile.
+        notify: called with each event.
+        watching: starts observation of the fabric.
 
     Raises:
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: the plan fails its proof; nothing was installed.
-        CommandError, ControllerError: a part could not be started.
+        CommandError, ControllerError: a process could not be started.
     """
     with (
         prepared_network(options, notify) as network,
@@ -117,16 +117,16 @@ def live_fabric(
 
 @contextlib.contextmanager
 def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricNetwork]:
-    """Gives a network for `controlled` to build and start, and takes it down at the end.
+    """Yields a network that `controlled` builds and starts, and takes it down at the end.
 
     Args:
         options: specification of the fabric.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
     """
-    choose(options.framework)  # before anything is built for a controller that cannot run
+    choose(options.framework)  # fails early if the framework is not installed
     datapath = choose_datapath(options.datapath)
     settings = NetworkSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
     with launched(settings, lambda step: notify(Notice("emulation-step", description=step))) as network:
@@ -137,18 +137,18 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
 def controlled(
     options: FabricOptions, network: FabricNetwork, notify: Notify, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
-    """Gives a network with a controller and its plan installed; at the end the controller is gone.
+    """Yields a network with a controller and its plan installed; stops the controller at the end.
 
-    One network can be used for one routing after another: the rules of the routing before are removed.
+    The same network can be used for several routings in turn: rules of the previous routing are removed.
 
     Args:
         options: specification of the fabric.
         network: its network, from `prepared_network`.
-        notify: takes the events.
-        watching: has the fabric watched meanwhile.
+        notify: called with each event.
+        watching: starts observation of the fabric.
 
     Raises:
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: the plan fails its proof; nothing was installed.
         CommandError, ControllerError: a process could not be started.
     """
@@ -172,7 +172,7 @@ def controlled(
                 fabric = fabric.changed(occupancy=NETLINK if queues.switches else PORT_STATISTICS)
         controller.wait_until_listening()
         controller.check_plan(digest)
-        _tell_plan(controller, notify)
+        _report_plan(controller, notify)
         if not network.started:
             network.start()
         built = time.monotonic()
@@ -185,9 +185,9 @@ def controlled(
 def _installed(
     controller: ControllerProcess, options: FabricOptions, built: float, notify: Notify
 ) -> dict[str, float]:
-    """Waits until all switches hold the plan; returns the seconds of connection and installation.
+    """Waits until all switches have the plan; returns the seconds of connection and installation.
 
-    Switches may connect, and be filled, before the last step of building is over: that counts as 0 s.
+    Both count as 0 s if they ended before the last step of building.
     """
     times = controller.wait_until_installed(
         options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
@@ -200,7 +200,7 @@ def _installed(
 
 def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerProcess:
     params, topology = options.params, options.topology
-    if isinstance(topology, NetworkxTopology):  # which its process reads from a file
+    if isinstance(topology, NetworkxTopology):  # the controller's process reads it from a file
         path = network.run_dir / topology.file_name
         path.write_text(topology.graphml, encoding="utf-8")
         params = {"from": str(path)}
@@ -222,7 +222,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 
 @contextlib.contextmanager
 def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[Queues]:
-    """Gives the queues that the controller is to read, or none where it must ask the switches."""
+    """Yields the queues for the controller to read; none if it must request statistics from switches."""
     spec = options.links
     with contextlib.ExitStack() as opened:
         switches: dict[int, SwitchQueues] = {}
@@ -237,18 +237,18 @@ def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> I
 def open_queues(
     network: FabricNetwork, opened: contextlib.ExitStack, *, groups: int = 0
 ) -> dict[int, SwitchQueues]:
-    """Opens a netlink socket in every switch's namespace, to read its queues through.
+    """Opens a netlink socket in every switch's namespace, to read its queues.
 
     Args:
         network: the fabric's network, built.
-        opened: what closes the sockets.
-        groups: groups of the kernel's messages that the sockets receive unasked.
+        opened: stack that closes the sockets.
+        groups: multicast groups of kernel messages that the sockets receive.
 
     Returns:
-        Datapath id -> its queues, of the ports to other switches and to hosts whose interfaces exist.
+        Datapath id -> queues of its ports to switches and hosts whose interfaces exist.
 
     Raises:
-        OSError, MachineError: the machine does not let us.
+        OSError, MachineError: the machine does not permit it.
     """
     switches = {}
     with sockets.namespaces():
@@ -271,10 +271,10 @@ def open_queue_readers(network: FabricNetwork) -> dict[int, QueueReader]:
         network: the fabric's network, built.
 
     Returns:
-        Datapath id -> reader of the queues that `open_queues` finds.
+        Datapath id -> reader of the queues that `open_queues` returns.
 
     Raises:
-        OSError, MachineError: the machine does not let us.
+        OSError, MachineError: the machine does not permit it.
     """
     with contextlib.ExitStack() as opened:
         return {
@@ -284,9 +284,9 @@ def open_queue_readers(network: FabricNetwork) -> dict[int, QueueReader]:
 
 
 def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
-    """Returns the state of every host's queue by the host's name; hosts that cannot be read are left out.
+    """Returns host -> state of its queue; hosts that cannot be read are left out.
 
-    It takes about 0.1 ms a host, and is not meant for repetition while traffic runs.
+    It takes about 0.1 ms per host; do not call it repeatedly while traffic runs.
 
     Args:
         network: the fabric's network, built.
@@ -301,7 +301,7 @@ def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
 
 
 def _read_queue(interface: int) -> QueueState:
-    """Returns the queue of an interface in the present namespace."""
+    """Returns the queue of an interface in the current namespace."""
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     reader = QueueReader(SwitchQueues(netlink.detach(), {interface: _HOST_PORT}))
     try:
@@ -310,7 +310,7 @@ def _read_queue(interface: int) -> QueueState:
         reader.close()
 
 
-def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
+def _report_plan(controller: ControllerProcess, notify: Notify) -> None:
     planned, proven = controller.latest(Planned), controller.latest(Proven)
     notify(
         Notice(
@@ -324,7 +324,7 @@ def _tell_plan(controller: ControllerProcess, notify: Notify) -> None:
 
 
 def report_ingress_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
-    """Returns the packets dropped at ingress by host, as `FabricNetwork.ingress_drops`, and reports them."""
+    """Reports and returns host -> packets dropped at ingress; see `FabricNetwork.ingress_drops`."""
     dropped = network.ingress_drops()
     if dropped:
         notify(Notice("ingress-drops", packets=dropped))

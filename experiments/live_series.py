@@ -1,4 +1,4 @@
-"""Table of links while it is measured: rows are on the disk at once, for a run that is killed."""
+"""Table of links during a run: rows are written at once, so that a killed run keeps them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EVERY_S = 1.0
 
 
 class LiveLinkSeries:
-    """Rows of `links.csv`, a second apart; the whole table replaces them at the run's end."""
+    """Rows of `links.csv`, a second apart; the complete table replaces them at the end of the run."""
 
     def __init__(self, folder: Path, links: Iterable[DirectedLink]) -> None:
-        """Begins the table.
+        """Starts the table.
 
         Args:
             folder: folder of the run.
@@ -34,12 +34,12 @@ class LiveLinkSeries:
         try:
             file = make_folder(folder).begin(LINKS)
             self._file = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        except OSError:  # the disk is full; the run itself will say so
+        except OSError:  # the disk is full; writing the results will raise the error
             return
         self._write([tuple(LINK_COLUMNS)])
 
     def note(self, switch: int, now_s: float, queues: Mapping[int, QueueState]) -> None:
-        """Takes a reading of a switch's queues by port, and writes the traffic since the reading before."""
+        """Writes the traffic between a reading of a switch's queues, by port, and the previous one."""
         then_s, before = self._last.get(switch, (now_s, queues))
         if switch in self._last and now_s < then_s + _EVERY_S:
             return

@@ -1,4 +1,4 @@
-"""Maintenance of a fabric that is up: links and switches that are drained, and used again."""
+"""Maintenance of a live fabric: draining links and switches, and using them again."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from topology.faults import Element, ElementKind, parse_drained
 ALL = "all"
 PLAN_TIMEOUT_S = 30.0
 LOOK_EVERY_S = 0.005
-# From the controller's last rule until Open vSwitch has brought its cached flows into line with it, and has
-# sent the packets that it was working on.
+# From the controller's last rule until Open vSwitch has updated its cached flows and has sent the packets
+# that it was processing.
 SETTLE_S = 0.1
 
 Place = tuple[int, int]  # datapath id, port
@@ -29,22 +29,22 @@ Place = tuple[int, int]  # datapath id, port
 
 @dataclass(frozen=True)
 class DrainOutcome:
-    """Elements that were drained, or whose drain has ended; print it.
+    """Outcome of a drain, or of the end of a drain; printing it describes it.
 
     Attributes:
-        elements: their names, as `switch:s3`.
-        drained: the names of all elements that are drained from then on.
+        elements: names of the links and switches, like `switch:s3`.
+        drained: names of all links and switches that are drained afterwards.
         rules: number of rules and groups that the controller changed.
         rounds: number of rounds of changes.
         planning_ms: time to compute and prove the plan.
-        installed_ms: time from the command until all switches held the plan.
+        installed_ms: time from the command until all switches had installed the plan.
         milliseconds: time from the command until it was done.
-        cut_off: the switches that only drained elements connect to the largest part of the fabric, part by
-            part.
-        crossing_pairs: ordered pairs of switches whose traffic still crosses drained elements, as nothing
-            else connects them.
-        ended: whether the drain of the elements has ended.
-        down: the elements that traffic uses once they are up, as they have failed or just returned.
+        cut_off: the switches that only drained links and switches connect to the largest component of the
+            fabric, component by component.
+        crossing_pairs: number of ordered pairs of switches whose traffic still crosses drained links or
+            switches, as nothing else connects them.
+        ended: whether the drain has ended.
+        down: the links and switches that traffic uses only once they are up again.
     """
 
     elements: tuple[str, ...]
@@ -67,7 +67,7 @@ class DrainOutcome:
         if self.ended:
             return f"{_are(self.elements)} in use again; {after}"
         if self.crossing_pairs:
-            carried = f"only traffic of {self.crossing_pairs} pairs of switches that nothing else connects"
+            carried = f"only traffic of {self.crossing_pairs} pairs of switches without another path"
         elif any(name.startswith(ElementKind.SWITCH.value) for name in self.elements):
             carried = "no transit traffic"
         else:
@@ -76,7 +76,7 @@ class DrainOutcome:
 
 
 class Maintenance:
-    """The drained elements of one fabric; its controller keeps them, also when it is started again."""
+    """The drained links and switches of one fabric; a restarted controller keeps them drained."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric = fabric
@@ -84,7 +84,7 @@ class Maintenance:
 
     @property
     def drain_now(self) -> Drain:
-        """The elements that are drained."""
+        """The current drain."""
         return drain_named(self._topology, self._fabric.controller.drained)
 
     @property
@@ -93,17 +93,17 @@ class Maintenance:
         return self.drain_now.elements
 
     def drain(self, text: str, standing: Iterable[Element], *, force: bool = False) -> DrainOutcome:
-        """Leads traffic around elements, and returns when the last of it has left them.
+        """Diverts traffic from links and switches, and returns when the last packet has left them.
 
         Args:
-            text: the elements, as `s3`, `link:s1-s2` or several with commas.
-            standing: the elements that have failed.
-            force: whether elements are drained even if that cuts others off.
+            text: the links and switches, like `s3` or `link:s1-s2`, separated by commas.
+            standing: the components that have failed.
+            force: whether to drain them even if that cuts others off.
 
         Raises:
-            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
-                or the controller does not run.
-            NegativeResult: the controller has no plan for it.
+            UsageError: a link or switch does not exist, has failed or is drained already; its drain would cut
+                others off; or the controller does not run.
+            NegativeResult: the controller has no plan for the drain.
         """
         began_s = time.monotonic()
         before, failure = self.drain_now, self._failure(standing)
@@ -115,13 +115,13 @@ class Maintenance:
         return _outcome(elements, after, planned, began_s, parts)
 
     def undrain(self, text: str = ALL) -> DrainOutcome:
-        """Has traffic use drained elements again, and returns when all switches hold the plan.
+        """Ends drains, and returns when all switches have installed the new plan.
 
         Args:
-            text: the elements as for `drain`, or `all`.
+            text: the links and switches as for `drain`, or `all`.
 
         Raises:
-            UsageError: an element does not exist or is not drained, or the controller does not run.
+            UsageError: a link or switch does not exist or is not drained, or the controller does not run.
         """
         began_s = time.monotonic()
         before = self.drain_now
@@ -132,10 +132,10 @@ class Maintenance:
         return _outcome(elements, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
-        """Returns the controller's report once all switches hold a plan for a drain."""
+        """Requests a drain, and returns the controller's report once all switches have its plan."""
         controller = self._fabric.controller
         if not controller.running:
-            raise UsageError("the controller must run to lead traffic around; start it first")
+            raise UsageError("the controller must run to divert traffic; start it first")
         controller.wait_until_in_charge()
         before, deadline = controller.drained, time.monotonic() + PLAN_TIMEOUT_S
         controller.ask_for_drain([element.name for element in drain.elements])
@@ -148,22 +148,22 @@ class Maintenance:
             controller.ask_for_drain(before)
             if reason is not None:
                 raise NegativeResult(reason)
-            late = f"has not installed a plan around {drain.name} within {PLAN_TIMEOUT_S:g} s"
+            late = f"has not installed a plan that avoids {drain.name} within {PLAN_TIMEOUT_S:g} s"
             raise ControllerError(f"the controller {late if controller.running else 'has ended'}")
         return controller.latest(Replanned)
 
     def _failure(self, standing: Iterable[Element]) -> Failure:
-        """Returns the failure of elements between switches."""
+        """Returns the combined failure of switches and the links between them."""
         failed = (e for e in standing if e.kind is not ElementKind.CONTROLLER and e.host is None)
         return failure_of(self._topology, failed)
 
     # ---- the queues ----
 
     def _wait_until_empty(self, drain: Drain, failure: Failure) -> None:
-        """Returns when the packets have left that waited for a drained element, and then at a drained switch.
+        """Returns when the packets that waited for a drained link or switch, and then at one, have left.
 
-        A queue is first in, first out: it has sent the packets that waited at a time once it was empty, or
-        has sent as many bytes as waited. So traffic from and to a switch's own hosts does not matter.
+        A queue is first in, first out: the packets that waited have left once it was empty or has sent as
+        many bytes as waited. So traffic of a switch's own hosts does not matter.
         """
         links = [
             link
@@ -179,12 +179,12 @@ class Maintenance:
                 self._wait_for_queues(places)
 
     def _wait_for_queues(self, places: Collection[Place]) -> None:
-        """Returns when the packets have left that wait in some queues now."""
+        """Returns when the packets that now wait in these queues have left."""
         spec = self._fabric.options.links
         full_s = spec.queue_packets * spec.packet_s(spec.max_frame_bytes)
         try:
             readers = open_queue_readers(self._fabric.network)
-        except (OSError, MachineError):  # then for as long as the longest of them takes
+        except (OSError, MachineError):  # queues cannot be read: wait for the time of a full queue
             time.sleep(full_s)
             return
         deadline = time.monotonic() + 2 * full_s + 1.0
@@ -203,7 +203,7 @@ class Maintenance:
 
 
 def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dict[Place, QueueState]:
-    """Returns the state of every queue of some switches."""
+    """Returns the state of every queue of these switches."""
     states: dict[Place, QueueState] = {}
     for number in numbers:
         with contextlib.suppress(OSError):  # its namespace is gone
@@ -212,7 +212,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited before have left; there is none without a queue."""
+    """Returns whether the packets that waited before have left; True without a queue."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes
@@ -243,6 +243,6 @@ def _outcome(
 
 
 def _are(elements: tuple[str, ...]) -> str:
-    """Returns the names of elements and the verb."""
+    """Returns the names followed by `is` or `are`."""
     names = ", ".join(name.removeprefix("switch:") for name in elements)
     return f"{names} {'is' if len(elements) == 1 else 'are'}"

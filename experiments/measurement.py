@@ -1,4 +1,4 @@
-"""Measurement on a live fabric: traffic runs, faults are injected, and a record keeps all observations."""
+"""Measurement on a live fabric: runs traffic, injects faults and records all observations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import most_warmup_s
 from experiments.traffic_jobs import (
-    deaths_named,
+    naming_ended_process,
     run_collective_traffic,
     run_measured_traffic,
     run_program_traffic,
@@ -54,7 +54,7 @@ class Measurement:
     """One run of traffic on a live fabric.
 
     Attributes:
-        record: all that was observed.
+        record: all observations.
     """
 
     record: RunRecord
@@ -65,7 +65,7 @@ class Measurement:
         return summarise(self.record)
 
     def raise_if_negative(self) -> None:
-        """Raises an error if the run did not end as it should.
+        """Raises an error if the run failed or was interrupted.
 
         Raises:
             KeyboardInterrupt: it was interrupted.
@@ -79,7 +79,7 @@ class Measurement:
 
 
 def _check_paths(summary: Summary) -> None:
-    """Raises NegativeResult if packets reached wrong hosts or took paths that were not planned."""
+    """Raises NegativeResult if packets reached wrong hosts or took unplanned paths."""
     packets = summary.packets
     if packets.misdelivered or packets.damaged:
         raise NegativeResult(
@@ -92,12 +92,12 @@ def _check_paths(summary: Summary) -> None:
 
 @dataclass(frozen=True)
 class Companions:
-    """Companions of the traffic.
+    """Activities that accompany the traffic.
 
     Attributes:
-        plan: programs of the user that run beside the traffic.
-        others_ended: returns the names of further processes that should run and do not.
-        keep: keeps a measurement as soon as it is complete, before anything else may fail or be interrupted.
+        plan: the user's programs that run with the traffic.
+        others_ended: returns the names of other processes that have ended although they should run.
+        keep: stores a measurement as soon as it is complete, before anything else may fail or be interrupted.
     """
 
     plan: ProgramPlan = NO_PROGRAMS
@@ -121,8 +121,8 @@ def measure(
         fabric: the fabric.
         options: specification of the traffic.
         check: check of all pairs of hosts.
-        notify: takes the events.
-        companions: what runs beside the traffic, and keeps what was measured.
+        notify: called with each event.
+        companions: programs that run with the traffic, and the callback that stores the measurement.
     """
     options, plan = _with_limit(fabric, options), companions.plan
     controller = _ControllerWork(fabric)
@@ -135,7 +135,7 @@ def measure(
         result, troubles = _observed(fabric, options, notify, monitors, faults, programs, companions)
         try:
             troubles += faults.mended()
-            with contextlib.suppress(PolarLabError):  # if it ended, that is among the troubles
+            with contextlib.suppress(PolarLabError):  # an ended controller is already among the troubles
                 fabric.controller.catch_up()
         except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
             result = replace(result, interrupted=True)
@@ -167,16 +167,17 @@ def _observed(
     programs: RunningPrograms,
     companions: Companions,
 ) -> tuple[TrafficResult, list[str]]:
-    """Runs the traffic with everything beside it to the end; returns its result, and troubles of processes.
+    """Runs the traffic and its companions to the end; returns the result, and troubles of processes.
 
-    Ctrl-C after the end of the traffic makes the result an interrupted one.
+    Ctrl-C after the end of the traffic marks the result as interrupted.
     """
     result, ended = None, []
     try:
         with contextlib.ExitStack() as undisturbed:
             with monitors:
-                with deaths_named(fabric):
-                    result = _traffic(fabric, options, _told_with(monitors, notify), faults, programs)
+                with naming_ended_process(fabric):
+                    with_held = _adding_held_frames(monitors, notify)
+                    result = _traffic(fabric, options, with_held, faults, programs)
                 undisturbed.enter_context(signals_deferred())
                 faults.end()
                 if len(faults.done) < len(options.faults):
@@ -198,8 +199,8 @@ def _observed(
 
 
 def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[str]) -> tuple[str, ...]:
-    """Returns the reasons why a run did not end as it should, those of its traffic among others."""
-    if result.outcome:  # a rank that died says more than the end of its shell
+    """Returns the reasons why a run failed, including those of its traffic."""
+    if result.outcome:  # first the dead rank, which says more than the end of its shell
         return (*collective_troubles(result.outcome), *others)
     if result.flows and not options.faults:
         return (*others, *flow_troubles(result.flows))
@@ -207,7 +208,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Returns the record of faults with standing ones, as of the start; None if there was no fault at all."""
+    """Returns the record of faults, with standing ones at time 0; None if there were no faults."""
     if not (options.faults or fabric.standing):
         return None
     before = tuple(InjectedFault(0.0, str(Fault(0.0, element))) for element in fabric.standing)
@@ -215,15 +216,15 @@ def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) 
 
 
 def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
-    """Returns the times of the empty fabric that slowdowns of flows need; none for other traffic."""
+    """Returns the times of the empty fabric, the reference for slowdowns; empty for other traffic."""
     if not isinstance(options, FlowOptions):
         return {}
-    with deaths_named(fabric):
+    with naming_ended_process(fabric):
         return base_times_ms(fabric, options)
 
 
 class _ControllerWork:
-    """Work of the controller from now on."""
+    """Changes and warnings of the controller since this object was created."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric, controller = fabric, fabric.controller
@@ -231,7 +232,7 @@ class _ControllerWork:
         self._modified, self._warned = controller.groups_modified, len(controller.warnings)
 
     def adaptation(self, notify: Notify) -> Adaptation:
-        """Returns its changes of groups and its warnings, and tells the warnings."""
+        """Reports the warnings, and returns them with the number of changed groups."""
         controller = self._fabric.controller
         warnings = tuple(controller.warnings[self._warned :])
         for text in warnings:
@@ -240,19 +241,19 @@ class _ControllerWork:
 
 
 def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
-    """Returns options with the longest warm-up on links whose rate may have been looked for meanwhile."""
+    """Returns options with the limit of the warm-up for the links' rate, which may have been calibrated."""
     if isinstance(options, TrafficOptions) and options.steady:
         return replace(options, warmup_s=most_warmup_s(fabric.options.links, options.frame_bytes))
     return options
 
 
-def _told_with(monitors: Monitors, notify: Notify) -> Notify:
-    """Returns a taker of events that adds the longest held frames of the last second to progress."""
+def _adding_held_frames(monitors: Monitors, notify: Notify) -> Notify:
+    """Returns a callback that adds the held frames of the last second to progress events."""
 
-    def tell(event: Event) -> None:
+    def on_event(event: Event) -> None:
         notify(replace(event, held=monitors.held_lately) if isinstance(event, Progress) else event)
 
-    return tell
+    return on_event
 
 
 def _traffic(
@@ -262,7 +263,7 @@ def _traffic(
     faults: FaultSchedule,
     programs: RunningPrograms,
 ) -> TrafficResult:
-    """Runs the traffic and the programs to their ends."""
+    """Runs the traffic and the programs to their end."""
 
     def starts(clock: Clock) -> None:
         programs.start(clock)
@@ -323,7 +324,7 @@ def _flows(
     def report(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
             accepted = counts.rate_bps() / capacity_bps
-            done = counts.packets  # a flow that is completed is one
+            done = counts.packets  # the engine counts each completed flow as a packet
             notify(FlowProgress(seconds, total_s, done, len(listed.bytes), accepted, counts.p99_ms))
 
     return run_flow_traffic(fabric, options, listed, report, starts)
@@ -339,7 +340,7 @@ def _pattern(
     def report(live: TrafficSnapshot) -> None:
         if live.draining:
             notify(TrafficDraining(live.seconds, live.under_way, live.p99_ms))
-        elif live.seconds >= 1:  # before, packets on their way would count as lost
+        elif live.seconds >= 1:  # earlier, packets in flight would count as lost
             offered, accepted = live.offered_bps / capacity_bps, live.accepted_bps / capacity_bps
             shares = (live.seconds, total_s, offered, accepted)
             notify(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))
@@ -356,16 +357,16 @@ def replications(
     companions: Companions = ALONE,
     measured_before: Collection[int] = (),
 ) -> Iterator[Measurement]:
-    """Yields the runs of an experiment, each with a seed of its own, until one does not end as it should.
+    """Yields the runs of an experiment, each with its own seed, until one fails or is interrupted.
 
     Args:
         fabric: the fabric.
-        options: specification of the traffic; its seed is that of the first run, the next is one more.
+        options: specification of the traffic with the seed of the first run; each next seed is one higher.
         repeat: number of runs.
         check: check of all pairs of hosts.
-        notify: takes the events.
-        companions: what runs beside the traffic of each, and keeps what was measured.
-        measured_before: seeds of runs that are left out.
+        notify: called with each event.
+        companions: programs that run with the traffic, and the callback that stores each measurement.
+        measured_before: seeds of runs to leave out.
     """
     for seed in range(options.seed, options.seed + repeat):
         if seed in measured_before:

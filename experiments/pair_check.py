@@ -1,4 +1,4 @@
-"""Check of all pairs of hosts: one probe for each, compared with the hops that the plan promises."""
+"""Check of all pairs of hosts: sends a probe for each and compares its hops with the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from experiments.events.notices import Notice
 from experiments.events.progress import PairsDelivered
 from experiments.live_fabric import LiveFabric
 from experiments.results.model import PairCheck
-from experiments.traffic_jobs import deaths_named, make_job
+from experiments.traffic_jobs import make_job, naming_ended_process
 from routing.registry import routing
 from topology.addressing import Host
 from topology.errors import NegativeResult
@@ -25,35 +25,35 @@ from traffic.workload.schedule import AllPairsSchedule
 
 _NS = 1_000_000_000
 _CHECK_ATTEMPTS, _MOST_FALSE_ALARMS = 3, 1e-6
-# On a slow machine switches take long to decide about many probes: later attempts wait longer for them.
+# On a slow machine, switches take long to process many probes, so later attempts wait longer for them.
 _LATER_WAITS_NS = (0, _NS, 4 * _NS)
 _FOREVER_NS = 1 << 62
-_CHECK_PROBES_PER_S = 2500  # every probe is the first of its kind in some switch, and costs accordingly
+_CHECK_PROBES_PER_S = 2500  # low, as every probe misses the flow cache of some switch
 
 
 def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
-    """Sends a probe for every ordered pair of hosts and compares its hops with the plan's promise.
+    """Sends a probe for every ordered pair of hosts and compares its hops with the plan's bound.
 
     Args:
         fabric: the fabric, up.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
-        NegativeResult: a probe does not arrive, or takes more hops than the routing promises, or, where
-            that is the shortest path, fewer; a pair is named. Or probes arrive damaged, or a process of the
-            fabric ended.
+        NegativeResult: a probe does not arrive, takes more hops than the routing's bound or, under minimal
+            routing, fewer; the error names a pair. Or probes arrive damaged, or a process of the fabric
+            ended.
     """
     count = len(fabric.hosts)
     started = time.monotonic()
     notify(Notice("pair-check-started", pairs=count * (count - 1)))
-    with deaths_named(fabric):
+    with naming_ended_process(fabric):
         check = _probe(fabric, notify)
     notify(Notice("pair-check-passed", max_hops=check.longest))
     return replace(check, seconds=round(time.monotonic() - started, 3))
 
 
 def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
-    """Sends the probes, those that are missing again, and judges them."""
+    """Sends the probes, repeats missing ones, and judges them."""
     count = len(fabric.hosts)
     pairs = count * (count - 1)
     expected = fabric.plan.hop_bound(fabric.host_distances())
@@ -67,7 +67,7 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
         if attempt:
             repeated += count * count - len(skip)
         schedule = AllPairsSchedule(count, round_ns, skip)
-        # However late a probe is sent or arrives, it counts: only the switches are checked here.
+        # A probe counts however late it is sent or arrives: this checks only the switches.
         job = make_job(fabric, schedule, HEADER_BYTES, attempt, 1, (0, _FOREVER_NS))
         job = replace(job, quiet_ns=job.quiet_ns + _LATER_WAITS_NS[min(attempt, 2)])
         result = run_traffic(job, marked_environment(), fabric.network.run_dir)
@@ -86,7 +86,7 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
 
 
 def attempts_needed(loss: float, hops: int, pairs: int) -> int:
-    """Returns the number of attempts after which random loss on links hardly ever cuts a pair off."""
+    """Returns the number of attempts after which random loss fails a connected pair with chance 1e-6."""
     missed = 1 - (1 - loss) ** hops
     if not missed:
         return _CHECK_ATTEMPTS

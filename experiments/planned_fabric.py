@@ -1,4 +1,4 @@
-"""Planned fabrics: complete, with everything that follows from what was asked for, for both engines."""
+"""Planned fabrics: a specification with everything derived from it, for emulation and simulation."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedFabric:
-    """Fabric with its plan, which is made once, when it is first needed; `changed` copies keep it.
+    """Fabric with its plan, which is made when it is first needed; copies by `changed` share it.
 
-    The plan does not travel to other machines.
+    The plan is not sent to other machines.
 
     Attributes:
         options: its specification.
-        bringup_s: seconds of each step so far.
+        bringup_s: step -> its seconds, for the steps so far.
         datapath: datapath of its switches, `kernel` or `user`; empty without switches.
-        occupancy: source of the occupancies that an adaptive routing of switches goes by; None for others.
+        occupancy: source of the queue occupancies for an adaptive routing of switches; None for others.
         framework: framework of its controller, `ryu` or `os-ken`; empty without one.
     """
 
@@ -58,7 +58,7 @@ class PlannedFabric:
 
     @cached_property
     def prover(self) -> Prover:
-        """Prover of its plans, faster with those that differ little from one that it has proven."""
+        """Prover of its plans; it reuses its work for plans that differ little from a proven one."""
         from routing.verification.verifier import Prover
 
         return Prover()
@@ -82,7 +82,7 @@ class PlannedFabric:
         return RuleCounts(size.flows, size.groups)
 
     def host_distances(self) -> npt.NDArray[np.int16]:
-        """Returns the hops of minimal paths of all pairs of hosts: int16 array, hosts x hosts."""
+        """Returns the hops of minimal paths between all pairs of hosts: int16 array, hosts x hosts."""
         routers = np.array([host.router for host in self.hosts])
         return self.options.topology.distances(routers[:, None], routers[None, :])
 
@@ -93,14 +93,14 @@ class PlannedFabric:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns the attributes that travel to other machines, which get the plug-ins of these before."""
+        """Returns the state to pickle; unpickling installs its plug-ins first."""
         names = (self.options.topology.name, self.options.routing.partition(":")[0])
         kept = {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
         return _with_plugins, needed(*names), kept
 
 
 def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
-    """Returns a fabric without attributes, once this machine has the same plug-ins as the one that sends it.
+    """Returns a fabric without attributes, once this machine has the same plug-ins as the sender.
 
     Raises:
         UsageError: this machine lacks a plug-in's package, or has another version of it.

@@ -1,4 +1,4 @@
-"""One point of a sweep: its replications, each kept as it ends, and its row once it has all of them."""
+"""One point of a sweep: stores each replication as it ends, and writes the point's row after the last."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from experiments.spec.sweep import Point
 
 
 class ReplicatedPoint:
-    """A point whose replications are measured, one or several, perhaps by several processes in turn."""
+    """A point with one or several replications; an interrupted sweep may be resumed between them."""
 
     def __init__(
         self, point: Point, settings: SweepSettings, directory: RunDirectory, links: Sequence[DirectedLink]
     ) -> None:
-        """Begins without any.
+        """Starts without replications.
 
         Args:
             point: the point.
@@ -62,14 +62,14 @@ class ReplicatedPoint:
         return self._summaries.keys()
 
     def keep(self, run: Measurement) -> None:
-        """Keeps a replication; with the last one the point is complete, and gets its row.
+        """Stores a replication; after the last one, the point is complete and gets its row.
 
         Args:
             run: the replication.
 
         Raises:
-            KeyboardInterrupt: it was interrupted, and is no replication.
-            NegativeResult: it did not end as it should.
+            KeyboardInterrupt: it was interrupted, and does not count as a replication.
+            NegativeResult: the run failed.
         """
         run.raise_if_negative()
         seed, observed = run.record.traffic.seed, run.record.link_loads()

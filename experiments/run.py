@@ -1,4 +1,4 @@
-"""One experiment: prove, launch, install, check every pair, run traffic, and write all results."""
+"""One experiment: proves the plan, brings up the fabric, checks all pairs, runs traffic, writes results."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from topology.faults import Fault
 
 
 def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = unwatched) -> Summary:
-    """Runs one experiment and returns its summary; the folder then holds it, with the series.
+    """Runs one experiment, writes its results into the folder, and returns its summary.
 
-    Of several replications the summary has means, and each has a folder of its own.
+    With several replications, the summary has means, and each replication has its own folder.
 
     Args:
         run: specification of the experiment.
         folder: output directory, new or empty.
-        notify: takes the events.
-        watching: has the fabric watched meanwhile.
+        notify: called with each event.
+        watching: starts observation of the fabric.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: a proof failed, or packets took other paths than planned.
-        KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     require_emulation()
     if run.captures:
@@ -67,24 +67,24 @@ def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = 
         check = check_all_pairs(live, notify)
         measured = _measure(live, run, directory, notify, check)
         notify(Notice("fabric-down"))
-    return _told(measured, folder, notify)
+    return _report(measured, folder, notify)
 
 
 def run_on_fabric(live: LiveFabric, run: Run, folder: Path, notify: Notify, *, check: PairCheck) -> Summary:
-    """Runs one experiment on a fabric that is up, which stays up, and returns its summary.
+    """Runs one experiment on a fabric that is up and stays up, and returns its summary.
 
     Args:
-        live: the fabric; the results name its standing failures as failed from the start.
-        run: specification of the experiment; its fabric is that of `live`.
+        live: the fabric; the results list its standing failures as failed from the start.
+        run: specification of the experiment, with the fabric of `live`.
         folder: output directory, new or empty.
-        notify: takes the events.
-        check: check of all pairs of hosts before anything failed.
+        notify: called with each event.
+        check: check of all pairs of hosts, made before anything failed.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: packets took other paths than planned.
-        KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     if live.standing and run.traffic.faults:
         names = ", ".join(element.name for element in live.standing)
@@ -94,11 +94,11 @@ def run_on_fabric(live: LiveFabric, run: Run, folder: Path, notify: Notify, *, c
     with kept_directory(folder) as directory:
         live.begin_anew()
         measured = _measure(live, run, directory, notify, check)
-    return _told(measured, folder, notify)
+    return _report(measured, folder, notify)
 
 
-def _told(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Notify) -> Summary:
-    """Returns a summary once its events are told; raises NegativeResult if a run did not end as it should."""
+def _report(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Notify) -> Summary:
+    """Reports a result and returns its summary; raises NegativeResult if a run failed."""
     summary, runs = measured
     notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     for reason in summary.fidelity.reasons:
@@ -111,7 +111,7 @@ def _told(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Not
 def _measure(
     fabric: LiveFabric, run: Run, directory: RunDirectory, notify: Notify, check: PairCheck
 ) -> tuple[Summary, list[Measurement]]:
-    """Runs all replications and writes each as it ends; returns the summary of all, and the runs."""
+    """Runs all replications and writes each as it ends; returns the combined summary and the runs."""
     traffic, repeat = run.traffic, run.repeat
 
     def folder_of(seed: int) -> Path:
@@ -148,7 +148,7 @@ def _measure(
     summary = summarised()
     try:
         summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
-    except CommandError as error:  # of a switch that hangs: what was measured stays
+    except CommandError as error:  # a switch hangs: the measurements are kept, with a doubt
         summary = summary.doubted(str(error))
     directory.write_record(SUMMARY, summary)
     return summary, runs
@@ -157,7 +157,7 @@ def _measure(
 def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
     try:
         summary = run.summary
-    except Exception:  # an error of ours, or too little memory: what was observed is worth keeping
+    except Exception:  # an internal error or too little memory: keep the observations
         write_series(directory, run.record)
         raise
     try:
@@ -170,6 +170,6 @@ def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
 
 
 def _settled(network: FabricNetwork, run: Run, notify: Notify) -> FabricOptions:
-    if not isinstance(run.traffic, TrafficOptions):  # their rate is never looked for
+    if not isinstance(run.traffic, TrafficOptions):  # calibration needs traffic of a pattern
         return run.fabric
     return with_settled_rate(network, run.fabric, run.traffic, notify)

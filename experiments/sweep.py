@@ -1,6 +1,6 @@
 """Sweep: each combination of routings, patterns, loads and options, on one fabric that stays up; resumable.
 
-However a sweep ends, its measured points are on the disk, and the same command goes on with the others.
+However a sweep ends, its measured points are on the disk, and the same command resumes with the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
-from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.in_turn import InTurn
 from experiments.replicated_point import ReplicatedPoint
 from experiments.results.link_loads import directed_links
@@ -49,24 +49,24 @@ def run_sweep(
     notify: Notify,
     watching: Watching = unwatched,
 ) -> int:
-    """Measures the points of a sweep that a folder does not hold yet, and returns their number.
+    """Measures the points of a sweep that a folder does not have yet, and returns their number.
 
     Args:
         specified: specifications of all its points, from `specify_points`.
         sweep: the sweep.
         folder: output directory, new, empty, or of the same sweep.
-        notify: takes the events.
-        watching: has the fabric watched meanwhile.
+        notify: called with each event.
+        watching: starts observation of the fabric.
 
     Raises:
-        UsageError: the folder holds something else, or an option makes no sense.
-        MachineError: the machine lacks something.
+        UsageError: the folder has other results, or an option makes no sense.
+        MachineError: the machine lacks a requirement.
         NegativeResult: a proof failed, or packets took other paths than planned.
-        KeyboardInterrupt: Ctrl-C; the folder holds the points measured until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the points measured so far.
     """
     with kept_directory(folder, go_on=True) as directory:
         held = Sweep(folder).begun()
-        if held is not None and specified[0].fabric.calibrate:  # further points have the rate of those held
+        if held is not None and specified[0].fabric.calibrate:  # new points use the rate of existing ones
             specified = [_at_rate(one, held.sweep.link_rate_bps) for one in specified]
         if held is not None:
             check_joins(_settings(specified[0], sweep), specified[0].fabric, held, folder)
@@ -84,7 +84,7 @@ def run_sweep(
                 swept = _Swept(network, _settings(specified[0], sweep), directory, todo, notify, watching)
                 asked = len(measured) + len(missing)
                 with (
-                    told_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
+                    report_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
                     InTurn(notify) as in_turn,
                 ):
                     do_points(swept.groups(), in_turn)
@@ -93,13 +93,13 @@ def run_sweep(
 
 
 def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
-    """Returns the specification of a point whose links have a rate, and need no search for it."""
+    """Returns the specification of a point with a fixed link rate."""
     links = replace(one.fabric.links, rate_bps=rate_bps)
     return replace(one, fabric=replace(one.fabric, links=links, calibrate=False))
 
 
 def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
-    """Returns the fabric to start with: the one with the longest queue, and delay or loss if any has."""
+    """Returns the fabric to start with: one with delay or loss if any has it, and with the longest queue."""
 
     def needs(fabric: FabricOptions) -> tuple[bool, int]:
         return fabric.links.impaired, fabric.links.queue_packets
@@ -109,11 +109,11 @@ def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
 
 @dataclass
 class _Swept:
-    """What the points of a sweep share, and how far it has come.
+    """State that the points of a sweep share, and its progress.
 
     Attributes:
-        number: number of points that were begun.
-        seconds_left: time that all missing points take; None where it is not known.
+        number: number of points started so far.
+        seconds_left: estimated time of all missing points in s; None if it is not known.
     """
 
     network: FabricNetwork
@@ -126,12 +126,12 @@ class _Swept:
     seconds_left: float | None = None
 
     @cached_property
-    def alike(self) -> bool:
+    def same_faults(self) -> bool:
         """Whether all points have the same faults."""
         return len({one.traffic.faults for one in self.points}) == 1
 
     def groups(self) -> list[_PointsOfFabric]:
-        """Returns points by the fabric that they need, in the order of their first points."""
+        """Groups the points by the fabric that they need, in the order of their first points."""
         fabrics: list[FabricOptions] = []
         for one in self.points:
             if one.fabric not in fabrics:
@@ -148,19 +148,19 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
 
     @contextmanager
     def standing(self, notify: Notify) -> Iterator[tuple[LiveFabric, PairCheck]]:
-        """Brings up controller and links, and checks all pairs."""
+        """Starts the controller, adjusts the links, and checks all pairs."""
         fabric, swept = self.fabric, self._swept
         notify(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
         with controlled(fabric, swept.network, notify, swept.watching) as live:
             if swept.network.settings.link_spec != fabric.links:
                 swept.network.reshape(fabric.links)
             _write_manifest(swept.directory, live, swept.settings)
-            if swept.alike:
+            if swept.same_faults:
                 write_schedule(swept.directory, self.missing[0].traffic, notify)
             yield live, check_all_pairs(live, notify)
 
     def do(self, fabric: tuple[LiveFabric, PairCheck], point: PointOptions) -> None:
-        """Measures what is missing of a point, keeps each replication, and writes its summary and its row."""
+        """Measures and stores the missing replications of a point, and writes its summary and row."""
         (live, check), swept, name = fabric, self._swept, point.point.name
         swept.number += 1
         swept.notify(
@@ -172,7 +172,7 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
                 seconds_left=swept.seconds_left,
             )
         )
-        if not swept.alike:
+        if not swept.same_faults:
             write_schedule(swept.directory, point.traffic, swept.notify, f"{POINTS_FOLDER}/{name}-{FAULTS}")
         live.begin_anew()
         links = directed_links(live.options.topology)
@@ -183,13 +183,13 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
             pass
 
     def keep(self, point: PointOptions, outcome: None, seconds_left: float | None) -> None:
-        """Notes that a point is complete."""
+        """Records that a point is complete."""
         super().keep(point, outcome, seconds_left)
         self._swept.seconds_left = seconds_left
 
 
 def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: SweepSettings) -> None:
-    """Writes everything that the points depend on, and the sources of occupancies of all routings so far."""
+    """Writes what the points depend on, with the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
     manifest = joined(sweep_manifest(fabric, settings, before), before, directory.path)
@@ -199,7 +199,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
 def _with_settled_rate(
     network: FabricNetwork, specified: Sequence[PointOptions], notify: Notify
 ) -> Sequence[PointOptions]:
-    """Returns the points with a rate at which the machine carries those that ask most of it."""
+    """Returns the points with a link rate at which the machine carries the most demanding of them."""
     first = specified[0]
     if not first.fabric.calibrate:
         return specified
@@ -229,7 +229,7 @@ def _with_settled_rate(
 
 
 def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
-    """Returns the settings that points of one sweep share, and the points that were asked for."""
+    """Returns the settings that the points of a sweep share, and the requested points."""
     fabric, traffic = first.fabric, first.traffic.settings()
     return SweepSettings(
         **vars(fabric.settings()),

@@ -1,4 +1,4 @@
-"""Traffic on a live fabric: jobs of patterns and of collectives, and their runs."""
+"""Traffic on a live fabric: creates and runs the jobs of patterns and collectives."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ _NS = 1_000_000_000
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
 _MOST_ACKNOWLEDGE_AFTER_NS = 100_000_000
-# A rank that does not answer another one for so long is dead: repairs take milliseconds, full queues on the
-# way and back so many times their own time.
+# A rank counts as dead if it has not answered another one for 5 s, or for the time of 12 full queues if that
+# is longer: queues on the way there and back may be full. Repairs take only milliseconds.
 _SILENCE_NS, _SILENCE_QUEUES = 5_000_000_000, 12
 _LEAST_INTERVAL_NS = 250_000_000
 
 
 @contextlib.contextmanager
-def deaths_named(fabric: LiveFabric) -> Iterator[None]:
-    """Turns the failure of a traffic process into a NegativeResult that names a process that ended.
+def naming_ended_process(fabric: LiveFabric) -> Iterator[None]:
+    """Turns the failure of a traffic process into a NegativeResult that names an ended process of the fabric.
 
     Args:
-        fabric: the fabric; a failure while all of its processes run is passed on as it is.
+        fabric: the fabric; if all its processes run, the failure is passed on unchanged.
     """
     try:
         yield
@@ -64,13 +64,13 @@ def run_measured_traffic(
     Args:
         fabric: the fabric, up.
         options: specification of the traffic.
-        progress: takes the counts so far, several times a second.
+        progress: called several times a second with the counts so far.
         starts: called once with the clock, just before the first packet.
-        ends: returns whether the traffic is to end now, before its time.
+        ends: returns whether to end the traffic early, now.
 
     Raises:
         TrafficError: a traffic process failed.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     spec = fabric.options.links
     most_packets_per_s = spec.rate_bps / (options.frame_bytes * 8)
@@ -79,12 +79,12 @@ def run_measured_traffic(
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
     steady, end_ns = None, begin_ns + duration_ns
     if options.steady:
-        # Until the first packet arrives, throughput is as steady as can be.
+        # Throughput is a steady 0 until the first packet arrives: the span must exceed the paths' delay.
         adaptive = not routing(fabric.options.routing).oblivious
         span_s = steady_span_s(spec, options.frame_bytes, adaptive=adaptive)
         span_s = max(span_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
-        end_ns += _NS  # the window begins a moment after that was decided
+        end_ns += _NS  # the window starts a moment after steady state was detected
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
     schedule = PatternSchedule(
         pattern,
@@ -119,8 +119,8 @@ def make_job(
         run=run,
         flows=flows,
         window_ns=window_ns,
-        # While any packet is on its way, one arrives somewhere within the time of one full queue, but for the
-        # first ones, which are a whole path's delay away.
+        # While packets are in flight, one arrives somewhere within the time of a full queue; only the first
+        # ones take the delay of a whole path.
         quiet_ns=min(full_queue_ns, 20 * _NS) + path_delay_ns(fabric) + _NS // 4,
         interval_ns=interval_ns(schedule.end_ns),
         keep_log=keep_log,
@@ -128,13 +128,13 @@ def make_job(
 
 
 def interval_ns(end_ns: int) -> int:
-    """Returns the time step in ns of the series of traffic that ends at a time in ns."""
+    """Returns the time step of a traffic series in ns, given the end of the traffic in ns."""
     return max(_LEAST_INTERVAL_NS, end_ns // _INTERVALS)
 
 
 def path_delay_ns(fabric: LiveFabric) -> int:
-    """Returns the longest time in ns that a packet needs for the delays of links alone."""
-    if not fabric.options.links.delay_ms:  # nearly always, and distances of all pairs are many
+    """Returns the longest sum of link delays on a packet's path, in ns."""
+    if not fabric.options.links.delay_ms:  # the usual case; distances of all pairs are expensive
         return 0
     hops = int(fabric.plan.hop_bound(fabric.host_distances()).max()) + fabric.plan.repair_hops
     return round(hops * fabric.options.links.delay_ms * 1e6)
@@ -151,12 +151,12 @@ def run_collective_traffic(
     Args:
         fabric: the fabric, up.
         options: specification of the collective.
-        progress: takes the seconds since the start and the counts so far, several times a second.
+        progress: called several times a second with the seconds since the start and the counts so far.
         starts: called once with the clock, just before the first message.
 
     Raises:
         TrafficError: the traffic process failed.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     name, algorithm = split_collective(options.pattern)
     topology, hosts, spec = fabric.options.topology, fabric.options.hosts, fabric.options.links
@@ -176,7 +176,7 @@ def run_collective_traffic(
         run=_TRAFFIC_RUN_ID,
         flows=options.flows,
         seed=options.seed,
-        # A host's own queue has to take its acknowledgements, too.
+        # A quarter of the host's own queue is left for its acknowledgements.
         most_in_flight=max(4, spec.queue_packets * 3 // 4),
         acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
         silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + path_delay_ns(fabric))),
@@ -186,7 +186,7 @@ def run_collective_traffic(
 
 
 def host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
-    """Returns the places of all hosts' sockets."""
+    """Returns the namespace, interface and address of every host's socket."""
     pids = fabric.network.namespace_pids()
     return tuple(
         HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
@@ -215,7 +215,7 @@ def run_program_traffic(
 
 
 def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrupted: bool) -> TrafficResult:
-    """Returns the result of traffic without generated packets, whose window is all of its time.
+    """Returns the result of traffic without generated packets; its window is the whole duration.
 
     Args:
         hosts: number of hosts of the fabric.

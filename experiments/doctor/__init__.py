@@ -1,1 +1,1 @@
-"""Examination of this machine: requirements, features and the fabrics that it carries."""
+"""Examination of this machine: requirements, available features and the fabrics that it can carry."""

@@ -1,4 +1,4 @@
-"""Fabrics and link rates that this machine carries, and the default rate, which follows from these."""
+"""Estimates of the fabrics and link rates that this machine can carry, and the default link rate."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 
 
 # Frames per second and core that userspace switches carry from host to host over two hops, with generator and
-# collector on the same cores: half of those with which ER_5 on 2 cores was barely valid. Each packet costs a
-# wake-up at each switch, of which such a path has three.
+# collector on the same cores. It is half of the rate at which ER_5 on 2 cores was barely valid. Each packet
+# costs a wake-up at each switch, and a path of two hops has three switches.
 FRAMES_PER_CORE = 1200
 _MEASURED_HOPS = 2.0
 _MOST_ROUTERS = 1 << 20
 
 
-def largest_fabric_routers(concentration: int) -> int:
-    """Returns the number of routers, with some hosts each, that fit into the free memory.
-
-    Each is taken to have links to as many others as there are at least in a graph of diameter 2.
+def largest_fabric_routers(hosts_per_router: int) -> int:
+    """Returns the largest number of routers whose fabric fits into the free memory.
 
     Args:
-        concentration: hosts at each router.
+        hosts_per_router: concentration p, hosts at each router.
     """
 
     def needed(routers: int) -> int:
-        return fabric_memory_bytes(routers, routers * concentration, round(routers * math.sqrt(routers) / 2))
+        # A graph of n routers and diameter 2 has at least about sqrt(n) links per router (Moore bound).
+        links = round(routers * math.sqrt(routers) / 2)
+        return fabric_memory_bytes(routers, routers * hosts_per_router, links)
 
     return bisect_right(range(_MOST_ROUTERS), available_memory_bytes(), key=needed) - 1
 
@@ -62,28 +62,28 @@ def link_rate_bps(
 
     Args:
         hosts: number of hosts that send.
-        load: offered load as a fraction of the injection capacity.
-        frame_bytes: length of the frames.
-        hops: mean distance between two routers; fewer than two count as two, the least that a pattern of
-            distant pairs has.
-        detours: whether packets may take longer paths than the shortest, up to twice as long.
+        load: offered load as a fraction of the injection capacity, over 0.
+        frame_bytes: length of the frames in bytes.
+        hops: mean distance between two routers; values below 2 count as 2, as patterns with distant pairs
+            have at least that mean.
+        detours: whether packets may take detours, up to twice as long as minimal paths.
     """
     frames_per_s = FRAMES_PER_CORE * len(os.sched_getaffinity(0))
     slower = (max(hops, _MEASURED_HOPS) + 1) / (_MEASURED_HOPS + 1) * (2 if detours else 1)
     return frames_per_s * frame_bytes * 8 / (hosts * load * slower)
 
 
-MOST_BPS = 2_000_000  # the default of traffic that nothing paces: programs, TCP flows
+MOST_BPS = 2_000_000  # also the default for traffic without a fixed load: programs, TCP flows
 
 
 class Demand(NamedTuple):
-    """Traffic that a machine has to carry; of a sweep, the most demanding values of all points.
+    """Traffic that a machine has to carry; for a sweep, the most demanding values of all points.
 
     Attributes:
         senders: number of hosts that send.
-        load: offered load, 0 to 1 of their capacity.
-        frame_bytes: length of the frames.
-        detours: whether packets may take longer paths than the shortest.
+        load: offered load, 0 to 1 of their injection capacity.
+        frame_bytes: length of the frames in bytes.
+        detours: whether packets may take detours.
     """
 
     senders: int
@@ -93,11 +93,11 @@ class Demand(NamedTuple):
 
 
 def default_link_rate(experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    """Returns the link rate of a run or a sweep where none is given, as a text.
+    """Returns the default link rate of a run or a sweep as text, like `500k`.
 
     Args:
         experiment: the experiment.
-        values: option -> value, as given.
+        values: option -> given value.
 
     Raises:
         UsageError: a value is outside its domain.
@@ -108,7 +108,7 @@ def default_link_rate(experiment: Experiment, values: Mapping[str, Given]) -> Gi
 
 
 def default_rate_bps(topology: Topology, demand: Demand) -> int:
-    """Returns the greatest of 1, 2, 5 x 10^n bit/s that is at most MOST_BPS and that the machine carries.
+    """Returns the highest link rate among 1, 2, 5 x 10^n bit/s, up to MOST_BPS, that the machine can carry.
 
     Args:
         topology: graph of the routers.
@@ -118,7 +118,7 @@ def default_rate_bps(topology: Topology, demand: Demand) -> int:
 
 
 def carried_rate_bps(topology: Topology, demand: Demand) -> float:
-    """Returns the link rate in bit/s at which the machine carries traffic, by rule of thumb.
+    """Estimates the highest link rate in bit/s at which the machine can carry some traffic.
 
     Args:
         topology: graph of the routers.
@@ -131,21 +131,21 @@ def carried_rate_bps(topology: Topology, demand: Demand) -> float:
 
 
 def default_of_fabric(fabric: Experiment, load: float) -> str:
-    """Returns the default link rate of a fabric for generated traffic, as a text.
+    """Returns the default link rate of a fabric for generated traffic, as text.
 
     Args:
-        fabric: request of the fabric.
-        load: load of the traffic.
+        fabric: specification of the fabric.
+        load: offered load of the traffic.
     """
     return rate_text(default_rate_bps(fabric.topology, _demand_on(fabric, load)))
 
 
 def carried_load(fabric: Experiment, most: float) -> float:
-    """Returns the highest load, in steps of 0.01, that the machine carries on a fabric by rule of thumb.
+    """Estimates the highest load, in steps of 0.01, that the machine can carry on a fabric.
 
     Args:
-        fabric: request of the fabric.
-        most: highest load to return.
+        fabric: specification of the fabric.
+        most: upper limit of the returned load.
     """
     rate_bps = parse_rate_bps(str(fabric.complete_values["link-rate"]))
     carried = carried_rate_bps(fabric.topology, _demand_on(fabric, 1.0)) / rate_bps
@@ -160,7 +160,7 @@ def _demand_on(fabric: Experiment, load: float) -> Demand:
 
 
 def takes_detours(*routings: str) -> bool:
-    """Returns whether packets of any of some routings may take longer paths than the shortest."""
+    """Returns whether packets of any of these routings may take detours."""
     return not all(routing(name).shortest for name in routings)
 
 
@@ -170,14 +170,13 @@ def _demand(experiment: Experiment, given: Mapping[str, Any]) -> Demand:
     if experiment.kind == SWEEP:
         return _demand_of_sweep(given, senders, frame_bytes)
     detours = takes_detours(given.get("routing", option_of("routing", RUN).default))
-    if experiment.traffic_kind == COLLECTIVE:  # the links of its ranks are full
+    if experiment.traffic_kind == COLLECTIVE:  # ranks send at full link rate
         frame_bytes = given.get("frame-bytes", mtu + ETHERNET_BYTES)
         return Demand(given.get("ranks") or senders, 1.0, frame_bytes, detours)
     return Demand(senders, given.get("load", DEFAULT_LOAD), frame_bytes, detours)
 
 
 def _demand_of_sweep(given: Mapping[str, Any], senders: int, frame_bytes: int) -> Demand:
-    """Returns the most demanding values of all points."""
     varied = {variation.key: variation.values for variation in read_variations(given.get("vary", ()))}
 
     def listed(key: str) -> tuple[Any, ...]:

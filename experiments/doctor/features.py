@@ -1,4 +1,4 @@
-"""Features of PolarLab: requirements of each that this machine lacks, and the commands that install them."""
+"""Features of PolarLab, the requirements that this machine lacks, and the commands that install them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from traffic.engine.flows.tcp import available_congestion_controls
 _FABRICS = "fabrics"
 _FRAMES, _FRAMES_KIND = "data frames", "docs"
 _CLASSES, _CLASSES_KIND = "classes of routers", "dev"
-_SOURCES = "it is made in PolarLab's sources, not in an installed package"
+_SOURCES = "needs a checkout of PolarLab's sources; an installed package does not have it"
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class Lack:
     """A requirement that this machine lacks.
 
     Attributes:
-        name: the program, distribution, kernel feature or other feature.
-        package: Debian's package that has it.
-        requirement: requirement of Python by which pip installs it.
-        advice: a remedy that is neither.
+        name: name of the program, distribution, kernel feature or other feature.
+        package: Debian package that has it.
+        requirement: Python requirement by which pip installs it.
+        advice: remedy in words, if neither apt nor pip installs it.
         known: whether it could be examined.
     """
 
@@ -52,7 +52,7 @@ class Feature:
     Attributes:
         name: its name.
         lacks: requirements that are missing, or could not be examined.
-        kind: the word of vagrant/provision.sh that installs them, or nothing.
+        kind: argument of vagrant/provision.sh that installs them; empty for none.
     """
 
     name: str
@@ -61,13 +61,13 @@ class Feature:
 
     @property
     def ready(self) -> bool | None:
-        """Whether this machine has all of its requirements; None if that could not be examined."""
+        """Whether this machine meets all requirements; None if that could not be examined."""
         if not self.lacks:
             return True
         return False if any(lack.known for lack in self.lacks) else None
 
     def remedies(self) -> list[str]:
-        """Returns the commands that install the missing parts, and advice on parts without a command."""
+        """Returns the commands that install the missing requirements, then advice for those without one."""
         packages = list(dict.fromkeys(lack.package for lack in self.lacks if lack.package))
         requirements = [lack.requirement for lack in self.lacks if lack.requirement]
         if (packages or requirements) and is_provisioned():
@@ -98,10 +98,10 @@ def igraph_installation() -> str:
 
 
 def examine_features(findings: Sequence[Finding]) -> list[Feature]:
-    """Returns the features, examined.
+    """Examines all features.
 
     Args:
-        findings: the findings on this machine.
+        findings: the findings on this machine, as `examine` returns them.
     """
     named = {finding.name: finding for finding in findings}
     fabrics = Feature(_FABRICS, tuple(_lack(one) for one in findings if one.needed and not one.present))
@@ -119,12 +119,12 @@ def examine_features(findings: Sequence[Finding]) -> list[Feature]:
         Feature(_FRAMES, tuple(_distributions("pandas")), _FRAMES_KIND),
         Feature(_CLASSES, tuple(_distributions("igraph")), _CLASSES_KIND),
         Feature("notebooks", tuple(_extra("notebooks")), "docs"),
-        *_of_the_sources(),
+        *_source_features(),
     ]
 
 
-def _of_the_sources() -> list[Feature]:
-    """Returns the features that only PolarLab's sources have."""
+def _source_features() -> list[Feature]:
+    """Returns the features that only a source checkout has."""
     absent = () if has_sources() else (Lack("PolarLab's sources", advice=_SOURCES),)
     machine = _programs(
         **{"debootstrap": "debootstrap", "qemu-system-x86_64": "qemu-system-x86"},
@@ -146,7 +146,7 @@ def _lack(finding: Finding) -> Lack:
 
 
 def _without(fabrics: Feature) -> Lack:
-    return Lack(_FABRICS, advice="all that fabrics need", known=fabrics.ready is False)
+    return Lack(_FABRICS, advice="install all requirements of fabrics", known=fabrics.ready is False)
 
 
 def _lacking(findings: Mapping[str, Finding], name: str) -> Iterable[Lack]:
@@ -155,7 +155,7 @@ def _lacking(findings: Mapping[str, Finding], name: str) -> Iterable[Lack]:
 
 
 def _programs(**packages: str) -> list[Lack]:
-    """Returns the programs that are not installed, of names with the packages that have them."""
+    """Returns the programs that are not installed; `packages` maps program to Debian package."""
     return [Lack(name, package=package) for name, package in packages.items() if shutil.which(name) is None]
 
 
@@ -170,4 +170,5 @@ def _extra(extra: str) -> list[Lack]:
 def _congestion_control() -> Iterable[Lack]:
     if available_congestion_controls():
         return ()
-    return (Lack("congestion control of TCP", advice="a kernel that lists some under /proc/sys/net/ipv4"),)
+    advice = "use a kernel with /proc/sys/net/ipv4/tcp_available_congestion_control"
+    return (Lack("TCP congestion control", advice=advice),)

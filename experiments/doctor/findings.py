@@ -1,4 +1,4 @@
-"""Examination of this machine: the requirements of fabrics, each tried, and remedies for missing ones."""
+"""Examination of this machine: tries each requirement of fabrics and names remedies for missing ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from emulation.requirements import (
 from emulation.subprocesses import run
 from experiments.doctor.installation import install_python, is_provisioned
 
-# Queueing disciplines, each with the options of `tc` with which it is tried.
+# Queueing discipline -> the `tc` options used to try it.
 _QDISCS = {
     "tbf": "tbf rate 1mbit burst 3000 limit 30000",
     "pfifo": "pfifo limit 32",
@@ -41,11 +41,11 @@ class Finding:
     Attributes:
         name: the program, package, kernel feature or resource.
         present: whether the machine has it.
-        needed: whether fabrics need it to be launched.
-        detail: its version, place or amount.
-        remedy: a way to get it if it is missing.
-        known: whether it could be examined; a requirement that could not is not reported as missing.
-        package: Debian's package that has it, if one does.
+        needed: whether launching a fabric needs it.
+        detail: its version, path or amount.
+        remedy: how to get it if it is missing.
+        known: whether it could be examined; if not, it is not reported as missing.
+        package: Debian package that has it; empty if none does.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def missing(self) -> bool:
-        """Whether its absence keeps fabrics from being launched."""
+        """Whether fabrics cannot be launched because it is absent."""
         return self.needed and self.known and not self.present
 
     def to_dict(self) -> dict[str, str | bool]:
@@ -90,7 +90,7 @@ def examine() -> list[Finding]:
             kernel_datapath_available(),
             needed=False,
             detail="openvswitch module",
-            remedy=f"only the userspace datapath is here. {KERNEL_WITH_ALL}",
+            remedy=f"only the userspace datapath is available. {KERNEL_WITH_ALL}",
         ),
         *(_qdisc(kind, obstacle) for kind in _QDISCS),
         _mininet(),
@@ -124,7 +124,7 @@ def _host_root(obstacle: Finding | None) -> Finding:
     if obstacle:
         return _untried(name, obstacle, needed=False)
     problem = host_root_problem()
-    remedy = f"{problem}; fabrics need --host-root real, which makes programs on hosts root on this machine"
+    remedy = f"{problem}; use --host-root real, which makes programs on hosts root on this machine"
     return Finding(name, problem is None, needed=False, detail="--host-root own", remedy=remedy)
 
 
@@ -137,7 +137,7 @@ def _untried(name: str, obstacle: Finding, *, needed: bool = True) -> Finding:
 def _open_vswitch() -> Finding:
     try:
         version = run(["ovs-vswitchd", "--version"]).splitlines()[0]
-    except Exception:  # a broken installation counts as none
+    except Exception:  # a broken installation counts as missing
         package = "openvswitch-switch"
         remedy = f"apt-get install {package}"
         return Finding("Open vSwitch", present=False, needed=True, remedy=remedy, package=package)
@@ -161,18 +161,18 @@ def _mininet() -> Finding:
 
 
 def _frameworks() -> list[Finding]:
-    """Returns the findings on the controller's frameworks, of which fabrics need one."""
+    # Fabrics need one of the two frameworks, so that none is needed once the other is present.
     found = [_ryu(), _package("os-ken")]
     needed = not any(one.present for one in found)
     return [replace(one, needed=needed) for one in found]
 
 
 def _ryu() -> Finding:
-    """Returns the finding on Ryu, which pip cannot build with the setuptools that it takes by itself."""
+    # pip builds in an environment with the latest setuptools, with which Ryu's build fails.
     found = _package("ryu")
     if found.present or is_provisioned():
         return found
-    return replace(found, remedy=f"{found.remedy}; it builds only with setuptools < 67, on Python 3.11")
+    return replace(found, remedy=f"{found.remedy}; Ryu builds only with setuptools < 67, on Python 3.11")
 
 
 def _package(name: str) -> Finding:

@@ -1,4 +1,4 @@
-"""The installation of this PolarLab: its sources or a package, its requirements, commands that add to it."""
+"""Examines how PolarLab is installed, and returns the commands that install missing requirements."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ _EXTRA = re.compile(r"extra == [\"']([\w-]+)[\"']")
 
 
 def has_sources() -> bool:
-    """Returns whether PolarLab runs from its sources, which have tests and the script of `make setup`."""
+    """Returns whether PolarLab runs from a source checkout, which has tests and `make setup`'s script."""
     return PROVISION.exists()
 
 
 def is_provisioned() -> bool:
-    """Returns whether this interpreter is that of the environment which `make setup` builds."""
+    """Returns whether this interpreter belongs to the environment that `make setup` builds."""
     return has_sources() and Path(sys.prefix).resolve() == (ROOT / ".venv").resolve()
 
 
 def provision(kind: str) -> str:
-    """Returns the command that installs what is missing for a kind of use in the sources' environment.
+    """Returns the command that installs the requirements of a kind of use into the checkout's environment.
 
     Args:
-        kind: a word of vagrant/provision.sh, or nothing.
+        kind: argument of vagrant/provision.sh; may be empty.
     """
     script = PROVISION.relative_to(ROOT) if Path.cwd() == ROOT else PROVISION
     return shlex.join([*_as_root(), str(script), *kind.split()])
 
 
 def install_packages(names: Iterable[str]) -> str:
-    """Returns the command that installs Debian's packages."""
+    """Returns the command that installs Debian packages."""
     return shlex.join([*_as_root(), "apt-get", "install", *names])
 
 
 def install_python(requirements: Iterable[str]) -> str:
-    """Returns the command that installs distributions of Python where this interpreter finds them."""
+    """Returns the command that installs Python distributions where this interpreter finds them."""
     pip = shlex.join([sys.executable, "-m", "pip", "install", *requirements])
     return "make setup" if is_provisioned() else pip
 
 
 def missing_requirements(extra: str) -> list[str]:
-    """Returns the requirements of an extra, as `nbclient>=0.8`, whose distributions are not installed.
+    """Returns the requirements of an extra whose distributions are not installed.
 
     Args:
         extra: an extra of setup.cfg.
 
     Returns:
-        Requirements; the extra itself, as `polarlab[docs]`, where this installation does not know it
-        (of PolarLab's sources their folder with the extra).
+        Requirements like `nbclient>=0.8`. If this installation does not know the extra, the extra itself:
+        `polarlab[docs]`, or the folder of a source checkout with the extra.
     """
     try:
         known = importlib.metadata.metadata(_DISTRIBUTION).get_all("Provides-Extra") or []
-    except importlib.metadata.PackageNotFoundError:  # its folder was added to Python's path
+    except importlib.metadata.PackageNotFoundError:  # not installed: its folder is on Python's path
         known = []
     if extra not in known:
         return [f"{ROOT if has_sources() else _DISTRIBUTION}[{extra}]"]
@@ -71,13 +71,13 @@ def missing_requirements(extra: str) -> list[str]:
 
 
 def name_of(requirement: str) -> str:
-    """Returns the name of the distribution that a requirement is about; nothing if that is a folder."""
+    """Returns the distribution that a requirement names; empty if the requirement is a folder."""
     match = _NAME.match(requirement)
     return match[0] if match else ""
 
 
 def is_installed(distribution: str) -> bool:
-    """Returns whether this interpreter finds a distribution of Python, of any version."""
+    """Returns whether this interpreter finds a Python distribution, in any version."""
     try:
         importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

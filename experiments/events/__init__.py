@@ -1,1 +1,1 @@
-"""Events of experiments: typed reports of what is going on, handed to one callable."""
+"""Events of experiments: typed progress reports, passed to one callback."""

@@ -1,8 +1,7 @@
-"""Base of all events of experiments, and the callable that takes them.
+"""Base class of all events of experiments, and the type of callbacks that receive them.
 
-Whoever starts an experiment passes a callable that takes events: the console prints them, a page can draw
-them, a program can wait for one. An event carries its values as fields; `str(event)` is the same in one line
-for people.
+The caller of an experiment passes a callback for events: the console prints them, a page draws them, and a
+program can wait for one. An event carries its values as fields; `str(event)` describes it in one line.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ class Event(ABC):
 
 
 class Ongoing(Event):
-    """Report that replaces the one before it, of something that goes on."""
+    """Report on an ongoing activity; each report replaces the previous one."""
 
     @property
     def fraction(self) -> float | None:
-        """The part that is done, 0 to 1; None where the end is not known."""
+        """The fraction done, 0 to 1; None if the total is not known."""
         return None
 
 
@@ -38,21 +37,21 @@ Notify = Callable[[Event], object]
 
 
 def ignore(_event: Event) -> None:
-    """Takes an event and does nothing."""
+    """Ignores an event."""
 
 
 def time_left(seconds: float | None, about: str = "about") -> str:
-    """Returns the end of a line on what goes on: the time that remains.
+    """Returns the remaining time as a suffix of a progress line, like `; about 12 min left`.
 
     Args:
-        seconds: the time; None or 0 for no words.
-        about: how exact it is.
+        seconds: the remaining time in s; None or 0 for an empty suffix.
+        about: precision, like `about` or `at most`.
     """
     return f"; {about} {duration(seconds)} left" if seconds else ""
 
 
 def duration(seconds: float) -> str:
-    """Returns a time in the unit that people would use, as `40 s`, `12 min` or `3.5 h`."""
+    """Returns a time in a readable unit, like `40 s`, `12 min` or `3.5 h`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""Events that others look at: what began, ended, or was written."""
+"""Events that mark the start, the end or the results of an activity; other modules react to them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.events.base import Event
 
 @dataclass(frozen=True)
 class ProcessEnded(Event):
-    """A process of the fabric ended by itself: of the controller, of a switch, or the first one of a host."""
+    """A process of the fabric ended by itself: the controller, a switch program or a host's first process."""
 
     process: str
     remedy: str = ""
@@ -21,7 +21,14 @@ class ProcessEnded(Event):
 
 @dataclass(frozen=True)
 class TrafficStarted(Event):
-    """Traffic of a pattern begins; `seconds` with the warm-up, an upper bound where that ends by itself."""
+    """Traffic of a pattern starts.
+
+    Attributes:
+        pattern: name of the pattern.
+        load: offered load, as a fraction of the injection capacity.
+        seconds: length with the warm-up in s; an upper bound if `steady`.
+        steady: whether the warm-up ends once the traffic is in a steady state.
+    """
 
     pattern: str
     load: float
@@ -35,7 +42,7 @@ class TrafficStarted(Event):
 
 @dataclass(frozen=True)
 class CollectiveStarted(Event):
-    """A collective begins."""
+    """A collective starts."""
 
     pattern: str
     ranks: int
@@ -47,10 +54,10 @@ class CollectiveStarted(Event):
 
 @dataclass(frozen=True)
 class Interrupted(Event):
-    """The run was interrupted; the measurements until then are kept."""
+    """The run was interrupted; the measurements up to then are kept."""
 
     def __str__(self) -> str:
-        return "interrupted; keeping what was measured"
+        return "interrupted; keeping the measurements so far"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Pace of events for people who read them: those of what goes on come now and then, all others at once."""
+"""Pace of events for human readers: `Ongoing` events are throttled, all others pass at once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ONGOING_EVERY_S = 5.0
 
 
 class Pace:
-    """Pace of events: an `Ongoing` one is due 5 s after the last one that was due, every other at once."""
+    """Throttle of events: an `Ongoing` event is due 5 s after the last event that was due, others at once."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begins the time.
+        """Starts the clock.
 
         Args:
             clock: returns the time in s.
@@ -23,7 +23,7 @@ class Pace:
         self._last_s = clock()
 
     def due(self, event: Event) -> bool:
-        """Returns whether an event is to be told now."""
+        """Returns whether an event is to be reported now; if so, the 5 s start again."""
         now_s = self._clock()
         if isinstance(event, Ongoing) and now_s < self._last_s + ONGOING_EVERY_S:
             return False
@@ -32,22 +32,26 @@ class Pace:
 
 
 class EveryEvent:
-    """Taker of events that gets every one, as a progress bar needs them; others get those that are due."""
+    """Callback that receives every event, as a progress bar needs them; `paced` throttles all others."""
 
     def __init__(self, notify: Notify) -> None:
-        """Prepares the taker; `notify` takes the events."""
+        """Wraps a callback.
+
+        Args:
+            notify: called with each event.
+        """
         self._notify = notify
 
     def __call__(self, event: Event) -> None:
-        """Takes an event."""
+        """Passes an event on."""
         self._notify(event)
 
 
 def paced(notify: Notify) -> Notify:
-    """Returns a taker of events that passes those on which are due; of an EveryEvent, itself.
+    """Returns a callback that passes on only the events that are due; an `EveryEvent` is returned unchanged.
 
     Args:
-        notify: takes the events.
+        notify: called with each event that is due.
     """
     if isinstance(notify, EveryEvent):
         return notify

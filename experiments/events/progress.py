@@ -1,4 +1,4 @@
-"""Events of what goes on: how much of it is done."""
+"""Progress events: how much of an ongoing activity is done."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from experiments.events.base import Event, Ongoing, time_left
 from experiments.validity.judgement import MOST_HELD_RMS
 from experiments.validity.samples import HeldLately
 
-_LEAST_DONE = 0.02  # of a work, before its end is foretold
+_LEAST_DONE = 0.02  # fraction of the work; an estimate from less would be noise
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
 class SwitchesConnected(Ongoing):
-    """Switches that have connected to the controller so far, of all switches."""
+    """Number of switches that have connected to the controller so far."""
 
     connected: int
     switches: int
 
     @property
     def fraction(self) -> float:
-        """The part of the switches."""
+        """Fraction of the switches, 0 to 1."""
         return self.connected / self.switches
 
     def __str__(self) -> str:
@@ -30,14 +30,14 @@ class SwitchesConnected(Ongoing):
 
 @dataclass(frozen=True)
 class PairsDelivered(Ongoing):
-    """Pairs of hosts whose probe has arrived so far, of all pairs."""
+    """Number of pairs of hosts whose probe has arrived so far."""
 
     delivered: int
     pairs: int
 
     @property
     def fraction(self) -> float:
-        """The part of the pairs."""
+        """Fraction of the pairs, 0 to 1."""
         return self.delivered / self.pairs if self.pairs else 1.0
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class PairsDelivered(Ongoing):
 
 @dataclass(frozen=True, kw_only=True)
 class Progress(Ongoing):
-    """Report on traffic that flows.
+    """Report on current traffic.
 
     Attributes:
         held: the longest times for which switches held frames in the last second, if observed.
@@ -68,12 +68,12 @@ class TrafficProgress(Progress):
     """Traffic so far: offered and accepted in the last second, as fractions of the injection capacity.
 
     Attributes:
-        seconds: seconds since the start of the traffic, of `total_s`.
-        total_s: length of the traffic in s, an upper bound where the warm-up ends by itself.
-        offered, accepted: traffic of the last second.
-        loss: fraction of those packets that had time to arrive, and did not.
-        latency_p99_ms: 99th percentile of the latest latencies.
-        under_way: packets in queues and on links, or lost.
+        seconds: seconds since the start of the traffic.
+        total_s: length of the traffic in s; an upper bound if the warm-up ends at steady state.
+        offered, accepted: offered and accepted load of the last second.
+        loss: fraction of overdue packets that have not arrived; None if none is overdue.
+        latency_p99_ms: 99th percentile of recent latencies.
+        under_way: packets that have not arrived: in queues, on links, or lost.
     """
 
     seconds: float
@@ -86,21 +86,21 @@ class TrafficProgress(Progress):
 
     @property
     def fraction(self) -> float:
-        """The part of the time."""
+        """Elapsed fraction of the time, 0 to 1."""
         return min(1.0, self.seconds / self.total_s)
 
     def __str__(self) -> str:
         loss = "-" if self.loss is None else f"{self.loss:.2%}"
         return (
             f"{self.seconds:.1f} s: last second offered {self.offered:.3f}, accepted {self.accepted:.3f}; "
-            f"{self.under_way} packets not arrived, loss {loss} of those overdue, "
+            f"{self.under_way} packets in flight or lost, loss {loss} of overdue packets, "
             f"p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
 @dataclass(frozen=True)
 class TrafficDraining(Progress):
-    """The measured window has ended, and packets that are still under way are awaited."""
+    """The measurement window has ended; packets in flight may still arrive."""
 
     seconds: float
     under_way: int
@@ -108,8 +108,8 @@ class TrafficDraining(Progress):
 
     def __str__(self) -> str:
         return (
-            f"{self.seconds:.1f} s: sending has ended; waiting for those of about {self.under_way} packets "
-            f"that are not lost, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
+            f"{self.seconds:.1f} s: sending has ended; about {self.under_way} packets in flight or lost, "
+            f"p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
@@ -121,8 +121,8 @@ class CollectiveProgress(Progress):
         seconds: seconds since its start.
         segments: segments received.
         accepted: their rate in the last second, as a fraction of all ranks' link rates.
-        latency_p99_ms: 99th percentile of the latest latencies.
-        done: share of the messages of all iterations that have arrived, by the bytes of the vectors.
+        latency_p99_ms: 99th percentile of recent latencies.
+        done: fraction of the bytes of all iterations' messages that has arrived; None if not known.
     """
 
     seconds: float
@@ -133,25 +133,25 @@ class CollectiveProgress(Progress):
 
     @property
     def fraction(self) -> float | None:
-        """The part of the work."""
+        """Fraction of the work, 0 to 1."""
         return self.done
 
     @property
     def expected_s(self) -> float | None:
-        """Its whole length in s if it goes on as until now; None while little of it is done."""
+        """Total length in s, extrapolated from the progress so far; None while under 2 % is done."""
         return self.seconds / self.done if self.done and self.done >= _LEAST_DONE else None
 
     def __str__(self) -> str:
         part = "" if self.done is None else f"{self.done:.0%} done, "
         return (
-            f"{self.seconds:.1f} s: {part}{self.segments} segments received, by {self.accepted:.3f} of "
+            f"{self.seconds:.1f} s: {part}{self.segments} segments received, at {self.accepted:.3f} of "
             f"the ranks' capacity, p99 {_milliseconds(self.latency_p99_ms)}{self._holding}"
         )
 
 
 @dataclass(frozen=True)
 class FlowProgress(Progress):
-    """TCP flows so far: those completed, and their bytes lately as a fraction of the injection capacity."""
+    """TCP flows so far: completed flows, and recent throughput as a fraction of the injection capacity."""
 
     seconds: float
     total_s: float
@@ -162,7 +162,7 @@ class FlowProgress(Progress):
 
     @property
     def fraction(self) -> float:
-        """The part of the time."""
+        """Elapsed fraction of the time, 0 to 1."""
         return min(1.0, self.seconds / self.total_s)
 
     def __str__(self) -> str:
@@ -174,14 +174,14 @@ class FlowProgress(Progress):
 
 @dataclass(frozen=True)
 class ProbesSent(Ongoing):
-    """Time for which probes have been sent so far, of all the time."""
+    """Time for which probes have been sent so far, and their total time, in s."""
 
     seconds: float
     total_s: float
 
     @property
     def fraction(self) -> float:
-        """The part of the time."""
+        """Elapsed fraction of the time, 0 to 1."""
         return min(1.0, self.seconds / self.total_s)
 
     def __str__(self) -> str:
@@ -190,7 +190,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """Programs that are waited for, some seconds after the start of the traffic."""
+    """Programs that have not ended yet, `seconds` after the start of the traffic."""
 
     seconds: float
     lines: tuple[str, ...]
@@ -210,9 +210,9 @@ class SimulationProgress(Ongoing):
 
     Attributes:
         cycles: simulated cycles.
-        total: cycles until the window's end, where that is known; None while the warm-up is on.
+        total: cycles until the end of the window; None during a warm-up that ends at steady state.
         packets: packets that have arrived.
-        cycles_per_s: simulated cycles in a second, lately.
+        cycles_per_s: recent speed in simulated cycles per second of real time.
     """
 
     cycles: int
@@ -222,20 +222,21 @@ class SimulationProgress(Ongoing):
 
     @property
     def fraction(self) -> float | None:
-        """The part of the cycles until the window's end; None where that is not known."""
+        """Fraction of the cycles up to the window's end; None if that is not known."""
         return None if self.total is None else min(1.0, self.cycles / self.total)
 
     def __str__(self) -> str:
-        speed = f"{self.cycles_per_s:,.0f} cycles a second"
+        speed = f"{self.cycles_per_s:,.0f} cycles per second"
         return f"{self.cycles:,} cycles, {self.packets:,} packets arrived, {speed}"
 
 
 @dataclass(frozen=True)
 class PointsSimulated(Ongoing):
-    """Points of a sweep that were simulated so far: `done` of `points`, the last of them named.
+    """Progress of a sweep: `done` of `points` are simulated.
 
     Attributes:
-        seconds_left: time that the others take; None where it is not known.
+        name: name of the point that was simulated last.
+        seconds_left: estimated time of the other points in s; None if not known.
     """
 
     done: int
@@ -245,12 +246,12 @@ class PointsSimulated(Ongoing):
 
     @property
     def fraction(self) -> float:
-        """The part of the points."""
+        """Fraction of the points, 0 to 1."""
         return self.done / self.points
 
     def __str__(self) -> str:
         left = time_left(self.seconds_left)
-        return f"{self.done} of {self.points} points simulated, the last was {self.name}{left}"
+        return f"{self.done} of {self.points} points simulated, last {self.name}{left}"
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ class CurvePointSimulated(Ongoing):
     """A point of a curve of a paper was simulated.
 
     Attributes:
-        seconds_left: time that all missing points take, at most; None where it is not known.
+        seconds_left: upper bound of the time of all missing points in s; None if not known.
     """
 
     curve: str

@@ -1,1 +1,1 @@
-"""Failover demonstrations: failures under probe traffic, measured."""
+"""Failover demonstrations: measured failures and repairs under probe traffic."""

@@ -1,4 +1,4 @@
-"""Course of a failover demonstration: failure, repair and plans, from probes, faults and reports."""
+"""Timeline of a failover demonstration: failure, repair and plans, from probes, faults and reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traffic.metrics.measurements import Clock
 
 
 class Course:
-    """Course of a demonstration: failure, repair and plans, in seconds since the probes' start."""
+    """Timeline of a demonstration: failure, repair and plans, in seconds since the first probe."""
 
     def __init__(self, options: FailoverOptions, probes: Probes, faults: FaultSchedule, clock: Clock) -> None:
         self.probes = probes
@@ -33,7 +33,7 @@ class Course:
         self._heard_s = heard_s if self._fails else None
 
     def summary(self, fabric: PlannedFabric, affected: int) -> FailoverSummary:
-        """Returns the result, without the circumstances of the measurement.
+        """Returns the result, without the conditions of the measurement.
 
         Args:
             fabric: the fabric.
@@ -61,7 +61,7 @@ class Course:
             repaired_ms=None if self._heard_s is None else milliseconds(self._heard_s - self._fail_s),
             controller_converged_ms=None if converged_s is None else milliseconds(converged_s),
             cut_off_pairs=failures[-1][1].cut_off_pairs if failures else 0,
-            # At the very end of the failure: neither switches nor controller had helped.
+            # In the last half second of the failure: pairs that neither switches nor controller repaired.
             silent_pairs=self.probes.silent_pairs(failure_end_s - 0.5, failure_end_s),
             faults=self._faults,
             lost_at_restore=phases.restored.lost,
@@ -71,7 +71,7 @@ class Course:
         )
 
     def _controller_restart(self) -> ControllerRestart | None:
-        """Returns the course of the new controller's start; None if none was started."""
+        """Returns the timing of the new controller's start; None if none was started."""
         restarts = [e.began_s for e in self._started if e.fault.element == CONTROLLER and e.fault.restores]
         if not restarts:
             return None
@@ -87,13 +87,13 @@ class Course:
         )
 
     def _acted_s(self, failures: list[tuple[float, Replanned]]) -> float | None:
-        """Returns the time from which the controller may have helped: it sets ports down before it plans."""
+        """Returns when the controller may first have helped: it sets ports down before it plans."""
         times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]
         times_s += [time_s for time_s in self._ports_set_s if time_s > self._fail_s]
         return min(times_s, default=None)
 
     def events(self) -> tuple[tuple[float, str], ...]:
-        """Returns (seconds since the probes' start, description) of all that happened, in order of time."""
+        """Returns all events as (seconds since the first probe, description), in order of time."""
         events = [(entry.began_s, str(entry.fault)) for entry in self._started]
         if self._heard_s is not None:
             events.append((self._heard_s, "all watched pairs heard again"))
@@ -105,12 +105,12 @@ class Course:
 
 
 def repaired_by(heard_s: float | None, acted_s: float | None, *, broken: bool) -> str:
-    """Returns the part of the fabric that repaired a failure.
+    """Returns who repaired a failure: `switches`, `controller`, `nobody`, or `nothing was broken`.
 
     Args:
-        heard_s: time at which all watched pairs were heard again; None if never.
-        acted_s: time from which the controller may have helped; None if it did nothing.
-        broken: whether anything but the controller failed.
+        heard_s: time at which all watched pairs delivered again; None if never.
+        acted_s: first time at which the controller may have helped; None if it did nothing.
+        broken: whether anything except the controller failed.
     """
     if not broken:
         return "nothing was broken"

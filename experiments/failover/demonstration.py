@@ -1,8 +1,8 @@
-"""Failover demonstration: steady probes over all pairs while an element fails, is repaired, and returns.
+"""Failover demonstration: periodic probes of all pairs while a component fails, is repaired, and returns.
 
-Pairs whose minimal path crosses a failed element are probed every millisecond, as many of them as the machine
-carries, and all pairs at a longer interval. Every probe that arrives is logged, so that losses and silences
-are known probe by probe.
+Pairs whose minimal path crosses a failed component are probed every millisecond, as many as the machine can
+carry, and all pairs at a longer interval. Every arrival is logged, so that losses and silences are known
+probe by probe.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
 FAST_NS, SLOW_NS = 1_000_000, 100_000_000
-# So many probes a second leave the machine enough time for its switches to answer a failure at once. Where
-# these are too few, fewer pairs are watched and all pairs are probed less often: see the result's intervals.
+# This rate leaves the machine enough time for its switches to react to a failure at once. If it is too low
+# for all pairs, fewer pairs are watched and all pairs are probed less often: see the result's intervals.
 PROBES_PER_S = 6_000
 SLOW_SHARE = 1 / 3
 _RUN_ID = 200
@@ -59,12 +59,12 @@ _RUN_ID = 200
 
 @dataclass(frozen=True)
 class Observation:
-    """Observations of the probes.
+    """Result of a demonstration.
 
     Attributes:
-        summary: the result.
+        summary: the summary.
         series: rows of PROBE_COLUMNS.
-        events: (seconds since the probes' start, description) in order of time.
+        events: (seconds since the first probe, description), in order of time.
     """
 
     summary: FailoverSummary
@@ -79,19 +79,19 @@ def run_failover(
     notify: Notify,
     watching: Watching = unwatched,
 ) -> FailoverSummary:
-    """Runs the demonstration and returns its summary; the folder then holds it, with the series.
+    """Runs the demonstration, writes its results into the folder, and returns its summary.
 
     Args:
         fabric_options: specification of the fabric.
         options: specification of the demonstration.
         folder: output directory, new or empty.
-        notify: takes the events.
-        watching: has the fabric watched meanwhile.
+        notify: called with each event.
+        watching: lets viewers watch the fabric meanwhile.
 
     Raises:
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: a proof failed, or not all pairs reached each other at the start.
-        KeyboardInterrupt: Ctrl-C; the folder holds the measurements until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     require_emulation()
     with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
@@ -116,14 +116,14 @@ def observe_failure(
     check: bool = True,
     keep: Callable[[Observation], None] = lambda _observed: None,
 ) -> Observation:
-    """Injects a failure on a fabric, and its repair, under probes.
+    """Injects a failure and its repair into a fabric under probes.
 
     Args:
         fabric: the fabric.
         options: specification of the demonstration.
-        notify: takes the events.
-        check: whether all pairs are checked at the end, by the paths that they had before.
-        keep: keeps the observation as soon as it is complete, whatever signal comes.
+        notify: called with each event.
+        check: whether to check at the end that all pairs use their initial paths again.
+        keep: called with the observation once it is complete; signals are deferred until it returns.
     """
     topology = fabric.options.topology
     elements = options.elements
@@ -150,7 +150,7 @@ def observe_failure(
             if controller.coverage.lacking:
                 troubles.append(controller.coverage.reason)
             restored = not troubles if check else None
-        except (KeyboardInterrupt, Terminated):  # what was observed is kept
+        except (KeyboardInterrupt, Terminated):  # the observations so far are kept
             result, troubles, restored = replace(result, interrupted=True), [], None
     with signals_deferred():
         course = Course(options, Probes(schedule, result), faults, result.clock)
@@ -170,7 +170,7 @@ def observe_failure(
 def _troubles_after(
     fabric: LiveFabric, faults: FaultSchedule, result: TrafficResult, notify: Notify, *, check: bool
 ) -> list[str]:
-    """Restores the fabric, and returns the reasons why it, or the traffic, is not as it should be."""
+    """Restores the fabric, and returns what is wrong with it or with the traffic."""
     faults.end()
     troubles = ([result.failed] if result.failed else []) + faults.mended()
     if result.received.damaged:
@@ -184,7 +184,7 @@ def _troubles_after(
 
 
 def _failing(elements: tuple[Element, ...], options: FailoverOptions) -> str:
-    """Returns the names of everything that fails, as text."""
+    """Returns the names of all failing components as text."""
     names = ", ".join(element.name for element in elements) or "nothing"
     if options.kill_controller:
         names += ", and the controller" if elements else " but the controller"
@@ -194,7 +194,7 @@ def _failing(elements: tuple[Element, ...], options: FailoverOptions) -> str:
 def _send_probes(
     fabric: LiveFabric, schedule: ProbeSchedule, faults: FaultSchedule, notify: Notify
 ) -> TrafficResult:
-    """Sends the probes while faults are injected, and returns the counts, interrupted or not."""
+    """Sends the probes while faults are injected, and returns the counts, even if interrupted."""
     window_ns, flows = (0, schedule.end_ns), len(schedule.streams)
     job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
 
@@ -211,7 +211,7 @@ def _send_probes(
 
 
 def busiest_link(topology: Topology) -> Element:
-    """Returns the link that most minimal paths cross, the first of these."""
+    """Returns the first of the links that the most minimal paths cross."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
     return link_element(links[int(np.argmax(counts))])
@@ -220,21 +220,22 @@ def busiest_link(topology: Topology) -> Element:
 def _probe_schedule(
     fabric: LiveFabric, watched: Failure, failure: Failure, options: FailoverOptions
 ) -> tuple[ProbeSchedule, int]:
-    """Returns the probes of some pairs whose minimal paths cross a watched element, and of all working pairs.
+    """Returns the probes of affected pairs and of all working pairs, and the number of affected pairs.
 
-    Also returns the number of affected pairs.
+    A pair is affected if its minimal path crosses a watched component. If they are too many, only some of
+    them are probed at the fast rate.
     """
     routers = np.array([host.router for host in fabric.hosts])
     count = len(routers)
     crossing = crossing_pairs(fabric.options.topology, watched)[routers[:, None], routers]
     dead = np.isin(routers, list(failure.failed_routers))
     component = np.array(connected_components(fabric.options.topology, failure))[routers]
-    # A pair that the failure cuts off is silent whatever repairs it.
+    # Pairs that the failure cuts off are left out: no repair can connect them.
     alive = ~np.eye(count, dtype=bool) & ~dead[:, None] & ~dead & (component[:, None] == component)
     affected, slow = np.flatnonzero((crossing & alive).ravel()), np.flatnonzero(alive.ravel())
     slow_ns = max(SLOW_NS, round(len(slow) / (SLOW_SHARE * PROBES_PER_S) * 1e9))
     fitting = int((PROBES_PER_S - len(slow) / slow_ns * 1e9) * FAST_NS / 1e9)
-    # Evenly from all of them, so that both directions and all sources are watched.
+    # Evenly spread over all, so that both directions and all sources are watched.
     chosen = np.unique(np.linspace(0, len(affected) - 1, min(fitting, len(affected))).round().astype(int))
     streams = (
         ProbeStream(tuple(affected[chosen].tolist()), FAST_NS),
@@ -250,11 +251,11 @@ def write_observation(directory: RunDirectory, observed: Observation, notify: No
     Args:
         directory: the folder.
         observed: the observations.
-        notify: takes the result where the disk does not.
+        notify: called with the summary if the disk cannot store it.
 
     Raises:
-        MachineError: the disk has no room for all of them.
-        OSError: the disk does not take them.
+        MachineError: the disk has too little room.
+        OSError: writing failed.
     """
     try:
         with directory.keeping_what_fits():

@@ -14,18 +14,18 @@ from traffic.metrics.measurements import TrafficResult
 from traffic.workload.schedule import ProbeSchedule
 
 _STEP_S = 0.01  # of the series
-_LATEST_S = 0.1  # span of the last arrivals before an interruption, which tell how long probes were under way
+_LATEST_S = 0.1  # span of the last arrivals before an interruption; they show how long probes were in flight
 
 
 class Probes:
-    """Probes of a run: the time at which each was sent, and at which it arrived, if it did.
+    """Probes of a run, with the times at which each was sent and arrived.
 
     Attributes:
-        streams: pairs that were probed, with their interval; a stream's number is its probes' flow.
+        streams: probed pairs with their interval; the index of a stream is the flow of its probes.
         sent_s, pair, flow: time in s, pair and flow of every probe, in order of time (arrays, probes).
         arrived: whether each probe arrived (bool array, probes).
         arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
-        end_s: time in s until which the probes were observed: what was sent later is not known to be lost.
+        end_s: end of the observation in s; later probes are left out, as their loss cannot be known.
     """
 
     def __init__(self, schedule: ProbeSchedule, result: TrafficResult) -> None:
@@ -38,7 +38,7 @@ class Probes:
         self.flow = np.concatenate([events.flow for events in chunks])
         self.pair = source * schedule.hosts + destination
         log = result.received.log
-        # A number with another destination than its own is not of these probes.
+        # The key contains the pair: a frame with a probe's number but another destination is not that probe.
         pairs = log["source"].astype(np.int64) * schedule.hosts + log["destination"]
         keys = pairs << 32 | log["sequence"].astype(np.int64)
         wanted = self.pair << 32 | sequence
@@ -62,11 +62,11 @@ class Probes:
                 setattr(self, name, values[kept])
 
     def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Returns the mask of the probes that were sent from `begin_s` to before `end_s`."""
+        """Returns the mask of the probes sent at `begin_s` or later and before `end_s`."""
         return (self.sent_s >= begin_s) & (self.sent_s < end_s)
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time in s between two arrivals of a watched pair, of probes sent in a span."""
+        """Returns the longest time in s between two arrivals of a watched pair, for probes sent in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         if not chosen.any():
             return 0.0
@@ -84,10 +84,10 @@ class Probes:
         return longest
 
     def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
-        """Returns the time in s at which the last watched pair was heard again after its last loss in a span.
+        """Returns the time in s at which the last watched pair delivered again after its last loss in a span.
 
         Returns:
-            The span's begin where nothing was lost, and None where a pair stayed silent.
+            The start of the span if nothing was lost; None if a pair stayed silent.
         """
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         latest_s = begin_s
@@ -101,12 +101,12 @@ class Probes:
         return latest_s
 
     def silent_pairs(self, begin_s: float, end_s: float) -> int:
-        """Returns the number of watched pairs that lost all probes sent in a span."""
+        """Returns the number of watched pairs that lost all their probes in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         return len(set(self.pair[chosen].tolist()) - set(self.pair[chosen & self.arrived].tolist()))
 
     def phase(self, begin_s: float, end_s: float) -> Phase:
-        """Returns counts of all probes sent in a span, and silence and hops of the watched pairs."""
+        """Returns the counts of all probes sent in a span, and the silence and hops of watched pairs."""
         inside = self.within(begin_s, end_s)
         arrived = inside & self.arrived & (self.flow == 0)
         hops = self.hops[arrived]
@@ -119,7 +119,7 @@ class Probes:
         )
 
     def series(self, end_s: float) -> Iterator[tuple[Any, ...]]:
-        """Yields rows of PROBE_COLUMNS, for each stream and hundredth of a second."""
+        """Yields rows of PROBE_COLUMNS, one per stream and hundredth of a second."""
         edges = np.arange(0.0, min(end_s, self.end_s + _STEP_S) + _STEP_S / 2, _STEP_S)
         for flow, name in enumerate(STREAMS):
             chosen = self.flow == flow
@@ -134,9 +134,9 @@ class Probes:
 
 
 def _observed_until_s(log: npt.NDArray[np.void]) -> float:
-    """Returns the time in s from which probes of an interrupted run may have been under way at its end.
+    """Returns the time in s from which probes of an interrupted run may still have been in flight at its end.
 
-    Hosts stop receiving before others stop sending, so that the end of sending says nothing of arrivals.
+    The last arrival decides, not the end of sending: some hosts stop receiving before others stop sending.
 
     Args:
         log: ARRIVAL records of all probes.
@@ -150,5 +150,5 @@ def _observed_until_s(log: npt.NDArray[np.void]) -> float:
 
 
 def milliseconds(seconds: float) -> float:
-    """Returns seconds in milliseconds, to the microsecond."""
+    """Converts seconds to milliseconds, rounded to the microsecond."""
     return round(1e3 * seconds, 3)

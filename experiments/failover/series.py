@@ -1,4 +1,4 @@
-"""Series of failovers on one standing fabric, one after another, and the distribution of their results."""
+"""Series of failovers, one after another on the same fabric, and the distribution of their results."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ def run_failover_series(
     notify: Notify,
     watching: Watching = unwatched,
 ) -> FailoverSeries:
-    """Runs failovers one after another and returns the result of all; the folder then holds it.
+    """Runs failovers one after another, writes their results, and returns the combined result.
 
-    Each failover has a folder of its own, named by its seed. The next one begins when all pairs reach each
-    other by their first paths; where they do not any more, the series ends early.
+    Each failover has its own folder, named by its seed. The next one starts when all pairs reach each other
+    by their initial paths again; if they do not, the series ends early.
 
     Args:
         fabric_options: specification of the fabric.
         options: specification of the failovers.
         folder: output directory, new or empty.
-        notify: takes the events.
-        watching: has the fabric watched meanwhile.
+        notify: called with each event.
+        watching: lets viewers watch the fabric meanwhile.
 
     Raises:
-        MachineError: the machine lacks something.
+        MachineError: the machine lacks a requirement.
         NegativeResult: a proof failed, or not all pairs reached each other at the start.
-        KeyboardInterrupt: Ctrl-C; the folder holds the failovers until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the failovers so far.
     """
     require_emulation()
     with kept_directory(folder) as directory:
@@ -74,7 +74,7 @@ def run_failover_series(
 
 
 class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
-    """The failovers of a series; each is written, with the result so far, as it ends."""
+    """The failovers of a series; each is written as it ends, with the combined result so far."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
 
     @contextmanager
     def standing(self, notify: Notify) -> Iterator[LiveFabric]:
-        """Brings the fabric up, and checks all pairs; an interrupted series ends with what was measured."""
+        """Brings the fabric up and checks all pairs; an interrupted series keeps its results so far."""
         with live_fabric(self._fabric, notify, self._watching) as fabric:
             check_all_pairs(fabric, notify)
             first, settings = self._options.repetitions[0].seed, self._options.settings()
@@ -108,7 +108,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
                 self._directory.write_record(SUMMARY, self.series())
 
     def do(self, fabric: LiveFabric, point: FailoverOptions) -> FailoverSummary:
-        """Measures a failover, and keeps it."""
+        """Measures a failover and writes it."""
 
         def keep(observed: Observation) -> None:
             self._directory.keep()
@@ -127,7 +127,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         return observe_failure(fabric, point, _only_progress(self._notify), keep=keep).summary
 
     def keep(self, point: FailoverOptions, outcome: FailoverSummary, seconds_left: float | None) -> None:
-        """Tells the end of a failover; where not all pairs reach each other any more, it is the last."""
+        """Reports the end of a failover; it is the last if not all pairs reach each other any more."""
         super().keep(point, outcome, seconds_left)
         self._seconds_left = seconds_left
         self._notify(failover_ended(point, outcome))
@@ -135,13 +135,13 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
             self.missing.clear()
 
     def series(self) -> FailoverSeries:
-        """Returns the result of all failovers so far."""
+        """Returns the combined result of all failovers so far."""
         series = combine_failovers(self._fabric, self._options, self.measured)
         return replace(series, interrupted=True) if self._interrupted else series
 
 
 def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Event:
-    """Returns the event of a failover's end; one that was interrupted early names the drawn elements.
+    """Returns the event of a failover's end; if it was interrupted early, it names the drawn components.
 
     Args:
         repetition: its specification.
@@ -157,7 +157,7 @@ def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Eve
 
 
 def _only_progress(notify: Notify) -> Notify:
-    """Returns a callable that passes on progress only: the lines of many failovers would be too many."""
+    """Returns a callback that passes on progress only: many failovers would print too many lines."""
 
     def pass_on(event: Event) -> None:
         if isinstance(event, Ongoing | Interrupted):
@@ -174,7 +174,7 @@ def _write(
     directory: RunDirectory,
     notify: Notify,
 ) -> None:
-    """Writes a failover into a folder of its own, its row, and the result of all until now."""
+    """Writes a failover into its own folder, its row, and the combined result so far."""
     own = RunDirectory(directory.path / seed_folder(repetition.seed))
     manifest = run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True)
     write_manifest(own, manifest, fabric)
@@ -214,12 +214,12 @@ def repetition_of(seed: int, summary: FailoverSummary) -> Repetition:
 def combine_failovers(
     fabric: FabricOptions, options: FailoverSeriesOptions, measured: Sequence[tuple[int, FailoverSummary]]
 ) -> FailoverSeries:
-    """Returns the result of several failovers as one; interrupted ones are not counted.
+    """Combines the results of several failovers; interrupted ones do not count.
 
     Args:
         fabric: specification of the fabric.
         options: specification of the failovers.
-        measured: seed and result of each failover that was measured; at least one.
+        measured: (seed, result) of each measured failover, at least one.
     """
     failovers = [repetition_of(seed, summary) for seed, summary in measured]
     rows = [row for row in failovers if not row.interrupted]
@@ -249,7 +249,7 @@ def combine_failovers(
 
 
 def _negative(rows: Sequence[Repetition]) -> str | None:
-    """Returns the seeds of the failovers that are negative, and the reason of the first one."""
+    """Returns the seeds of the negative failovers, and the reason of the first one."""
     bad = [row for row in rows if row.negative]
     if not bad:
         return None
@@ -260,7 +260,7 @@ def _negative(rows: Sequence[Repetition]) -> str | None:
 
 
 def distribution(values: Iterable[float | None]) -> Distribution | None:
-    """Returns the distribution of those values that are known; None if there is none."""
+    """Returns the distribution of the known values; None if no value is known."""
     given = list(values)
     known = tuple(value for value in given if value is not None)
     if not known:
@@ -282,18 +282,19 @@ def distribution(values: Iterable[float | None]) -> Distribution | None:
 
 
 def median_limits(values: Sequence[float]) -> tuple[float, float] | None:
-    """Returns the narrowest pair of order statistics that holds the median with at least 95 %.
+    """Returns a 95 % confidence interval of the median from order statistics.
 
-    The number of values below the median is binomial (n, 1/2), whatever the distribution of the values is.
+    The number of values below the median is binomial (n, 1/2), whatever the distribution of the values.
 
     Args:
         values: independent values of one distribution.
 
     Returns:
-        The k-th least and the k-th greatest value; None of fewer than six values, of which no pair will do.
+        The k-th smallest and the k-th largest value, for the largest k with at least 95 %; None for fewer
+        than six values, as no pair reaches that.
     """
     ordered, count = sorted(values), len(values)
-    beyond, rank = 0, 0  # ways of `rank` values or fewer below the median, of 2^count
+    beyond, rank = 0, 0  # of 2^count outcomes, those with fewer than `rank` values below the median
     while 40 * (beyond + math.comb(count, rank)) <= 2**count:  # 2.5 % on each side
         beyond += math.comb(count, rank)
         rank += 1

@@ -1,4 +1,4 @@
-"""Runs of TCP flows on a live fabric, and the times of an empty one."""
+"""Runs of TCP flows on a live fabric, and flow completion times of the empty fabric."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.workload.flows.flow_list import FlowList
 
 _NS = 1_000_000_000
-# Flows of one byte in the empty fabric, one after another, for each number of hops in each round.
+# Flows of one byte per round and number of hops, one after another in the empty fabric.
 _TRIALS = 11
-# A busy machine only adds to a time. Times are stable when a round lowers none by more than this share.
+# A busy machine can only lengthen a time, so that the minimum counts. The minima are stable once a round
+# lowers none of them by more than this share.
 _STABLE = 0.05
 _MOST_ROUNDS = 6
 _LEAST_TRIAL_NS = 20_000_000
@@ -39,12 +40,12 @@ def run_flow_traffic(
         fabric: the fabric, up.
         options: specification of the flows.
         listed: the flows.
-        progress: takes the seconds since the start and the counts so far, several times a second.
+        progress: called several times a second with the seconds since the start and the counts so far.
         starts: called once with the clock, just before the first flow.
 
     Raises:
         TrafficError: the traffic process failed.
-        TrafficInterrupted: Ctrl-C; it carries the measurements until then.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements up to then.
     """
     begin_ns = round(options.warmup_s * _NS)
     window_ns = begin_ns, begin_ns + round(options.duration_s * _NS)
@@ -53,14 +54,14 @@ def run_flow_traffic(
 
 
 def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
-    """Returns the times of flows of one byte in the empty fabric: handshake and first frame.
+    """Measures the completion times of flows of one byte in the empty fabric: handshake and first frame.
 
     Args:
         fabric: the fabric, up and without traffic.
         options: specification of the flows.
 
     Returns:
-        Hops between two hosts -> the least time in ms, for all distances that there are.
+        Hops between two hosts -> minimum time in ms, for all distances that occur.
 
     Raises:
         TrafficError: the traffic process failed.
@@ -69,13 +70,13 @@ def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
 
 
 def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, float]:
-    """Returns the least values of several rounds of measurements, repeated until they are stable.
+    """Repeats rounds of measurements until their minima are stable, and returns these.
 
     Args:
-        measure: measures a round, a value above 0 by key.
+        measure: measures one round: key -> value above 0.
 
     Returns:
-        The least value by key, once a round lowered none by more than 5 %, or after six rounds.
+        The minimum by key, once a round lowered none by more than 5 %, or after six rounds.
     """
     least = dict(measure())
     for _ in range(_MOST_ROUNDS - 1):
@@ -88,7 +89,7 @@ def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, floa
 
 
 def _round_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
-    """Returns the least time of eleven flows of one byte for each number of hops, in ms."""
+    """Measures one round of `base_times_ms`."""
     distances = fabric.host_distances()
     everyone = np.arange(len(distances))
     pairs = []

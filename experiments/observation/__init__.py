@@ -1,1 +1,1 @@
-"""Observation of a fabric that is up, for those who watch it: states, events, tables and probes."""
+"""Observation of a running fabric for its viewers: states, events, tables and probes."""

@@ -1,4 +1,4 @@
-"""Description of a fabric for those who watch it: its links, its layout, its hosts and its proof."""
+"""Description of a fabric for its viewers: its links, layout, hosts and proof."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def describe(
 
     Args:
         topology: graph of its routers.
-        settings: its settings, as results keep them.
+        settings: its settings, in the form of results.
         routing: name of the routing.
         proof: the proof of its plan.
-        actions: names of the actions that those who watch may ask for.
-        replay: the results that are replayed; None of a fabric that is up.
+        actions: names of the actions that viewers may request.
+        replay: name of the replayed results; None for a live fabric.
     """
     layout = topology.layout()
     hosts = hosts_of(topology, settings.hosts)
@@ -89,7 +89,7 @@ def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
 
 
 def described_links(topology: Topology) -> tuple[DescribedLink, ...]:
-    """Returns the links of a graph, with the places of their directions among its directed links."""
+    """Returns the links of a graph, with the indices of their directions among its directed links."""
     places = {(one.source, one.port): place for place, one in enumerate(directed_links(topology))}
     return tuple(
         DescribedLink(

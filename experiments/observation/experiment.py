@@ -1,4 +1,4 @@
-"""Progress of the experiment that has a fabric for itself, from its events."""
+"""Progress of an experiment that has exclusive use of a fabric, from its events."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from experiments.observation.model import CollectiveStatus
 from experiments.session.background import TrafficStatus
 from experiments.validity.samples import HeldLately
 
-_OLD_S = 3.0  # after which traffic that tells nothing has ended
+_OLD_S = 3.0  # traffic without a report for this time has ended
 
 
 class ExperimentProgress:
-    """Latest progress of the traffic of an experiment."""
+    """Latest progress of an experiment's traffic."""
 
     def __init__(self) -> None:
-        self._begun: TrafficStarted | CollectiveStarted | None = None
-        self._told: tuple[float, Progress] | None = None
+        self._started: TrafficStarted | CollectiveStarted | None = None
+        self._reported: tuple[float, Progress] | None = None  # time in s, report
 
     def take(self, event: Event) -> None:
-        """Takes an event."""
+        """Updates the progress from an event."""
         if isinstance(event, Progress):
-            self._told = (time.monotonic(), event)
+            self._reported = (time.monotonic(), event)
         elif isinstance(event, TrafficStarted | CollectiveStarted):
-            self._begun, self._told = event, None
+            self._started, self._reported = event, None
         elif isinstance(event, ResultsWritten):
-            self._told = None
+            self._reported = None
 
     @property
     def held(self) -> HeldLately | None:
@@ -37,13 +37,13 @@ class ExperimentProgress:
         return event.held if event else None
 
     def traffic(self) -> TrafficStatus | None:
-        """Returns the traffic of a pattern that flows now; None if none does."""
+        """Returns the current traffic of a pattern; None if there is none."""
         event = self._latest()
-        if not isinstance(event, TrafficProgress) or not isinstance(self._begun, TrafficStarted):
+        if not isinstance(event, TrafficProgress) or not isinstance(self._started, TrafficStarted):
             return None
         return TrafficStatus(
-            self._begun.pattern,
-            self._begun.load,
+            self._started.pattern,
+            self._started.load,
             event.seconds,
             event.offered,
             event.accepted,
@@ -53,13 +53,13 @@ class ExperimentProgress:
         )
 
     def collective(self) -> CollectiveStatus | None:
-        """Returns the collective operation that goes on now; None if none does."""
+        """Returns the current collective operation; None if there is none."""
         event = self._latest()
-        if not isinstance(event, CollectiveProgress) or not isinstance(self._begun, CollectiveStarted):
+        if not isinstance(event, CollectiveProgress) or not isinstance(self._started, CollectiveStarted):
             return None
         return CollectiveStatus(
-            self._begun.pattern,
-            self._begun.ranks,
+            self._started.pattern,
+            self._started.ranks,
             round(event.seconds, 3),
             None if event.done is None else round(event.done, 4),
             None if event.expected_s is None else round(event.expected_s, 1),
@@ -68,6 +68,6 @@ class ExperimentProgress:
         )
 
     def _latest(self) -> Progress | None:
-        """Returns the latest progress; None if the experiment tells of none any more."""
-        told = self._told
-        return told[1] if told and time.monotonic() < told[0] + _OLD_S else None
+        """Returns the latest progress; None without a recent report."""
+        reported = self._reported
+        return reported[1] if reported and time.monotonic() < reported[0] + _OLD_S else None

@@ -1,4 +1,4 @@
-"""Incidents: probes around a change of the fabric, from before it until all probed pairs are heard again."""
+"""Incidents: probes around a change of the fabric, from before it until all probed pairs deliver again."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from traffic.metrics.silence import Silence
 
 MOST_PAIRS, LEAST_PAIRS = 16, 2
 _STEP_S = 0.002
-_SETTLED_S = 0.1  # from the end of the change, until what it breaks is missed
+_SETTLED_S = 0.1  # from the end of the change until lost probes are noticed
 _QUIET_S, _LONGEST_S = 1.0, 20.0
-_DECIDED_S = 0.9  # within the quiet second, so that it is told who has repaired
+_DECIDED_S = 0.9  # below _QUIET_S, so that the repairer is known before the probes end
 _FIRST_RUN = 30_000  # the ids of other probes of a fabric are smaller
 _runs = itertools.count(_FIRST_RUN)
 
 
 class Incident:
-    """The probes around one change, in a thread of their own.
+    """The probes around one change, in their own thread.
 
     Attributes:
         state: counts so far.
@@ -50,7 +50,7 @@ class Incident:
         number: int,
         what: str,
         pairs: Sequence[tuple[Host, Host]],
-        told: Callable[[Incident], object],
+        on_progress: Callable[[Incident], object],
     ) -> None:
         """Prepares the probes.
 
@@ -59,7 +59,7 @@ class Incident:
             number: number of the incident.
             what: the change, in words.
             pairs: the pairs of hosts to probe.
-            told: called once when all pairs are heard again, and at the end, in the probes' thread.
+            on_progress: called in the probes' thread, once when all pairs deliver again and once at the end.
         """
         self._interval_s = probe_interval_s(len(pairs), fabric.options.links.rate_bps)
         self.state = IncidentState(number, what, len(pairs), round(self._interval_s * 1e3, 1))
@@ -67,43 +67,43 @@ class Incident:
         self._finished_s: float | None = None
         self._heard_s: float | None = None
         self._acted_s: float | None = None
-        self._pairs, self._told = list(pairs), told
+        self._pairs, self._on_progress = list(pairs), on_progress
         self._fabric, self._run_id = fabric, next(_runs)
-        self._noting = threading.Lock()
+        self._updating = threading.Lock()
         self._stopping = threading.Event()
-        self._begun = threading.Event()
+        self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begins to probe, and returns when the first probes are under way."""
+        """Starts to probe and returns when the first probes are on their way."""
         self._thread.start()
-        self._begun.wait(5.0)
+        self._started.wait(5.0)
         if self._pairs:
             time.sleep(max(BEFORE_S, 3 * self._interval_s))
 
     def change(self) -> None:
-        """Notes that the change begins now."""
+        """Records that the change starts now."""
         self.changed_s = time.monotonic()
 
     def finish(self) -> None:
-        """Notes that the change is made."""
+        """Records that the change is complete."""
         self._finished_s = time.monotonic()
 
     def note_plan(self, monotonic_s: float, began_s: float) -> None:
-        """Notes that all switches hold the controller's plan for the change.
+        """Records that all switches have installed the controller's plan for the change.
 
         Args:
-            monotonic_s: the time of that on time.monotonic's clock.
-            began_s: the time at which the controller began to change switches.
+            monotonic_s: time of the last installation on time.monotonic's clock.
+            began_s: time at which the controller started to change switches.
         """
         if self.changed_s is not None and self.state.planned_ms is None:
             self._acted_s = began_s
-            self._note_that(planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
+            self._update(planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
 
     def note_traffic(self, traffic: TrafficSilence | None) -> None:
-        """Notes background traffic since the change; None if it has told nothing."""
+        """Records the background traffic since the change; None changes nothing."""
         if traffic is not None:
-            self._note_that(traffic=traffic)
+            self._update(traffic=traffic)
 
     def stop(self) -> None:
         """Ends the probes."""
@@ -115,19 +115,19 @@ class Incident:
         try:
             if self._pairs:
                 self._probe()
-        except (OSError, PolarLabError):  # a host has ended, or the fabric with it
+        except (OSError, PolarLabError):  # a host or the whole fabric has ended
             pass
         finally:
-            self._begun.set()
-            self._note_that(running=False)
-            self._told(self)
+            self._started.set()
+            self._update(running=False)
+            self._on_progress(self)
 
     def _probe(self) -> None:
         sleep_precisely()
         probes = PairProbes(self._fabric, self._pairs, self._run_id, self._interval_s)
         try:
             due_s = last_trouble_s = time.monotonic()
-            self._begun.set()
+            self._started.set()
             while not self._stopping.is_set():
                 now_s = time.monotonic()
                 if now_s >= due_s:
@@ -145,7 +145,7 @@ class Incident:
             probes.close()
 
     def _note(self, probes: PairProbes, now_s: float) -> None:
-        """Keeps the counts, and tells when all pairs are heard again."""
+        """Updates the counts, and reports once when all pairs deliver again."""
         lost = probes.lost(now_s)
         changes: dict[str, Any] = {
             "sent": probes.sent,
@@ -158,13 +158,13 @@ class Incident:
         if self._heard_s is None and self.changed_s and heard_s is not None:
             self._heard_s = heard_s
             changes["repaired_ms"] = round(max(0.0, heard_s - self.changed_s) * 1e3, 1)
-        self._note_that(**changes)
+        self._update(**changes)
         if self._heard_s is not None and self.state.repaired_by is None:
             self.decide(self._heard_s, now_s)
 
     def decide(self, heard_s: float, now_s: float) -> None:
-        """Tells who has repaired the fabric, once the controller has had the time to say that it did."""
-        self._look_for_plan()
+        """Determines who repaired the fabric, once the controller has had the time to report its plan."""
+        self._check_for_plan()
         controller, broken = self._fabric.controller, self.state.lost > 0
         idle = controller.stopped or not controller.running
         if broken and self._acted_s is None and not idle and now_s < heard_s + _DECIDED_S:
@@ -173,11 +173,11 @@ class Incident:
         fails = self.state.what.startswith("fail")
         if by == "switches" and fails and not self._fabric.options.local_repair:
             by = "controller"  # whose report has not come yet
-        self._note_that(repaired_by=by)
-        self._told(self)
+        self._update(repaired_by=by)
+        self._on_progress(self)
 
-    def _look_for_plan(self) -> None:
-        """Notes the controller's plan for the change as soon as there is one."""
+    def _check_for_plan(self) -> None:
+        """Records the controller's plan for the change once it has reported one."""
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
             controller.catch_up()
@@ -186,21 +186,21 @@ class Incident:
                 self.note_plan(report.monotonic_s, report.monotonic_s - report.seconds + report.planning_s)
                 return
 
-    def _note_that(self, **changes: Any) -> None:
-        """Has the state tell something else; several threads do so."""
-        with self._noting:
+    def _update(self, **changes: Any) -> None:
+        """Updates the state; thread-safe."""
+        with self._updating:
             self.state = replace(self.state, **changes)
 
 
 def affected_pairs(
     fabric: LiveFabric, elements: Sequence[Element], standing: Sequence[Element] = ()
 ) -> list[tuple[Host, Host]]:
-    """Returns up to 16 pairs of hosts whose minimal paths cross some elements and that these do not cut off.
+    """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross given components.
 
     Args:
         fabric: the fabric.
-        elements: the elements that are to fail, or to be restored.
-        standing: the elements that have failed already.
+        elements: the components that are to fail or to be restored.
+        standing: the components that have already failed.
     """
     topology, hosts = fabric.options.topology, fabric.hosts
     chosen = _failure(fabric, elements)
@@ -226,24 +226,24 @@ def _failure(fabric: LiveFabric, elements: Sequence[Element]) -> Failure:
 
 
 def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Host, Host]]:
-    """Returns up to 16 of some pairs, evenly from all of them; fewer on slow links."""
+    """Returns up to 16 pairs, evenly spread over all; fewer on slow links."""
     most = min(max(LEAST_PAIRS, fitting_pairs(fabric.options.links.rate_bps)), MOST_PAIRS, len(pairs))
     places = np.unique(np.linspace(0, len(pairs) - 1, most).round().astype(int))
     return [pairs[place] for place in places.tolist()]
 
 
 class IncidentCourses:
-    """The courses of incidents as a timeline has them: repairs once they are known, and ends that differ."""
+    """Adds incidents to a timeline: repairs once they are known, and final losses if they differ."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._told: tuple[int, str] | None = None  # number of the incident, and its losses as they were told
+        self._reported: tuple[int, str] | None = None  # number of the incident, its losses in words
 
     def tell(self, incident: Incident) -> None:
-        """Tells that all pairs of an incident are heard again, or the outcome of its probes."""
+        """Adds an event: all pairs of the incident deliver again, or its probes have ended."""
         state = incident.state
         if not state.running:
-            self._tell_end(state)
+            self._report_end(state)
         elif (
             state.repaired_by is not None and state.repaired_ms is not None and incident.changed_s is not None
         ):
@@ -253,20 +253,20 @@ class IncidentCourses:
                 text = f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: {losses}"
             at_s = incident.changed_s + state.repaired_ms / 1e3
             self._timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
-            self._told = state.number, losses if state.lost else ""
+            self._reported = state.number, losses if state.lost else ""
 
-    def _tell_end(self, state: IncidentState) -> None:
+    def _report_end(self, state: IncidentState) -> None:
         if state.lost and state.repaired_ms is None:
             text = f"probed pairs stay silent: {state.lost} of {state.sent} probes lost"
             self._timeline.add("warning", text, incident=state.number)
-        elif state.lost and self._told != (state.number, _losses(state)):
+        elif state.lost and self._reported != (state.number, _losses(state)):
             text = f"by the end of the probes: {_losses(state)}"
             self._timeline.add("repair", text, incident=state.number)
         if traffic := state.traffic:
             text = (
                 f"the traffic's longest silence since then: {traffic.silence_ms:g} ms, {traffic.pair} "
                 f"(before: {traffic.before_ms:g} ms); "
-                + ("it goes on; at least " if traffic.ongoing else "")
+                + ("still ongoing; at least " if traffic.ongoing else "")
                 + f"{traffic.lost} of its packets lost"
             )
             self._timeline.add("traffic", text, incident=state.number)
@@ -276,14 +276,14 @@ def _losses(state: IncidentState) -> str:
     return f"longest silence {state.silence_ms:g} ms, {state.lost} probes lost"
 
 
-_UNUSUAL = 2
-_BEFORE_S = 8.0  # of the time before the change that is compared with
+_UNUSUAL = 2  # a silence is unusual if it is longer than this many times the longest one before the change
+_BEFORE_S = 8.0  # length of the time before the change used for the comparison
 
 
 def traffic_silence(
     silences: Sequence[Silence], changed_s: float, hosts: Sequence[str]
 ) -> TrafficSilence | None:
-    """Returns the longest silence of traffic since a change; None before the traffic has told of any.
+    """Returns the longest silence of traffic since a change; None without a report since then.
 
     Args:
         silences: reports of the traffic, the oldest first.
@@ -295,8 +295,8 @@ def traffic_silence(
         return None
     before = [report for report in silences if report.time_s <= changed_s]
     ended = [(one.longest_s, one.pair) for one in since if one.ended_s > changed_s]
-    going_on = since[-1].open_s, since[-1].open_pair
-    longest_s, pair = max([*ended, going_on])
+    open_silence = since[-1].open_s, since[-1].open_pair
+    longest_s, pair = max([*ended, open_silence])
     early = (one.longest_s for one in silences if changed_s - _BEFORE_S < one.ended_s <= changed_s)
     before_s = max(early, default=0.0)
     source, destination = divmod(pair, len(hosts))
@@ -305,6 +305,6 @@ def traffic_silence(
         pair=f"{hosts[source]} to {hosts[destination]}" if pair >= 0 else "",
         before_ms=round(before_s * 1e3, 1),
         lost=max(0, since[-1].missing - (before[-1].missing if before else 0)),
-        # Where a pair sends seldom, a silence as long as those before is none that a failure makes.
-        ongoing=(longest_s, pair) == going_on and longest_s > _UNUSUAL * before_s > 0,
+        # If a pair sends rarely, a silence as long as earlier ones is not the effect of a failure.
+        ongoing=(longest_s, pair) == open_silence and longest_s > _UNUSUAL * before_s > 0,
     )

@@ -1,4 +1,4 @@
-"""Readings of all links' queues: loads, packets that wait and drops, now and over the last minute."""
+"""Readings of all links' queues: loads, waiting packets and drops, now and over the last minute."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reading:
-    """Queues of all places at a moment.
+    """Queues of all places at one time.
 
     Attributes:
         time_s: time on time.monotonic's clock.
-        counts: int64, places x 3: bytes sent and packets dropped since the queue was made, packets that wait.
-        load: float64, places: bits carried since the reading before, as a fraction of the link's rate.
+        counts: int64, places x 3: bytes sent since the queue was created, waiting packets, packets dropped
+            since the queue was created.
+        load: float64, places: bits carried since the previous reading, as a fraction of the link's capacity.
     """
 
     time_s: float
@@ -36,19 +37,19 @@ class Reading:
 
     @property
     def waiting(self) -> Counts:
-        """Packets that wait (int64, places)."""
+        """Waiting packets (int64, places)."""
         return self.counts[:, _WAITING]
 
     @property
     def dropped(self) -> Counts:
-        """Packets dropped since the queue was made (int64, places)."""
+        """Packets dropped since the queue was created (int64, places)."""
         return self.counts[:, _DROPPED]
 
 
 class LinkReadings:
     """Reader of all queues of a fabric's switches; a context manager.
 
-    Places are the directions of links between routers, in the order of `directed_links`, and behind them the
+    Places are the directions of links between routers, in the order of `directed_links`, followed by the
     ports to hosts, in the order of hosts.
     """
 
@@ -76,7 +77,7 @@ class LinkReadings:
             reader.close()
 
     def read(self) -> Reading:
-        """Reads all queues, and returns the reading; of a switch that does not answer, the one before."""
+        """Reads all queues; a switch that does not answer keeps its previous values."""
         counts = self._counts.copy()
         for switch, reader in self._readers.items():
             with contextlib.suppress(OSError):
@@ -106,7 +107,7 @@ class LinkReadings:
         return dropped
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
-        """Returns (time in s from now, load, packets that wait, drops) of a place's last minute."""
+        """Returns the last minute of a place: (time in s relative to now, load, waiting packets, drops)."""
         readings = list(self._history)
         now_s = time.monotonic()
         dropped = [int(one.dropped[place] - self._first.dropped[place]) for one in readings]

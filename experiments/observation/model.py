@@ -1,4 +1,4 @@
-"""Records for those who watch a fabric: its description, its state at a moment, and events."""
+"""Records for viewers of a fabric: its description, its state at one time, and events."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class DescribedLink:
     """A link between two routers.
 
     Attributes:
-        name: its name, as `s1-s7`, or `s1-s7.2` of parallel links.
+        name: its name, like `s1-s7`, or `s1-s7.2` for parallel links.
         ends: its two routers, from 0.
-        ports: the port of each end.
-        directions: the places in a state's lists of the direction from the first end, and from the second.
+        ports: the port at each end.
+        directions: indices, in a state's lists, of the directions from the first and from the second end.
     """
 
     name: str
@@ -28,11 +28,11 @@ class DescribedLink:
 
 @dataclass(frozen=True)
 class Proof:
-    """The proof of the plan that was installed.
+    """The proof of the installed plan.
 
     Attributes:
-        pairs: ordered pairs of hosts, all of which the plan connects.
-        max_hops: most links between routers that a packet takes.
+        pairs: number of ordered pairs of hosts; the plan connects all of them.
+        max_hops: largest number of links between routers that a packet takes.
         rules, groups: numbers of rules and groups of all switches.
     """
 
@@ -47,12 +47,12 @@ class DescribedParameter:
     """A parameter of the routing that can change while the fabric is up.
 
     Attributes:
-        name: its name, as `rest-returned`.
+        name: its name, like `rest-returned`.
         help: its meaning, domain and default.
-        whole: whether its values are whole numbers.
-        least, most: inclusive bounds; None without one.
-        above: exclusive lower bound; None without one.
-        value: its value as the fabric was launched.
+        whole: whether its values are integers.
+        least, most: inclusive bounds; None if there is none.
+        above: exclusive lower bound; None if there is none.
+        value: its value when the fabric was launched.
     """
 
     name: str
@@ -66,11 +66,11 @@ class DescribedParameter:
 
 @dataclass(frozen=True)
 class FabricDescription:
-    """A fabric, as it is drawn.
+    """The static properties of a fabric, as viewers draw it.
 
     Attributes:
-        title: its name with its parameters, as `polarfly q=5`.
-        name, params: family of the topology, and parameters.
+        title: its name with its parameters, like `polarfly q=5`.
+        name, params: family of the topology, and its parameters.
         routing: name of the routing.
         hosts: names of the hosts, router by router.
         host_routers: router of each host, from 0.
@@ -80,14 +80,14 @@ class FabricDescription:
         links: the links between routers.
         positions: x and y of each router in the topology's own layout, y upward, in units of the layout.
         kinds: names of the kinds of routers.
-        kind: the place in `kinds` of each router's kind.
-        rows: whether routers lie in rows, in which straight links would cover one another.
-        proof: the proof of the plan; None where it is not known.
+        kind: index in `kinds` of each router's kind.
+        rows: whether routers lie in rows, so that straight links would overlap.
+        proof: the proof of the plan; None if it is not known.
         patterns: names of the traffic patterns that a session can start.
         collectives: names of the collective operations that a session can measure, each with an algorithm.
         parameters: parameters of the routing that can change while the fabric is up.
-        actions: names of the actions that those who watch may ask for.
-        replay: the results that are replayed; None of a fabric that is up.
+        actions: names of the actions that viewers may request.
+        replay: name of the replayed results; None for a live fabric.
     """
 
     title: str
@@ -114,13 +114,13 @@ class FabricDescription:
 
 @dataclass(frozen=True)
 class Validity:
-    """Judgement of the present measurement.
+    """Judgement of the current measurement.
 
     Attributes:
-        valid: whether it can; None while nothing is judged.
+        valid: whether it can be trusted; None if it is not judged.
         reason: the reason, in words.
         held_frame_times: longest mean time for which a switch held frames in the last second, in frame times;
-            None where it is not observed.
+            None if it is not observed.
     """
 
     valid: bool | None
@@ -133,13 +133,13 @@ class TrafficSilence:
     """Background traffic around a change of the fabric.
 
     Attributes:
-        silence_ms: longest time between two arrivals of a pair of hosts that ended since the change, or goes
-            on.
-        pair: the pair, as `h1_1 to h9_1`.
-        before_ms: the same of the seconds before the change: patterns at random have long gaps by themselves.
-        lost: packets that have not arrived though a later one of their source has, since the change.
-        ongoing: whether the silence goes on, twice as long as those before, so that more packets may be
-            lost.
+        silence_ms: longest time between two arrivals of a pair of hosts that ended since the change or is
+            still ongoing.
+        pair: the pair, like `h1_1 to h9_1`.
+        before_ms: the same for the seconds before the change, as random traffic has long gaps anyway.
+        lost: packets since the change that have not arrived although a later one of their source has.
+        ongoing: whether the silence continues and is over twice as long as those before, so that more packets
+            may be lost.
     """
 
     silence_ms: float
@@ -156,9 +156,9 @@ class CollectiveStatus:
     Attributes:
         pattern: its name with its algorithm.
         ranks: number of ranks.
-        seconds: since its start.
-        done: share of the messages of all its iterations that have arrived; None where it is not known.
-        expected_s: its whole length if it goes on as until now; None before that can be told.
+        seconds: time since its start in s.
+        done: fraction of the messages of all its iterations that has arrived; None if it is not known.
+        expected_s: total length in s, extrapolated from the progress so far; None if too little is done.
         accepted: bytes received in the last second, as a fraction of all ranks' link rates.
         latency_p99_ms: 99th percentile of recent latencies; None before the first.
     """
@@ -179,13 +179,14 @@ class IncidentState:
     Attributes:
         number: its number, from 1.
         what: the change, in words.
-        pairs: pairs of hosts that are probed, each every `interval_ms`.
+        pairs: number of probed pairs of hosts.
         interval_ms: time between two probes of a pair.
-        sent, lost: probes so far; lost are those that were overtaken or overdue.
+        sent, lost: probes so far; a probe is lost if a later one of its pair overtook it, or it is overdue.
         silence_ms: longest time between two arrivals of a pair.
-        repaired_ms: time from the change until all pairs were heard again; None before that.
+        repaired_ms: time from the change until all pairs delivered again; None before that.
         repaired_by: `switches`, `controller`, `nothing was broken`, or None before it is known.
-        planned_ms: time from the change until all switches held the controller's plan for it; None before.
+        planned_ms: time from the change until all switches had installed the controller's plan for it; None
+            before that.
         running: whether probes are still sent.
         traffic: background traffic since the change; None if none flows.
     """
@@ -206,28 +207,28 @@ class IncidentState:
 
 @dataclass(frozen=True)
 class FabricState:
-    """A fabric at a moment.
+    """The state of a fabric at one time.
 
     Attributes:
-        number: number of the state, growing.
-        time_s: seconds since the observation began.
-        load: bits carried since the state before in each direction of a link, as a fraction of its rate; in
-            the order of `topology`'s directed links.
+        number: number of the state, ascending.
+        time_s: seconds since the observation started.
+        load: bits carried in each direction of a link since the previous state, as a fraction of its
+            capacity; in the order of `directed_links`.
         waiting: packets that wait in the queue of each direction.
-        dropped: packets that the queue of each direction has dropped since the observation began.
-        down: directions whose port has no carrier or is set down, as the sending switch's kernel says.
-        failed: names of the elements that have failed.
-        drained: names of the elements that are drained.
+        dropped: packets that the queue of each direction has dropped since the observation started.
+        down: directions whose port has no carrier or is set down, according to the sending switch's kernel.
+        failed: names of the components that have failed.
+        drained: names of the components that are drained.
         controller: `running`, `killed` or `ended`.
-        planned_failure: the failure that the controller's present plan is for; `none` for the whole fabric.
-        replans: plans for failures and drains that the controller has made since the fabric was up.
+        planned_failure: the failure that the controller's current plan is for; `none` for the whole fabric.
+        replans: number of plans for failures and drains since the fabric came up.
         groups_modified: adaptive groups that the controller has changed since its start.
-        detoured: share of all adaptive buckets that point at detours; None where no routing adapts.
+        detoured: fraction of adaptive buckets that point at detours; None if the routing does not adapt.
         host_links_down: names of the hosts whose links are down.
-        routing: name of the routing with the parameters that hold now; empty where it is not known.
-        traffic: background traffic, or that of an experiment; None if none flows.
-        collective: the collective operation that is measured; None if none is.
-        validity: whether what is measured now can be trusted.
+        routing: name of the routing with its current parameters; empty if it is not known.
+        traffic: background traffic, or the traffic of an experiment; None if there is none.
+        collective: the collective operation that is measured; None if there is none.
+        validity: whether the current measurement can be trusted.
         incident: the probes around the latest change; None before the first.
         entries: number of events so far.
     """
@@ -260,7 +261,7 @@ class Entry:
 
     Attributes:
         number: its number, from 0.
-        time_s: seconds since the observation began.
+        time_s: seconds since the observation started.
         kind: `action`, `port`, `repair`, `controller`, `traffic`, `fabric` or `warning`.
         text: the event, in words.
         incident: number of the incident that it belongs to; None for none.

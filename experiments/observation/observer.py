@@ -1,4 +1,4 @@
-"""Observer of a fabric that is up: tells its states, a few a second, and events as they happen."""
+"""Observer of a running fabric: reports its state a few times a second, and events as they happen."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from topology.addressing import switch_name
 from topology.errors import PolarLabError
 from topology.faults import Element
 
-# States a second: of a fabric that is looked at, of one that is not, and while an incident goes on.
+# Seconds between two states: with a viewer, without one, and during an incident.
 WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
 _JUDGED_AFTER_S = 2.0  # from the start of traffic
 
 
 class Observer:
-    """Observer of one fabric; a context manager with a thread that reads and tells.
+    """Observer of one fabric; a context manager with a thread that reads and reports states.
 
     Attributes:
-        timeline: all that happened.
-        watched: whether anybody looks; set from outside.
+        timeline: all events.
+        watched: whether there is a viewer; set by the owner.
         state: the latest state; None before the first.
     """
 
@@ -52,19 +52,19 @@ class Observer:
         fabric: LiveFabric,
         session: FabricSession | None,
         timeline: Timeline,
-        tell: Callable[[FabricState], object],
+        on_state: Callable[[FabricState], object],
     ) -> None:
         """Prepares to observe.
 
         Args:
             fabric: the fabric.
-            session: the session on it; None where an experiment has the fabric for itself.
-            timeline: takes what happens.
-            tell: takes every state, in the observer's thread.
+            session: the session on it; None if an experiment has exclusive use of the fabric.
+            timeline: receives the events.
+            on_state: called with every state, in the observer's thread.
         """
         self.timeline, self.watched = timeline, False
         self.state: FabricState | None = None
-        self._fabric, self._session, self._tell = fabric, session, tell
+        self._fabric, self._session, self._on_state = fabric, session, on_state
         self._names = {
             (one.source + 1, one.port): one.name for one in directed_links(fabric.options.topology)
         }
@@ -107,31 +107,33 @@ class Observer:
             self._held.__exit__()
         self._opened.close()
 
-    # ---- what happens ----
+    # ---- events ----
 
     def notify(self, event: Event) -> None:
-        """Takes an event of the fabric or of the experiment that runs on it."""
+        """Processes an event of the fabric or of the experiment that runs on it."""
         self._experiment.take(event)
         if not isinstance(event, Ongoing):
             self.timeline.add("fabric", _text_of(event))
 
     def look(self) -> None:
-        """Has the next state told at once."""
+        """Makes the observer report the next state at once."""
         self._wake.set()
 
     @contextlib.contextmanager
     def incident(self, what: str, elements: Sequence[Element], standing: Sequence[Element]) -> Iterator[None]:
-        """Probes pairs that a change affects, from before the block that makes it until all are heard again.
+        """Probes the pairs that a change affects, from before the block until all pairs deliver again.
 
         Args:
-            what: the change, in words.
-            elements: the elements that it changes.
-            standing: the elements that have failed already.
+            what: the change that the block makes, in words.
+            elements: the components that it changes.
+            standing: the components that have already failed.
         """
         self._end_incident()
         self._incidents += 1
         pairs = affected_pairs(self._fabric, elements, standing)
-        incident = self._incident = Incident(self._fabric, self._incidents, what, pairs, self._heard)
+        incident = self._incident = Incident(
+            self._fabric, self._incidents, what, pairs, self._report_incident
+        )
         incident.start()
         incident.change()
         self.timeline.add("action", what, incident=incident.state.number)
@@ -150,12 +152,12 @@ class Observer:
             self._incident.stop()
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
-        """Returns the last minute of a direction of a link, or of a port to a host; see `LinkReadings`."""
+        """Returns the last minute of a link's direction or a port to a host; see `LinkReadings.lately`."""
         return self._readings.lately(place)
 
     @property
     def links(self) -> int:
-        """The number of directions of links; the places of ports to hosts follow."""
+        """Number of directions of links; the places of ports to hosts follow."""
         return self._readings.links
 
     def _port_changed(self, switch: int, port: int, up: bool, time_s: float) -> None:
@@ -164,7 +166,7 @@ class Observer:
         incident = self._incident.state if self._incident else None
         self.timeline.add(
             "port",
-            f"port {port} of {own} ({link}) {'has its carrier again' if up else 'is down'}",
+            f"port {port} of {own} ({link}) is {'up again' if up else 'down'}",
             incident=incident.number if incident and incident.running else None,
             monotonic_s=time_s,
         )
@@ -184,8 +186,8 @@ class Observer:
             names = [host.name for host in self._fabric.hosts]
             incident.note_traffic(traffic_silence(silences, incident.changed_s, names))
 
-    def _heard(self, incident: Incident) -> None:
-        """Tells that all pairs of an incident are heard again, or the outcome of its probes."""
+    def _report_incident(self, incident: Incident) -> None:
+        """Reports that all pairs of an incident deliver again, or the outcome of its probes."""
         self._note_traffic(incident)
         self._courses.tell(incident)
         self._wake.set()
@@ -198,15 +200,15 @@ class Observer:
             self._wake.clear()
             number += 1
             with contextlib.suppress(PolarLabError, OSError):  # the fabric is being taken down
-                self._look_at_controller()
+                self._check_controller()
                 self.state = self._observed(number)
-                self._look_whether_whole(self.state)
-                self._tell(self.state)
+                self._check_recovery(self.state)
+                self._on_state(self.state)
             running = self._incident is not None and self._incident.state.running
             self._wake.wait(INCIDENT_S if running else WATCHED_S if self.watched else UNWATCHED_S)
 
     def _observed(self, number: int) -> FabricState:
-        # What has just happened is told with the loads of a moment ago, sooner than new ones can be read.
+        # Recent loads are used again: a state that follows an event must not wait for new readings.
         latest = self._readings.latest
         fresh = latest is not None and time.monotonic() < latest.time_s + INCIDENT_S
         reading = latest if latest is not None and fresh else self._readings.read()
@@ -242,18 +244,19 @@ class Observer:
             state = replace(state, failed=failed, drained=drained)
         return state
 
-    def _look_whether_whole(self, state: FabricState) -> None:
-        """Tells that everything works again, and that the plan for the whole fabric is in place."""
+    def _check_recovery(self, state: FabricState) -> None:
+        """Reports once that everything works again with the plan for the whole fabric."""
         broken = state.down or state.host_links_down or state.failed or state.controller != "running"
         probing = state.incident is not None and state.incident.running and state.incident.repaired_ms is None
         planned = state.planned_failure == self._fabric.controller.planned_drain == "none"
         whole = not broken and not probing and planned and not state.drained
         if whole and not self._whole:
-            self.timeline.add("repair", "all is as it was: everything is up, and the first plan is in place")
+            text = "fully recovered: all components are up and the initial plan is installed"
+            self.timeline.add("repair", text)
         self._whole = whole
 
-    def _look_at_controller(self) -> None:
-        """Tells the controller's plans, and whether it runs."""
+    def _check_controller(self) -> None:
+        """Reports the controller's new plans, and changes of its state."""
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
             controller.catch_up()
@@ -266,20 +269,20 @@ class Observer:
                 if running != "ended"
                 else "the controller has ended by itself",
             )
-        self._tell_routing()
+        self._report_routing()
         for report in controller.replans[self._plans_seen :]:
-            self._tell_plan(report)
+            self._report_plan(report)
         self._plans_seen = len(controller.replans)
 
-    def _tell_routing(self) -> None:
-        """Tells that the routing has other parameters."""
+    def _report_routing(self) -> None:
+        """Reports that the routing has new parameters."""
         controller = self._fabric.controller
         if self._routing != controller.routing:
             self._routing = controller.routing
             text = f"the routing is {self._routing} from now on; no rule has changed"
             self.timeline.add("controller", text, monotonic_s=controller.routing_since_s)
 
-    def _tell_plan(self, report: Replanned) -> None:
+    def _report_plan(self, report: Replanned) -> None:
         incident = self._incident
         number = None
         if incident and incident.changed_s and report.monotonic_s > incident.changed_s:
@@ -294,13 +297,13 @@ class Observer:
         self.timeline.add("controller", text, incident=number, monotonic_s=report.monotonic_s)
 
     def _traffic(self) -> TrafficStatus | None:
-        """Returns the traffic that flows: of the session, or of the experiment that told of some lately."""
+        """Returns the current traffic, of the session or else of the experiment; None if there is none."""
         background = self._session.traffic_status() if self._session else None
         self._watch_held(background is not None)
         return background or self._experiment.traffic()
 
     def _watch_held(self, flows: bool) -> None:
-        """Has the frames that switches hold watched while background traffic flows; experiments do so."""
+        """Monitors held frames while background traffic flows; experiments have their own monitor."""
         if flows and self._held is None:
             links = self._fabric.options.links
             frame_bytes = default_frame_bytes(links.mtu)
@@ -312,7 +315,7 @@ class Observer:
             self._held = None
 
     def _validity(self, traffic: TrafficStatus | None) -> Validity:
-        """Returns whether the machine treats packets as the fabric promises, as far as it is known now."""
+        """Returns whether the machine handles packets as the fabric promises, as far as is known now."""
         collective = self._experiment.collective()
         if traffic is None and collective is None:
             return Validity(None, "nothing is measured")
@@ -324,26 +327,26 @@ class Observer:
 
 
 def _text_of(event: Event) -> str:
-    """Returns an event in words, without commands of the prompt."""
+    """Returns an event in words, without prompt commands, which viewers cannot use."""
     if isinstance(event, ProcessEnded):
         event = replace(event, remedy="")
     return str(event)
 
 
 def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validity:
-    """Returns the judgement of the last second, with what to do if the machine was too slow.
+    """Returns the judgement of the last second, with a remedy if the machine was too slow.
 
     Args:
-        held: the longest times for which switches held frames in the last second; None if nothing was seen.
-        seconds: time since the traffic began.
+        held: the longest times for which switches held frames in the last second; None without samples.
+        seconds: time since the traffic started in s.
         rate_bps: rate of the links.
     """
     if held is None or seconds < _JUDGED_AFTER_S:
         return Validity(None, "not yet judged")
     mean, rms = held
     text = (
-        f"{mean.switch} held frames for {mean.frame_times:.2f} frame times in the last second; at most "
-        f"{MOST_HELD:g} is right"
+        f"{mean.switch} held frames for {mean.frame_times:.2f} frame times in the last second; "
+        f"limit {MOST_HELD:g}"
     )
     if rms.frame_times > MOST_HELD_RMS:
         text += f"; {rms.switch} held many at a time, {rms.frame_times:.2f} in the root mean square"
@@ -357,6 +360,6 @@ def proof_of(fabric: LiveFabric) -> Proof | None:
     """Returns the proof of a fabric's plan, as its controller reported it."""
     try:
         proven = fabric.controller.latest(Proven)
-    except PolarLabError:  # the controller was started again, and has not proven anything yet
+    except PolarLabError:  # a restarted controller has not proven its plan yet
         return None
     return Proof(proven.pairs, proven.max_hops, fabric.rules.flows, fabric.rules.groups)

@@ -1,8 +1,8 @@
-"""Probes of pairs of hosts at a steady pace, and the arrivals of each pair.
+"""Periodic probes of pairs of hosts, and the arrivals of each pair.
 
-A pair is probed every 10 ms, or less often where the probes of all pairs would take more than a twentieth of
-a link, as all of them may cross the same one. A probe counts as lost once a later one of its pair has
-arrived, or half a second has passed, until it arrives after all.
+A pair is probed every 10 ms, or less often if the probes of all pairs would take more than a twentieth of a
+link, as all of them may cross the same link. A probe counts as lost once a later one of its pair has arrived
+or half a second has passed; if it arrives later, it no longer counts as lost.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from traffic.wire.tags import Tagger, new_key
 
 INTERVAL_S = 0.01
 BEFORE_S = 0.03  # of probes before the change
-_MOST_SHARE = 0.05  # of a link
-_PATIENCE_S = 0.5
+_MOST_SHARE = 0.05  # of a link's rate
+_PATIENCE_S = 0.5  # then a probe that has not arrived is overdue
 
 
 def probe_interval_s(pairs: int, rate_bps: int) -> float:
-    """Returns the time between two probes of a pair, so that those of all pairs take a small part of a link.
+    """Returns the time between two probes of a pair in s, so that all probes take at most 5 % of a link.
 
     Args:
         pairs: number of pairs.
@@ -40,7 +40,7 @@ def probe_interval_s(pairs: int, rate_bps: int) -> float:
 
 
 def fitting_pairs(rate_bps: int) -> int:
-    """Returns the number of pairs whose probes every 10 ms take a small part of a link of some rate."""
+    """Returns the number of pairs whose probes every 10 ms take at most 5 % of a link of the given rate."""
     return int(_MOST_SHARE * rate_bps * INTERVAL_S / (HEADER_BYTES * 8))
 
 
@@ -48,17 +48,17 @@ class ProbeArrivals:
     """Arrivals of the probes of some pairs.
 
     Attributes:
-        sent_s: the times at which a probe of each pair was sent, on time.monotonic's clock.
-        arrived: of each pair, the probes that came: sequence number and time.
+        sent_s: the times at which each pair sent a probe, on time.monotonic's clock.
+        arrived: for each pair, the probes that arrived, as (sequence number, time).
     """
 
     def __init__(self, pairs: int, interval_s: float, begun_s: float) -> None:
-        """Begins without arrivals.
+        """Starts without arrivals.
 
         Args:
             pairs: number of pairs.
             interval_s: time between two probes of a pair.
-            begun_s: the time since which probes are awaited.
+            begun_s: time from which on probes are expected.
         """
         self._interval_s, self._begun_s = interval_s, begun_s
         self.sent_s: list[float] = []
@@ -70,7 +70,7 @@ class ProbeArrivals:
         return len(self.sent_s) * len(self.arrived)
 
     def lost(self, now_s: float) -> int:
-        """Returns the number of probes that were overtaken, or are overdue."""
+        """Returns the number of probes that were overtaken or are overdue."""
         overdue = sum(sent_s < now_s - _PATIENCE_S for sent_s in self.sent_s)
         lost = 0
         for arrivals in self.arrived:
@@ -79,19 +79,19 @@ class ProbeArrivals:
         return max(0, lost)
 
     def silent(self, now_s: float) -> bool:
-        """Returns whether any pair was not heard for three intervals."""
+        """Returns whether no probe of some pair has arrived for three intervals."""
         return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self.arrived)
 
     def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
-        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
+        """Returns the longest time in s between two arrivals of a pair, starting shortly before the change.
 
-        Time in which this machine did not send when it should have is not the fabric's silence.
+        Delays of the sender are subtracted: they are not the fabric's silence.
         """
         begin_s = (changed_s or now_s) - BEFORE_S
         late_s = self._lateness_s()
         longest = 0.0
         for arrivals in self.arrived:
-            # The silence in which the change falls may have begun before that.
+            # The silence that contains the change may have started before it.
             before = [(number, time_s) for number, time_s in arrivals if time_s < begin_s]
             heard = [before[-1] if before else (0, self._begun_s)]
             heard += [(number, time_s) for number, time_s in arrivals if time_s >= begin_s]
@@ -101,13 +101,13 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns by how much all probes up to each were sent too late, together."""
+        """Returns the total lateness of all probes up to each one, in s."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]
 
     def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
-        """Returns the time at which the last pair was heard again after a change; None if one is silent."""
+        """Returns the time at which the last pair delivered again after a change; None if one is silent."""
         latest_s = changed_s
         for arrivals in self.arrived:
             after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]
@@ -119,7 +119,7 @@ class ProbeArrivals:
             first, time_s = after[0]
             if self.sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
                 latest_s = max(latest_s, time_s)
-        # What fails late must have had the time to.
+        # A failure may take effect with a delay: wait a few intervals before the pairs count as repaired.
         return latest_s if now_s > latest_s + 5 * self._interval_s else None
 
     def _since_s(self, arrivals: list[tuple[int, float]], now_s: float) -> float:
@@ -170,14 +170,14 @@ class PairProbes(ProbeArrivals):
         self.sent_s.append(now_s)
 
     def receive(self) -> None:
-        """Takes the probes that have arrived."""
+        """Records the probes that have arrived."""
         count = self._receivers.receive()
         if not count:
             return
         now_s = time.monotonic()
         frames = self._receivers.buffer.frames[:count]
         headers = read_headers(frames)
-        # Hosts may send frames of their own making: only the first of each probe that was sent counts.
+        # Hosts may send copies or forged frames: only the first arrival of a genuine probe counts.
         good = intact(headers) & (self._receivers.buffer.lengths(count) == HEADER_BYTES)
         headers = headers[good & genuine(frames, self._tagger)]
         for source, destination, sequence in zip(

@@ -1,4 +1,4 @@
-"""States of switches' ports as their kernels tell them, at once: carrier, and whether a port is set up."""
+"""States of switches' ports, as the kernel reports them at once: carrier, and whether a port is set up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from emulation.network import FabricNetwork
 from experiments.live_fabric import open_queues
 from experiments.session.interfaces import RUNNING, UP
 
-# (datapath id, port, whether it is up, time on time.monotonic's clock)
+# Callback for changes: (datapath id, port, whether it is up, time on time.monotonic's clock).
 Changed = Callable[[int, int, bool, float], object]
 
 _NEW, _GONE, _GET = 16, 17, 18  # RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK
@@ -35,7 +35,7 @@ class PortStates:
 
         Args:
             network: the fabric's network, started.
-            changed: takes each change, in the thread of this object.
+            changed: called with each change, in the thread of this object.
         """
         self._network, self._changed = network, changed
         self._opened = contextlib.ExitStack()
@@ -76,7 +76,7 @@ class PortStates:
         now_s = time.monotonic()
         try:
             data = os.read(descriptor, _RECEIVE_BYTES)
-        except OSError:  # changes came faster than they were read: ask for all states anew
+        except OSError:  # changes came faster than they were read: request all states again
             with contextlib.suppress(OSError):
                 os.write(descriptor, _REQUEST)
             return

@@ -1,4 +1,4 @@
-"""Recording of finished results: the states that a fabric went through, from the tables in their folder."""
+"""Recording of finished results: the successive states of a fabric, from the tables in their folder."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ Amounts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Recording:
-    """Finished results, as those who watch a fabric see them.
+    """Finished results in the form in which viewers see a live fabric.
 
     Attributes:
         description: the fabric.
         states: the states, in order of time.
-        entries: what happened, in order of time.
+        entries: the events, in order of time.
     """
 
     description: FabricDescription
@@ -61,7 +61,7 @@ def read_recording(folder: Path) -> Recording:
         folder: folder of a run or of a failover.
 
     Raises:
-        ParameterError: the folder holds neither, is damaged, or its graph cannot be made again.
+        ParameterError: the folder has neither, is damaged, or its graph cannot be rebuilt.
     """
     results: Any = open_results(folder)
     if not results.kind.recorded:
@@ -72,7 +72,7 @@ def read_recording(folder: Path) -> Recording:
         manifest = read_record(folder / MANIFEST, RunManifest)
         topology = graph_of_results(folder, manifest.name, manifest.params)
         if topology is None:
-            raise ParameterError(f"the graph of {folder} cannot be made again: {manifest.params}")
+            raise ParameterError(f"the graph of {folder} cannot be rebuilt: {manifest.params}")
         description = describe(topology, manifest, manifest.routing, replay=folder.resolve().name)
         happened, missing = _events(results)
         links = _Links(folder, topology, manifest.link_rate_bps) if (folder / LINKS).exists() else None
@@ -108,7 +108,7 @@ class _Links:
         self.end_s = max((float(one[-1, 0]) for one in self._rows if len(one)), default=0.0)
 
     def at(self, edges: Amounts) -> tuple[Amounts, Amounts, Amounts]:
-        """Returns loads, waiting and dropped packets at some times: float64, times x directions, each."""
+        """Returns loads, waiting and dropped packets at given times: each float64, times x directions."""
         shape = (len(edges), self.count)
         load, waiting, dropped = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         for place, rows in enumerate(self._rows):
@@ -154,7 +154,7 @@ def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
     except ParameterError:
         if (results.folder / EVENTS).exists():
             raise
-        return [], [f"{EVENTS} is missing: what happened when is not known"]
+        return [], [f"{EVENTS} is missing: events are not known"]
 
 
 def _states(
@@ -213,15 +213,15 @@ def _traffic_at(throughput: _Throughput, time_s: float, manifest: RunManifest) -
 def _validity(summary: Summary | FailoverSummary) -> Validity:
     fidelity = getattr(summary, "fidelity", None)
     if fidelity is None:
-        return Validity(None, "results of a failover are not judged so")
+        return Validity(None, "the validity of failovers is not judged")
     reasons = "; ".join(fidelity.reasons) + getattr(summary, "remedy", "")
-    reasons = reasons or "nothing spoke against the whole run"
+    reasons = reasons or "the whole run is valid"
     held = getattr(fidelity, "held_frame_times_max", None)
     return Validity(fidelity.valid, reasons, None if held is None or math.isnan(held) else held)
 
 
 def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ...]:
-    """Returns the names of the elements that have failed by some time, from events like `fail link:s1-s7`."""
+    """Returns the names of the components that are down at a time, from events like `fail link:s1-s7`."""
     failed: dict[str, None] = {}
     for when, text in happened:
         verb, _, name = text.partition(" ")
@@ -233,7 +233,7 @@ def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ..
 
 
 def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the directions of the links that failed, by themselves or with a switch."""
+    """Returns the directions of the links that failed, alone or with a switch."""
     names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
     if not names:
         return ()

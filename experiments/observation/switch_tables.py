@@ -1,4 +1,4 @@
-"""Rules and groups that a switch holds now, and the links that its adaptive groups' buckets point at."""
+"""Rules and groups that a switch has installed, and the links that its adaptive groups' buckets point at."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _PACKETS = re.compile(r"n_packets=(\d+)")
 
 @dataclass(frozen=True)
 class AdaptiveGroup:
-    """An adaptive group of a switch, as its buckets point now.
+    """The current state of an adaptive group of a switch.
 
     Attributes:
-        group: its number, as `0x4001`.
-        minimal: the link that its minimal path begins with, as `s3-s7`.
+        group: its number, like `0x4001`.
+        minimal: the first link of its minimal path, like `s3-s7`.
         buckets: link -> number of buckets that point at it.
     """
 
@@ -35,15 +35,15 @@ class AdaptiveGroup:
 
 @dataclass(frozen=True)
 class SwitchTables:
-    """A switch as its plan has it, and as it is.
+    """Planned and installed tables of a switch.
 
     Attributes:
         switch: its name.
-        planned_rules, planned_groups: lines of the plan for the whole fabric, readable.
-        rules, groups: lines of what it holds now, in Open vSwitch's words, with its counters; empty where the
-            switch does not answer.
+        planned_rules, planned_groups: readable lines of the plan for the whole fabric.
+        rules, groups: lines of the installed rules and groups with their counters, in Open vSwitch's syntax;
+            empty if the switch does not answer.
         packets: packets that its rules have matched.
-        adaptive: its adaptive groups as their buckets point now.
+        adaptive: the current state of its adaptive groups.
     """
 
     switch: str
@@ -63,7 +63,7 @@ def read_switch(fabric: LiveFabric, switch: str) -> SwitchTables:
         switch: name of the switch.
 
     Raises:
-        UsageError: the fabric does not have that switch.
+        UsageError: the fabric has no such switch.
     """
     router = switch_router(switch, fabric.options.topology.routers)
     vswitch = fabric.network[switch].vswitch
@@ -88,12 +88,12 @@ def read_switch(fabric: LiveFabric, switch: str) -> SwitchTables:
 def adaptive_groups(
     fabric: LiveFabric, plan: SwitchPlan, lines: tuple[str, ...]
 ) -> tuple[AdaptiveGroup, ...]:
-    """Returns the adaptive groups of a switch as their buckets point now.
+    """Returns the current state of the adaptive groups of a switch.
 
     Args:
         fabric: the fabric.
         plan: the plan of the switch.
-        lines: its groups as Open vSwitch tells them.
+        lines: its installed groups, in Open vSwitch's syntax.
     """
     planned = {group.number: group for group in plan.groups}
     topology, own = fabric.options.topology, switch_name(plan.router)

@@ -1,4 +1,4 @@
-"""Timeline: all that has happened to a fabric since its observation began, in order."""
+"""Timeline: the events of a fabric since its observation started, in order."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ MOST_ENTRIES = 2_000
 
 
 class Timeline:
-    """Events of one observation, from any thread; those beyond the last 2,000 are forgotten."""
+    """The last 2,000 events of one observation; any thread may add events."""
 
-    def __init__(self, tell: Callable[[Entry], object] = lambda _entry: None) -> None:
-        """Begins the time.
+    def __init__(self, on_entry: Callable[[Entry], object] = lambda _entry: None) -> None:
+        """Starts the clock.
 
         Args:
-            tell: takes every event at once, in the thread that adds it and in order; may add none itself.
+            on_entry: called with every event at once and in order, in the thread that adds it; it must not
+                add events itself.
         """
         self._began_s = time.monotonic()
         self._entries: list[Entry] = []
         self._count = 0
         self._lock = threading.Lock()
-        self._tell = tell
+        self._on_entry = on_entry
 
     def __len__(self) -> int:
         return self._count
 
     @property
     def now_s(self) -> float:
-        """Seconds since the observation began."""
+        """Seconds since the observation started."""
         return time.monotonic() - self._began_s
 
     def seconds(self, monotonic_s: float) -> float:
-        """Returns seconds since the observation began, of a time on time.monotonic's clock."""
+        """Converts a time on time.monotonic's clock to seconds since the observation started."""
         return monotonic_s - self._began_s
 
     def add(
@@ -44,7 +45,7 @@ class Timeline:
         """Adds an event.
 
         Args:
-            kind: its kind, as in Entry.
+            kind: its kind, one of those in `Entry`.
             text: the event, in words.
             incident: number of the incident that it belongs to.
             monotonic_s: its time on time.monotonic's clock; now if None.
@@ -55,20 +56,20 @@ class Timeline:
             self._entries.append(entry)
             self._count += 1
             del self._entries[:-MOST_ENTRIES]
-            self._tell(entry)  # here, so that no later one is told before it
+            self._on_entry(entry)  # while locked, so that events are reported in order
 
     def tell_again(self, begin: Callable[[], object]) -> None:
-        """Has all events that are kept told again, those that come meanwhile behind them.
+        """Reports all kept events again; events added meanwhile follow them.
 
         Args:
-            begin: called first.
+            begin: called before the first event.
         """
         with self._lock:
             begin()
             for entry in self._entries:
-                self._tell(entry)
+                self._on_entry(entry)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Returns the events that are kept."""
+        """Returns the kept events."""
         with self._lock:
             return tuple(self._entries)

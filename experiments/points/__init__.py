@@ -1,1 +1,1 @@
-"""Many points: what is still to be done of them, where it is done, and how each is kept."""
+"""Many measurement points: which are missing, where they are computed, and how each is kept."""

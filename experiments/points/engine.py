@@ -1,8 +1,8 @@
-"""Engine of points: does what is missing of many measurements, and keeps each as it ends.
+"""Engine of points: runs the missing ones of many measurements, and keeps each as it ends.
 
-The points of one fabric are a group, which says what is to be done next: all that is missing, or the next
-steps of a search. A back end does them: one after another on a fabric that stays up (`in_turn.py`), in
-processes of this machine (`processes.py`), or on the workers of a cluster.
+The points of one fabric are a group, which says which to run next: all missing ones, or the next steps of a
+search. A back end runs them: one after another on a fabric that stays up (`in_turn.py`), in processes of this
+machine (`processes.py`), or on the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -23,62 +23,63 @@ from topology.errors import Terminated
 FabricT = TypeVar("FabricT")
 PointT = TypeVar("PointT")
 OutcomeT = TypeVar("OutcomeT")
-_MOST_AHEAD = 8  # loads of a search that are tried at once, although the first may end it
+_MOST_AHEAD = 8  # loads of a search that are tried at once, although the first may make the others needless
 
 
 class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
-    """Points that share a fabric, which stays up, or which processes share."""
+    """Points that share a fabric; it stays up for all of them, in one process or in several."""
 
     @abstractmethod
     def wanted(self, ahead: int = 1) -> Sequence[PointT]:
-        """Returns the points to do next, those under way among them; none if all are done.
+        """Returns the points to run next, including those already running; empty if all are done.
 
         Args:
-            ahead: loads of a search that may be tried at once, although the first may end it.
+            ahead: loads of a search that may be tried at once, although the first may make the others
+                needless.
         """
 
     @property
     @abstractmethod
     def left(self) -> int:
-        """Number of points that are missing, at most."""
+        """Upper bound of the number of missing points."""
 
     @abstractmethod
     def standing(self, notify: Notify) -> AbstractContextManager[FabricT]:
-        """Brings the fabric up for the time of a block.
+        """Brings the fabric up for the duration of a block.
 
         Args:
-            notify: takes the events.
+            notify: called with each event.
         """
 
     @abstractmethod
     def do(self, fabric: FabricT, point: PointT) -> OutcomeT:
-        """Does a point, perhaps in a process of its own.
+        """Runs a point, perhaps in its own process.
 
         Args:
-            fabric: the fabric that stands.
+            fabric: the fabric, up.
             point: the point.
         """
 
     @abstractmethod
     def keep(self, point: PointT, outcome: OutcomeT, seconds_left: float | None) -> None:
-        """Keeps the outcome of a point, which is wanted no more.
+        """Keeps the outcome of a point and removes it from the wanted points.
 
         Args:
             point: the point.
             outcome: its outcome.
-            seconds_left: time that all points that are missing take, at most; None where it is not known.
+            seconds_left: upper bound of the time of all missing points in s; None if it is not known.
         """
 
     def load(self, notify: Notify) -> None:  # most have nothing to load
-        """Loads what processes would otherwise load one by one.
+        """Loads what each process would otherwise load itself.
 
         Args:
-            notify: takes the events.
+            notify: called with each event.
         """
 
     @property
     def memory_bytes(self) -> int:
-        """The memory that the fabric takes, about."""
+        """Estimated memory of the fabric in bytes."""
         return 0
 
 
@@ -86,24 +87,28 @@ class ListedGroup(PointGroup[FabricT, PointT, OutcomeT]):
     """Points that are known from the start.
 
     Attributes:
-        missing: those that are missing.
+        missing: the missing points.
     """
 
     def __init__(self, points: Iterable[PointT]) -> None:
-        """Takes the points, in their order."""
+        """Creates a group.
+
+        Args:
+            points: the missing points, in their order.
+        """
         self.missing = [*points]
 
     def wanted(self, ahead: int = 1) -> Sequence[PointT]:
-        """Returns the points that are missing."""
+        """Returns the missing points."""
         return self.missing
 
     @property
     def left(self) -> int:
-        """Number of points that are missing."""
+        """Number of missing points."""
         return len(self.missing)
 
     def keep(self, point: PointT, _outcome: OutcomeT, _seconds_left: float | None) -> None:
-        """Notes that a point is done, and kept."""
+        """Removes a point from the missing ones."""
         self.missing.remove(point)
 
 
@@ -112,21 +117,21 @@ Ended = tuple[Group, Any, Any]  # a group, its point, and the outcome
 
 
 class BackEnd(Protocol):
-    """Where points are done."""
+    """Executor of points."""
 
     @property
     def slots(self) -> int:
-        """Number of points, and of fabrics that come up, at once."""
+        """Limit of points and starting fabrics at the same time."""
 
     def has_room(self, group: Group) -> bool:
-        """Returns whether the fabric of a group may come up beside others.
+        """Returns whether the fabric of a group may come up in addition to others.
 
         Args:
             group: the group.
         """
 
     def open(self, group: Group) -> None:
-        """Begins to bring up the fabric of a group.
+        """Starts to bring up the fabric of a group.
 
         Args:
             group: the group.
@@ -140,7 +145,7 @@ class BackEnd(Protocol):
         """
 
     def give(self, group: Group, point: Any) -> None:
-        """Begins a point.
+        """Starts a point.
 
         Args:
             group: its group, whose fabric is up.
@@ -148,26 +153,26 @@ class BackEnd(Protocol):
         """
 
     def ended(self, *, wait: bool = True) -> Iterator[Ended]:
-        """Yields points that have ended; there may be none although it has waited.
+        """Yields points that have ended; there may be none even after waiting.
 
         Args:
-            wait: whether to wait until something has happened.
+            wait: whether to wait until a point ends or a fabric is up.
         """
 
     def close(self, group: Group) -> None:
-        """Takes the fabric of a group down.
+        """Ends the fabric of a group.
 
         Args:
-            group: the group, of which no point is under way.
+            group: the group, without running points.
         """
 
 
 def do_points(groups: Iterable[Group], back_end: BackEnd) -> None:
-    """Does the points of groups, and keeps each as it ends.
+    """Runs the points of groups, and keeps each as it ends.
 
     Args:
-        groups: the groups, of which those without missing points are left alone.
-        back_end: does them.
+        groups: the groups; those without missing points are skipped.
+        back_end: runs them.
 
     Raises:
         KeyboardInterrupt: Ctrl-C; the points that had ended by then are kept.
@@ -182,17 +187,17 @@ def do_points(groups: Iterable[Group], back_end: BackEnd) -> None:
 
 
 class _Course:
-    """The points that are under way, and the groups whose turn has not come."""
+    """The running points, and the groups whose turn has not come."""
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
         self._groups = [*groups]
-        self._waiting = deque(self._groups)  # which are asked when it is their turn: others do points then
+        self._waiting = deque(self._groups)  # asked for points only in their turn, while other points run
         self._under_way: dict[Group, list[Any]] = {}  # of groups that are open, the oldest first
         self._back_end = back_end
         self._began_s, self._done = time.monotonic(), 0
 
     def fill(self) -> bool:
-        """Gives the back end as much as it can do at once; returns whether anything is under way."""
+        """Starts as many points as the back end can run at once; returns whether any group is open."""
         for group in [one for one, points in self._under_way.items() if not points and not one.wanted()]:
             self._back_end.close(group)
             del self._under_way[group]
@@ -217,7 +222,7 @@ class _Course:
         return not self._under_way or self._back_end.has_room(group)
 
     def _give(self, ahead: int = 1) -> None:
-        """Begins wanted points of open groups as long as there is room."""
+        """Starts wanted points of open groups while there are free slots."""
         for group, points in self._under_way.items():
             if not self._free:
                 return
@@ -240,14 +245,16 @@ class _Course:
 
 
 @contextlib.contextmanager
-def told_if_interrupted(folder: Path, asked: int, kept: Callable[[], int], notify: Notify) -> Iterator[None]:
-    """Tells, if the block is interrupted, how many points its folder holds, and how many are missing.
+def report_if_interrupted(
+    folder: Path, asked: int, kept: Callable[[], int], notify: Notify
+) -> Iterator[None]:
+    """Reports, if the block is interrupted, how many points its folder has and how many are missing.
 
     Args:
         folder: the folder.
-        asked: number of points that were asked for.
-        kept: () -> number of these that the folder holds.
-        notify: takes the event.
+        asked: number of requested points.
+        kept: returns the number of these that the folder has.
+        notify: called with the event.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Estimates of what is asked for: points, time and memory, before anything starts or is written."""
+"""Estimates of a command's points, time and memory, before anything starts or is written."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from simulation.settings import Times
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.shortest_paths import host_pairs_by_distance
 
-_SETTLING_CYCLES = 5000  # of a warm-up that ends by itself, about
-# Bytes of a plan and its tables that are made in a second, with their proof and without, measured on ER_7 to
-# ER_31; and the least time.
+_SETTLING_CYCLES = 5000  # typical length of a warm-up that ends at steady state
+# Bytes of plans and tables made per second, with and without their proof, measured on ER_7 to ER_31; and the
+# minimum time.
 _PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _LEAST_PLAN_S = 20e6, 100e6, 0.1
-_DETOURED = 1.5  # hops of packets that may take detours, over those of shortest paths, about
-# Seconds of a fabric of real switches, about: to come up, for each switch, and of each routing's controller
-# and check of all pairs; a run's seconds beside its traffic; short runs that choose a link rate.
+_DETOURED = 1.5  # typical ratio of the hops of packets that may take detours to minimal hops
+# Typical seconds of a fabric of real switches: to come up, per switch, and per routing for controller and
+# check of all pairs; of a run in addition to its traffic; of the short runs that calibrate a link rate.
 _UP_S, _SWITCH_S, _ROUTING_S, _RUN_S, _CALIBRATION_S = 5.0, 0.15, 5.0, 3.0, 60.0
-SHORT_SIMULATION = "a short simulation of ER_7 on this machine, by the packets' hops and the routers"
-KEPT_POINTS = "the seconds of points of the same curves, and of " + SHORT_SIMULATION
-TRAFFIC_TIMES = "warm-ups and durations, and about how long switches, controllers and checks take"
+SHORT_SIMULATION = "a short simulation of ER_7 on this machine, scaled by packet hops and routers"
+KEPT_POINTS = "times of points of the same curves, and " + SHORT_SIMULATION
+TRAFFIC_TIMES = "warm-ups and durations, and typical times of switches, controllers and checks"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What a command would take.
+    """Estimated cost of a command.
 
     Attributes:
-        points: points that are asked for; of searches for a saturation, at most.
-        done: those that the output directory has.
-        missing: the others.
-        seconds: time until the end, about; None where nothing is known of it.
-        core_seconds: the same on one core; None of real packets, too.
-        memory_bytes: memory of the largest fabric, about.
-        free_memory_bytes: memory that is available.
-        basis: what the time rests on.
+        points: number of requested points; an upper bound for searches of saturation.
+        done: number of these that the output directory already has.
+        missing: number of the others.
+        seconds: estimated time until the end in s; None if it is not known.
+        core_seconds: the same on one core; None if it is not known, or for real packets.
+        memory_bytes: estimated memory of the largest fabric.
+        free_memory_bytes: available memory.
+        basis: basis of the estimated time, in words.
     """
 
     points: int
@@ -60,7 +60,7 @@ class Estimate:
     basis: str
 
     def words(self) -> dict[str, str]:
-        """Returns the same for people, by the same keys."""
+        """Returns the values as readable text, by the same keys."""
         of_time = {
             key: "not known" if value is None else f"about {duration(value)}"
             for key, value in (("seconds", self.seconds), ("core_seconds", self.core_seconds))
@@ -77,13 +77,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Work:
-    """Simulations on one plan that are missing.
+    """Missing simulations that share a plan.
 
     Attributes:
         fabric: specification of the fabric.
-        traffic: a traffic as that of each, at their mean load; None where its length is not known before.
+        traffic: representative traffic, at their mean load; None if its length is not known in advance.
         count: number of simulations.
-        seconds: time of one, where others like it are kept.
+        seconds: time of one in s, from similar kept points; None if there are none.
     """
 
     fabric: FabricOptions
@@ -93,11 +93,11 @@ class Work:
 
 
 def work_of(fabric: FabricOptions, traffic: Sequence[SimulatedTraffic]) -> Work:
-    """Returns simulations on one plan.
+    """Combines simulations that share a plan.
 
     Args:
         fabric: specification of the fabric.
-        traffic: traffic of each simulation, of like length.
+        traffic: traffic of each simulation; all have about the same length.
     """
     if not traffic:
         return Work(fabric, None, 0)
@@ -106,13 +106,13 @@ def work_of(fabric: FabricOptions, traffic: Sequence[SimulatedTraffic]) -> Work:
 
 
 def estimate_simulations(works: Sequence[Work], points: int, missing: int, workers: int) -> Estimate:
-    """Returns what simulations take.
+    """Estimates the cost of simulations.
 
     Args:
-        works: the simulations, those of each plan.
-        points: points that are asked for.
-        missing: those that are missing.
-        workers: processes that simulate at once.
+        works: the simulations of each plan.
+        points: number of requested points.
+        missing: number of missing points.
+        workers: number of processes that simulate at once.
     """
     works = [work for work in works if work.count]
     core_s: float | None = None
@@ -140,7 +140,7 @@ def _seconds(work: Work) -> float:
 
 
 def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
-    """Returns the hops of all packets of a simulation, from host to host, about."""
+    """Estimates the hops of all packets of a simulation, from host to host."""
     pairs = host_pairs_by_distance(fabric.topology)
     hops = sum(distance * count for distance, count in pairs.items()) / max(1, sum(pairs.values()))
     detoured = 1.0 if routing(fabric.routing).shortest else _DETOURED
@@ -150,7 +150,7 @@ def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
 
 
 def _plan_seconds(fabric: FabricOptions) -> float:
-    """Returns the time of a plan, its proof and its tables, about: it goes by their memory."""
+    """Estimates the time of a plan, its proof and its tables in s; it is proportional to their memory."""
     usual, reference = (
         _LEAST_PLAN_S
         + plan_memory_bytes(one) / (_PROVEN_BYTES_PER_S if _is_proven(one) else _PLANNED_BYTES_PER_S)
@@ -175,12 +175,12 @@ def _reference_fabric() -> FabricOptions:
 
 @cache
 def _reference() -> _Speed:
-    """Returns how fast this machine plans and simulates a small fabric."""
+    """Measures how fast this machine plans and simulates a small fabric."""
     fabric = _reference_fabric()
     # Near saturation a hop takes the simulator up to twice as long.
     traffic = SimulatedTraffic("uniform", 0.9, times=Times(warmup=500, window=1000, most_drain=500))
-    prepare_fabric(replace(fabric, topology=PolarFly(2), params={"q": 2}), ignore)  # loads what it needs
-    began = time.process_time()  # whatever else this machine does
+    prepare_fabric(replace(fabric, topology=PolarFly(2), params={"q": 2}), ignore)  # loads modules first
+    began = time.process_time()  # independent of other load on the machine
     prepared = prepare_fabric(fabric, ignore)
     plan_s = time.process_time() - began
     task = task_of(fabric, traffic)
@@ -191,12 +191,12 @@ def _reference() -> _Speed:
 
 
 def estimate_measurements(points: Sequence[PointOptions], sweep: SweepOptions, folder: Path) -> Estimate:
-    """Returns what a sweep of real packets takes.
+    """Estimates the cost of a sweep of real packets.
 
     Args:
         points: specifications of all points.
         sweep: the sweep.
-        folder: output directory, which may not exist.
+        folder: output directory; it need not exist.
     """
     held = Sweep(folder).kept()
     missing = [one for one in points if one.point not in held]

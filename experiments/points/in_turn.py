@@ -1,4 +1,4 @@
-"""Points one after another, on a fabric that stays up for all points of its group."""
+"""Back end that runs points one after another, on a fabric that stays up for all points of its group."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from experiments.points.engine import Ended, Group
 
 
 class InTurn:
-    """Back end that does points in this process; its block ends with the fabric that stands."""
+    """Back end that runs points in this process; leaving its block takes the fabric down."""
 
     slots = 1
 
     def __init__(self, notify: Notify) -> None:
-        """Prepares the back end; `notify` takes the events of fabrics that come up."""
+        """Prepares the back end.
+
+        Args:
+            notify: called with the events of fabrics that come up.
+        """
         self._notify = notify
         self._stack = ExitStack()
         self._fabric: Any = None
@@ -32,7 +36,7 @@ class InTurn:
         return bool(self._stack.__exit__(kind, error, trace))
 
     def has_room(self, _group: Group) -> bool:
-        """Returns False: one fabric stands at a time."""
+        """Returns False: only one fabric is up at a time."""
         return False
 
     def open(self, group: Group) -> None:
@@ -44,16 +48,16 @@ class InTurn:
         return True
 
     def give(self, group: Group, point: Any) -> None:
-        """Takes a point, which is done when its end is asked for."""
+        """Stores a point, which `ended` runs."""
         self._given = group, point
 
     def ended(self, *, wait: bool = True) -> Iterator[Ended]:
-        """Does the point that was given, and yields it; nothing if nobody waits for it."""
+        """Runs the stored point and yields it; yields nothing without `wait`."""
         if wait and self._given:
             (group, point), self._given = self._given, None
             yield group, point, group.do(self._fabric, point)
 
     def close(self, _group: Group) -> None:
-        """Takes the fabric down."""
+        """Takes down the fabric."""
         self._fabric = None
         self._stack.close()

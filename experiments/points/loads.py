@@ -1,4 +1,4 @@
-"""Search of the load at which a network saturates: the loads to try next."""
+"""Search for the load at which a network saturates: the loads to try next."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LoadSteps:
-    """Loads at which a curve is measured: steps upward until one is not carried, and then between.
+    """Loads at which a curve is measured: steps upward until the network saturates, then bisection.
 
-    All are multiples of the precision.
+    All loads are multiples of the precision.
 
     Attributes:
-        precision: distance of the greatest load that is carried and the least that is not, at the end.
-        steps: number of precisions between two loads on the way up; 0 without one: all loads are halved.
-        most: the greatest load.
+        precision: final distance of the highest stable and the lowest saturated load.
+        steps: step on the way up, in multiples of the precision; 0 for bisection only.
+        most: the highest load.
     """
 
     precision: float = 0.02
@@ -26,25 +26,25 @@ class LoadSteps:
 
     @property
     def count(self) -> int:
-        """Number of loads that there are."""
+        """Number of possible loads."""
         return int(self.most / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
         """Returns a load.
 
         Args:
-            place: its number, from 1 on.
+            place: its number, from 1.
         """
         return round(place * self.precision, 9)
 
 
 def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) -> list[float]:
-    """Returns the loads of a curve to try next; none if its end is known to the precision.
+    """Returns the loads of a curve to try next; empty once saturation is known to the precision.
 
     Args:
         loads: the loads of the curve.
-        tried: load -> whether the network carries it.
-        ahead: most loads that are tried at once, although the first may show that others are not needed.
+        tried: load -> whether it is stable.
+        ahead: number of loads to try at once, although the first may make the others needless.
     """
     missing, carried, beyond = _open(loads, tried)
     spans = deque([(carried, beyond)] if not missing else [])
@@ -58,11 +58,11 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
 
 
 def most_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
-    """Returns the number of loads that are still to be tried, at most.
+    """Returns an upper bound of the number of loads that are still to be tried.
 
     Args:
         loads: the loads of the curve.
-        tried: load -> whether the network carries it.
+        tried: load -> whether it is stable.
     """
     missing, carried, beyond = _open(loads, tried)
     between = loads.steps if missing else beyond - carried
@@ -70,9 +70,9 @@ def most_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
 
 
 def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int, int]:
-    """Returns the places on the way up that are missing, and those between which the end is.
+    """Returns the missing loads on the way up, the highest stable and the lowest saturated load.
 
-    The second is the last that is carried, the third the first that is not: the same if all are carried.
+    Loads are multiples of the precision. The last two are equal if all loads are stable.
     """
     known = {round(load / loads.precision): carried for load, carried in tried.items()}
     upward = sorted({*range(loads.steps, loads.count, loads.steps), loads.count}) if loads.steps else []
@@ -83,11 +83,11 @@ def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int
 
 
 def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float, bool]:
-    """Returns the known loads that a search tries which takes one load after the other.
+    """Returns the known loads that a search would try that runs one load after another.
 
     Args:
         loads: the loads of the curve.
-        known: load -> whether the network carries it; more loads than the search needs, or fewer.
+        known: load -> whether it is stable; more or fewer loads than the search needs.
     """
     tried: dict[float, bool] = {}
     while (found := next_loads(loads, tried)) and found[0] in known:

@@ -1,4 +1,4 @@
-"""Points in processes of this machine, of several fabrics at once, so that no core waits for another."""
+"""Back end that runs points of several fabrics in processes of this machine, so that no core is idle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from experiments.points.engine import Ended, Group
 from topology.errors import MachineError
 
 _MOST_DEATHS = 3  # of processes in one point
-_MEMORY_SHARE = 0.5  # of what is free, which a further fabric may take
+_MEMORY_SHARE = 0.5  # of the free memory, which an additional fabric may take
 _END_S = 5.0
 if TYPE_CHECKING:
     Pipe = Connection[Any, Any]
@@ -30,7 +30,7 @@ else:
 
 
 def usable_cores() -> int:
-    """Returns the number of processors that this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
@@ -39,14 +39,14 @@ class _Ready(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """The end of a point: its outcome, or the end of its process."""
+    """The end of a point: its outcome, or how its process died."""
 
     point: Any
     answer: Any
 
 
 class _Failed(NamedTuple):
-    """The error that a process met."""
+    """An error in a process."""
 
     error: Exception
 
@@ -58,16 +58,16 @@ class _Died(NamedTuple):
 
 
 class _Crew:
-    """A process that brings up the fabric of a group, and forks others that do its points."""
+    """A process that brings up the fabric of a group and forks workers that run its points."""
 
     def __init__(self, group: Group, foreign: Iterable[Pipe]) -> None:
         self.process, self.control = _forked(_lead, group, foreign, daemon=False)
         self.ready = False
-        self.points: list[Any] = []  # that are under way
-        self.events: list[Event] = []  # told together once the fabric is up, as others come up at that time
+        self.points: list[Any] = []  # running
+        self.events: list[Event] = []  # reported together once the fabric is up, apart from other fabrics'
 
     def dismiss(self) -> None:
-        """Has the process end, and those that it has forked."""
+        """Makes the process and its workers end."""
         self.control.close()
         if not self.ready:
             self.process.kill()
@@ -80,14 +80,14 @@ class _Crew:
 
 
 class Processes:
-    """Back end whose processes share the fabrics that others of them have brought up."""
+    """Back end whose workers share the fabric that their parent process has brought up."""
 
     def __init__(self, workers: int, notify: Notify) -> None:
         """Prepares the back end.
 
         Args:
             workers: number of processes that compute at once.
-            notify: takes the events of fabrics that come up.
+            notify: called with the events of fabrics that come up.
         """
         self.slots = workers
         self._notify = notify
@@ -107,7 +107,7 @@ class Processes:
             crew.end()
 
     def has_room(self, group: Group) -> bool:
-        """Returns whether the memory has room for a fabric beside those that stand or come up."""
+        """Returns whether the memory has room for a fabric in addition to those that are up or starting."""
         coming_up = sum(one.memory_bytes for one, crew in self._crews.items() if not crew.ready)
         return group.memory_bytes + coming_up < _MEMORY_SHARE * available_memory_bytes()
 
@@ -121,14 +121,14 @@ class Processes:
         return self._crews[group].ready
 
     def give(self, group: Group, point: Any) -> None:
-        """Has a process do a point."""
+        """Sends a point to the group's processes."""
         crew = self._crews[group]
         crew.points.append(point)
-        with contextlib.suppress(ConnectionError):  # its end is told next
+        with contextlib.suppress(ConnectionError):  # it has died: `ended` handles that next
             crew.control.send(point)
 
     def close(self, group: Group) -> None:
-        """Has the processes of a group end; nobody waits for them."""
+        """Makes the processes of a group end, without waiting for them."""
         crew = self._crews.pop(group)
         crew.dismiss()
         self._dismissed.append(crew)
@@ -140,8 +140,8 @@ class Processes:
             wait: whether to wait for one, or for a fabric that has come up.
 
         Raises:
-            MachineError: processes were ended again and again in one point, or before the fabric was up;
-                another process does a point of which that happens for the first time.
+            MachineError: three processes died in the same point, or before the fabric was up; after fewer
+                deaths, another process repeats the point.
         """
         groups = {crew.control: group for group, crew in self._crews.items()}
         for control in _readable(groups, None if wait else 0.0):
@@ -150,12 +150,12 @@ class Processes:
                 message = control.recv()
             except (EOFError, ConnectionError):
                 if wait:
-                    self._begin_again(group)
+                    self._restart(group)
                 continue
             if isinstance(message, Event | _Ready):
-                self._take(self._crews[group], message)
+                self._process(self._crews[group], message)
             elif isinstance(message, _Failed):
-                self._tell(self._crews[group])
+                self._report(self._crews[group])
                 raise message.error
             elif isinstance(message.answer, _Died):
                 self._count_death(group, message.point, message.answer.exit_code)
@@ -164,23 +164,23 @@ class Processes:
                 self._crews[group].points.remove(message.point)
                 yield group, message.point, message.answer
 
-    def _take(self, crew: _Crew, message: Event | _Ready) -> None:
-        """Takes what a crew tells of its fabric."""
+    def _process(self, crew: _Crew, message: Event | _Ready) -> None:
+        """Processes a crew's message about its fabric."""
         if isinstance(message, Event):
             crew.events.append(message)
             return
         crew.ready = True
-        self._tell(crew)
-        for point in crew.points:  # of a crew before this one
+        self._report(crew)
+        for point in crew.points:  # of a predecessor that died
             crew.control.send(point)
 
-    def _tell(self, crew: _Crew) -> None:
+    def _report(self, crew: _Crew) -> None:
         events, crew.events = crew.events, []
         for event in events:
             self._notify(event)
 
-    def _begin_again(self, group: Group) -> None:
-        """Starts the processes of a group once more, whose first one was ended."""
+    def _restart(self, group: Group) -> None:
+        """Restarts the processes of a group whose first process died."""
         before = self._crews.pop(group)
         before.dismiss()
         before.end()
@@ -192,30 +192,29 @@ class Processes:
         self._deaths[group, point] += 1
         if self._deaths[group, point] == _MOST_DEATHS:
             raise MachineError(
-                f"{_MOST_DEATHS} processes of the sweep were ended in one simulation (exit code "
-                f"{exit_code}), perhaps for want of memory; the same command goes on, with fewer "
-                "--workers perhaps"
+                f"{_MOST_DEATHS} processes died in the same simulation (exit code {exit_code}), perhaps out "
+                "of memory; repeat the command to resume, with fewer --workers if so"
             )
 
 
 def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe]:
-    """Returns the connections that have something to read; waits for one."""
+    """Returns the connections that are readable; waits for the first."""
     return [one for one in wait([*connections], timeout_s) if isinstance(one, Connection)]
 
 
 def _forked(
     target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
 ) -> tuple[BaseProcess, Pipe]:
-    """Starts a process with a connection to this one; `foreign` are connections that it must not keep open.
+    """Forks a process with a connection to this one; it closes the `foreign` connections.
 
-    A fork has the tables, however large, at once; a fresh interpreter would run a user's script again.
+    A fork shares tables of any size at once; a fresh interpreter would run a user's script again.
     """
     context = multiprocessing.get_context("fork")
     mine, theirs = context.Pipe()
     process = context.Process(target=_begin, args=(target, theirs, (*foreign, mine), group, *others))
     process.daemon = daemon
     with warnings.catch_warnings():
-        # Newer Pythons warn of forks beside threads; here the fork uses nothing that they lock.
+        # Newer Pythons warn of forks in processes with threads; this fork uses none of the threads' locks.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
@@ -223,31 +222,31 @@ def _forked(
 
 
 def _begin(target: Callable[..., None], control: Pipe, foreign: Iterable[Pipe], *others: Any) -> None:
-    """Runs a function in a process that was forked, until the other end of its connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process takes Ctrl-C, and ends the others
+    """Runs a function in a forked process, until the other end of its connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process handles Ctrl-C and ends the others
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    gc.freeze()  # a collection would copy the memory of the process before
-    for other in foreign:  # else another's end stays open, and its death unnoticed
+    gc.freeze()  # a collection would copy memory that is shared with the parent
+    for other in foreign:  # an end that stays open here would hide the death of the other process
         other.close()
     with contextlib.suppress(EOFError, ConnectionError):
         target(control, *others)
 
 
 def _lead(control: Pipe, group: Group) -> None:
-    """Brings up the fabric of a group, and has its points done by processes that are forked then."""
+    """Brings up the fabric of a group, then forks workers for its points."""
     try:
         with group.standing(control.send) as fabric:
             control.send(_Ready())
-            _have_done(control, group, fabric)
+            _dispatch(control, group, fabric)
     except (EOFError, ConnectionError):
         raise
-    except Exception as error:  # told to the process before
+    except Exception as error:  # the parent raises it
         control.send(_Failed(error))
 
 
-def _have_done(control: Pipe, group: Group, fabric: Any) -> None:
-    """Passes points on to processes, and their outcomes back."""
+def _dispatch(control: Pipe, group: Group, fabric: Any) -> None:
+    """Passes points to workers, and their outcomes to the parent."""
     processes: dict[Pipe, BaseProcess] = {}
     idle: list[Pipe] = []
     busy: dict[Pipe, Any] = {}
@@ -280,11 +279,11 @@ def _have_done(control: Pipe, group: Group, fabric: Any) -> None:
 
 
 def _work(control: Pipe, group: Group, fabric: Any) -> None:
-    """Does points until the other end of the connection is closed."""
+    """Runs points until the other end of the connection is closed."""
     while True:
         point = control.recv()
         try:
             answer = group.do(fabric, point)
-        except Exception as error:  # told to the process before
+        except Exception as error:  # the parent raises it
             answer = _Failed(error)
         control.send(answer)

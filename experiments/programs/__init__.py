@@ -1,1 +1,1 @@
-"""Programs of a user on a fabric: in a run, beside or instead of generated traffic, and in a session."""
+"""A user's own programs on a fabric: in a run, with or instead of generated traffic, and in a session."""

@@ -1,4 +1,4 @@
-"""Programs of a user while traffic runs: servers first, the others together, all ended at the end."""
+"""A user's programs in a run: servers start first, the others together; all are ended at the end."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class ProgramPlan:
 
     Attributes:
         options: the programs.
-        folder_of: returns the folder of the results of the run with a seed.
+        folder_of: seed of a run -> folder of its results.
     """
 
     options: ProgramOptions = NO_OPTIONS
     folder_of: Callable[[int], Path] = lambda _seed: Path()
 
     def kept_in(self, seed: int) -> Path | None:
-        """Returns the folder of the results of the run with a seed; None where it has none of its own."""
+        """Returns the results folder of the run with a seed; None if it has none of its own."""
         return None if self is NO_PROGRAMS else self.folder_of(seed)
 
 
@@ -45,16 +45,16 @@ NO_PROGRAMS = ProgramPlan()
 
 
 class RunningPrograms:
-    """Programs of one run; a context manager: servers start at its begin, all have ended at its end."""
+    """Programs of one run; a context manager that starts the servers at its start and ends all at its end."""
 
     def __init__(self, fabric: LiveFabric, plan: ProgramPlan, seed: int, notify: Notify) -> None:
         self._fabric, self._options, self._notify = fabric, plan.options, notify
         self._folder = plan.folder_of(seed)
         self._opened = contextlib.ExitStack()
-        self._running: dict[int, NodeProgram] = {}  # by the program's place among all
+        self._running: dict[int, NodeProgram] = {}  # by index in the options' programs
         self._timed_out: set[int] = set()
         self._stopped: set[int] = set()
-        self._told: set[int] = set()  # servers whose early end was told
+        self._reported: set[int] = set()  # servers whose early end was reported
         self._start_s = time.monotonic()
         self._over = threading.Event()
         self._guard = threading.Thread(target=self._end_in_time, daemon=True)
@@ -76,7 +76,7 @@ class RunningPrograms:
         self._opened.close()
 
     def start(self, clock: Clock) -> None:
-        """Starts all programs but the servers; `clock` has the start of the traffic."""
+        """Starts all programs except servers; `clock` has the start of the traffic."""
         self._start_s = clock.monotonic_ns / 1e9
         for place, program in enumerate(self._options.programs):
             if not program.server:
@@ -86,7 +86,7 @@ class RunningPrograms:
             self._guard.start()
 
     def wait(self) -> bool:
-        """Returns when all programs but servers have ended, by themselves or at their longest time.
+        """Returns when all programs except servers have ended, by themselves or at the timeout.
 
         Returns:
             Whether Ctrl-C ended them early.
@@ -102,14 +102,14 @@ class RunningPrograms:
         return False
 
     def end(self) -> None:
-        """Ends all programs that still run, servers among them, and tells of those that failed."""
+        """Ends all programs that still run, including servers, and reports those that failed."""
         self._stop_guard()
         left = {place: program for place, program in self._running.items() if program.running}
         self._stopped |= left.keys() - self._timed_out
         if left:
             self._supervisor.end(left.values())
         self._opened.close()
-        for place in sorted(self._running.keys() - self._told):
+        for place in sorted(self._running.keys() - self._reported):
             record = self._record(place)
             if record.failed:
                 self._notify(
@@ -120,12 +120,12 @@ class RunningPrograms:
 
     @property
     def ended_s(self) -> float:
-        """Seconds from the start of the traffic until the last program that is waited for ended."""
+        """Seconds from the start of the traffic until the last program except servers ended."""
         ends = [p.ended_s for n, p in self._running.items() if not self._options.programs[n].server]
         return max((end - self._start_s for end in ends if end is not None), default=0.0)
 
     def records(self) -> tuple[ProgramRecord, ...]:
-        """Returns the programs that were started, in the order in which they were given."""
+        """Returns the programs that were started, in their given order."""
         return tuple(self._record(place) for place in sorted(self._running))
 
     def _record(self, place: int) -> ProgramRecord:
@@ -154,7 +154,7 @@ class RunningPrograms:
             if running in silent:
                 self._notify(Notice("server-not-listening", line=servers[place].line))
             elif not running.running:
-                self._told.add(place)
+                self._reported.add(place)
                 last = last_line(self._supervisor.take_errors(running))
                 self._notify(
                     Notice("server-ended", line=servers[place].line, status=running.status or 0, last=last)
@@ -170,7 +170,7 @@ class RunningPrograms:
         )
 
     def _end_in_time(self) -> None:
-        """Ends the programs that run for longer than they may, while traffic goes on."""
+        """Ends the programs that reach the timeout, while traffic continues."""
         if self._over.wait(max(0.0, self._start_s + self._options.timeout_s - time.monotonic())):
             return
         waiting = self._waiting()
@@ -183,7 +183,7 @@ class RunningPrograms:
             self._guard.join()
 
     def _waiting(self) -> dict[int, NodeProgram]:
-        """Returns the programs that run and are waited for."""
+        """Returns the running programs except servers."""
         programs = self._options.programs
         return {n: p for n, p in self._running.items() if p.running and not programs[n].server}
 
@@ -193,16 +193,16 @@ _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
 def failure_text(record: ProgramRecord, folder: Path, timeout_s: float) -> str:
-    """Returns a sentence on a program that failed, with its last word.
+    """Returns a sentence on a program that failed, with the last line of its errors.
 
     Args:
         record: the program.
         folder: the folder of the run.
-        timeout_s: longest time of a program in s.
+        timeout_s: timeout of a program in s.
     """
     line = f"`{record.line}`"
     if record.timed_out:
-        return f"{line} had not ended after {timeout_s:g} s and was ended; --exec-timeout gives it longer"
+        return f"{line} had not ended after {timeout_s:g} s and was ended; raise --exec-timeout"
     last = last_line(folder / record.errors)
     last += _remedy(record.command, last)
     if record.status in (_NOT_EXECUTABLE, _NOT_FOUND):
@@ -213,18 +213,18 @@ def failure_text(record: ProgramRecord, folder: Path, timeout_s: float) -> str:
 
 
 def _remedy(command: str, error: str) -> str:
-    """Returns a hint if an error is about a file of the caller, which a host has elsewhere; else nothing."""
+    """Returns a hint if an error names a file in the caller's folder, which hosts see under another path."""
     words = (word.strip("'\"") for word in command.split())
     named = next(
         (word for word in words if word in error and word[:1] not in "/." and Path(word).is_file()), ""
     )
-    return f"; on hosts it is $POLARLAB_CALLER_DIR/{named}" if named else ""
+    return f"; its path on hosts is $POLARLAB_CALLER_DIR/{named}" if named else ""
 
 
 def last_line(path: Path) -> str:
-    """Returns the last line of a file of output behind a colon; nothing if there is none."""
+    """Returns the last line of an output file after a colon; an empty text if there is none."""
     try:
-        # Whoever owns the folder may have put a FIFO or a link there.
+        # The folder's owner may have replaced the file by a FIFO or a link.
         lines = read_bytes(path, TABLE_BYTES)[-4096:].decode(errors="replace").splitlines()
     except FileError:
         return ""

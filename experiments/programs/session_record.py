@@ -1,4 +1,4 @@
-"""Record of a session at the prompt: link loads, drops, faults and lines, written as results of a run."""
+"""Record of a prompt session: link loads, drops, faults and command lines, written as results of a run."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 
 
 class SessionRecorder:
-    """Observer of a session; a context manager that writes the results at its end, interrupted or not."""
+    """Recorder of a session; a context manager that writes the results at its end, interrupted or not."""
 
     def __init__(self, fabric: LiveFabric, directory: RunDirectory, notify: Notify) -> None:
-        """Begins to observe.
+        """Starts to record, and writes the manifest.
 
         Args:
             fabric: the fabric.
             directory: folder of the results.
-            notify: takes the event of the end.
+            notify: called with the events at the end.
 
         Raises:
             OSError: the folder cannot be written.
@@ -62,7 +62,7 @@ class SessionRecorder:
         self._drained: set[Element] = set()
         self._looking = Lock()
         self._background: list[TrafficOutcome] = []
-        # Nothing is scheduled: what failed is known at the end.
+        # Faults of a session are not scheduled: they are known, and written, at its end.
         settings = replace(self._traffic.settings(), faults=None)
         self._manifest = run_manifest(fabric, settings, self._traffic.seed)
         write_manifest(directory, self._manifest, fabric)
@@ -71,7 +71,7 @@ class SessionRecorder:
         self._monitors = self._opened.enter_context(
             Monitors(self._fabric, self._traffic.frame_bytes, self._directory.path)
         )
-        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # the session is what is observed
+        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # starts once the monitors run
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
@@ -83,11 +83,11 @@ class SessionRecorder:
 
     @contextmanager
     def line(self, text: str, standing: Callable[[], Iterable[Element]]) -> Iterator[list[int]]:
-        """Records a line that runs during the block, which puts its exit status into the given list.
+        """Records a command line that runs in the block; the block appends its exit status to the list.
 
         Args:
             text: the line.
-            standing: returns the elements that have failed and were not restored.
+            standing: returns the components that have failed and were not restored.
         """
         began_s = round(self._now_s, 4)
         self.look(standing(), began_s)
@@ -100,11 +100,11 @@ class SessionRecorder:
             self.look(standing(), began_s)
 
     def look(self, standing: Iterable[Element], time_s: float | None = None) -> None:
-        """Records the elements that have failed, were restored, drained or used again since the last look.
+        """Records the components that failed or were restored, drained or undrained since the last call.
 
         Args:
-            standing: the elements that have failed and were not restored.
-            time_s: time of the changes, in s since the begin; now if None.
+            standing: the components that have failed and were not restored.
+            time_s: time of the changes in s since the start; now if None.
         """
         with self._looking:
             before, after = self._standing, set(standing)
@@ -119,7 +119,7 @@ class SessionRecorder:
             self._standing = after
 
     def keep_traffic(self, outcome: TrafficOutcome) -> None:
-        """Takes background traffic that has ended."""
+        """Records background traffic that has ended."""
         self._background.append(outcome)
 
     @property
@@ -138,7 +138,7 @@ class SessionRecorder:
             **self._monitors.observed(),
             adaptation=Adaptation(self._fabric.occupancy, modified),
             faults=self._fault_record(),
-            troubles=tuple(f"{process} ended in the session" for process in self._fabric.ended_processes()),
+            troubles=tuple(f"{one} ended during the session" for one in self._fabric.ended_processes()),
             lines=tuple(self._lines),
             background=tuple(self._background),
         )
@@ -154,7 +154,7 @@ class SessionRecorder:
             self._notify(Notice("result-invalid", reason=reason, remedy=summary.remedy))
 
     def _fault_record(self) -> FaultRecord | None:
-        """Returns failures, restorations and the controller's plans; None without any."""
+        """Returns failures, repairs and the controller's plans; None if there are none."""
         with suppress(PolarLabError):  # the controller has ended
             self._fabric.controller.catch_up()
         start_s = self._clock.monotonic_ns / 1e9

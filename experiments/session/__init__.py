@@ -1,1 +1,1 @@
-"""A session on a fabric that is up: faults, measurements and background traffic, by hand."""
+"""Interactive sessions on a running fabric: faults, measurements and background traffic."""

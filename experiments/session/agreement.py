@@ -1,4 +1,4 @@
-"""Agreement of the controller with what a session has failed and drained, before something is measured."""
+"""Checks, before a measurement, that the controller's plan matches what a session has failed and drained."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from experiments.validity.unasked import Asked, Plan, listed
 from topology.errors import PolarLabError, UsageError
 from topology.faults import Element
 
-# A link that flapped is held down for up to 16 s; a switch that returns is filled within some.
+# A flapping link is held down for up to 16 s, and a switch that returns gets its rules within seconds.
 _AGREED_S = 30.0
-_REPORTED_S = 0.5  # from a change to the controller's reports of it
+_REPORTED_S = 0.5  # from a change to the controller's report of it
 _LOOK_EVERY_S = 0.02
 
 
 def wait_until_planned(
     session: FabricSession, failed: tuple[Element, ...], measuring: Measuring, notify: Notify
 ) -> None:
-    """Returns when the controller's plan is for what has failed and is drained, and for nothing else.
+    """Returns when the controller's plan avoids exactly the failed and drained components.
 
-    A controller that does not run plans nothing: then its last plan must avoid nothing else.
+    A controller that does not run cannot plan: then its last plan must not avoid anything else.
 
     Args:
         session: the session.
-        failed: the elements that have failed.
-        measuring: the measurement that is to begin; it can be stopped meanwhile.
-        notify: takes the event of a longer wait.
+        failed: the components that have failed.
+        measuring: the measurement that is to start; it can be stopped meanwhile.
+        notify: called with an event if this takes longer.
 
     Raises:
-        UsageError: the plan avoids something else, or does not avoid something that has failed.
+        UsageError: the plan avoids other components, or does not avoid one that has failed.
         KeyboardInterrupt: the measurement was stopped.
     """
     controller = session.fabric.controller
     asked = Asked(session.fabric.options.topology, failed, session.drained())
     reported_s = session.turns.changed_s + _REPORTED_S
-    deadline_s, told = time.monotonic() + _AGREED_S, False
+    deadline_s, notified = time.monotonic() + _AGREED_S, False
     while True:
         measuring.check()
         running = controller.running
@@ -54,11 +54,11 @@ def wait_until_planned(
             return
         if now_s >= deadline_s or not running:
             break
-        if now_s >= reported_s and not told:
+        if now_s >= reported_s and not notified:
             notify(Notice("plan-awaited", elements=listed([*beyond, *lacking])))
-            told = True
+            notified = True
         time.sleep(_LOOK_EVERY_S)
     if beyond:
         remedy = "bring it up" if running else "start the controller"
-        raise UsageError(f"{listed(beyond)} is out of use though it has not failed; {remedy}, then measure")
-    raise UsageError(f"the controller has no plan without {listed(lacking)}; restore it, then measure")
+        raise UsageError(f"{listed(beyond)} is out of use but has not failed; {remedy}, then measure")
+    raise UsageError(f"the controller's plan does not avoid {listed(lacking)}; restore it, then measure")

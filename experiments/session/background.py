@@ -1,4 +1,4 @@
-"""Background traffic of a session: the generator's traffic of a pattern, until it is stopped."""
+"""Background traffic of a session: generated traffic of a pattern that runs until it is stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, option_of
 from experiments.spec.traffic import TrafficOptions, check_traffic
-from experiments.traffic_jobs import deaths_named, run_measured_traffic
+from experiments.traffic_jobs import naming_ended_process, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
@@ -24,15 +24,15 @@ _LONGEST_S = 86_400.0
 
 @dataclass(frozen=True)
 class TrafficStatus:
-    """Background traffic that flows.
+    """State of current background traffic.
 
     Attributes:
-        pattern, load: as it was started.
-        seconds: since its start.
-        offered, accepted: over about the last second, as fractions of the hosts' injection capacity.
-        loss: fraction of the packets that had time to arrive and did not; None before the first.
+        pattern, load: the pattern and load with which it was started.
+        seconds: time since its start in s.
+        offered, accepted: load of about the last second, as fractions of the injection capacity.
+        loss: fraction of overdue packets that have not arrived; None before any is overdue.
         latency_p50_ms, latency_p99_ms: percentiles of recent latencies; None before the first packet.
-        out_of_order: share of the packets of the last second that arrived after a later one of their flow.
+        out_of_order: fraction of the packets of the last second that arrived after a later one of their flow.
     """
 
     pattern: str
@@ -47,12 +47,12 @@ class TrafficStatus:
 
 
 def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int) -> TrafficOptions:
-    """Returns the specification of background traffic, checked.
+    """Returns the checked specification of background traffic.
 
     Args:
         fabric: the fabric.
         pattern: name of a pattern, with its argument where it has one.
-        load: fraction of the hosts' injection capacity, over 0 and at most 1.
+        load: offered load as a fraction of the injection capacity, over 0 and at most 1.
         seed: seed of the random generator.
 
     Raises:
@@ -75,7 +75,7 @@ def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int)
 
 
 class BackgroundTraffic:
-    """Traffic of a pattern in a thread of its own, from its creation until `stop`."""
+    """Traffic of a pattern in its own thread, from its creation until `stop`."""
 
     def __init__(self, fabric: LiveFabric, pattern: str, load: float, seed: int, notify: Notify) -> None:
         """Starts the traffic and returns when its first packets go out.
@@ -83,9 +83,9 @@ class BackgroundTraffic:
         Args:
             fabric: the fabric.
             pattern: name of a pattern, with its argument where it has one.
-            load: fraction of the hosts' injection capacity, over 0 and at most 1.
+            load: offered load as a fraction of the injection capacity, over 0 and at most 1.
             seed: seed of the random generator.
-            notify: takes the event of an end that nobody asked for, in the traffic's thread.
+            notify: called in the traffic's thread if the traffic ends by itself.
 
         Raises:
             UsageError: the pattern or the load is outside its domain.
@@ -101,7 +101,7 @@ class BackgroundTraffic:
         self._thread.start()
         try:
             self._started.wait()
-        except BaseException:  # Ctrl-C: nobody else could end it
+        except BaseException:  # Ctrl-C: the caller has no object yet to end the traffic
             self.kill()
             raise
         if self._error:
@@ -109,11 +109,11 @@ class BackgroundTraffic:
 
     @property
     def running(self) -> bool:
-        """Whether it flows."""
+        """Whether it is running."""
         return self._thread.is_alive()
 
     def status(self) -> TrafficStatus:
-        """Returns its present rates."""
+        """Returns its current rates."""
         live = self._snapshot or TrafficSnapshot(0.0, 0.0, 0.0, None, None)
         capacity_bps = self._capacity_bps
         return TrafficStatus(
@@ -162,7 +162,7 @@ class BackgroundTraffic:
 
     def _run(self) -> None:
         try:
-            with deaths_named(self._fabric):
+            with naming_ended_process(self._fabric):
                 self._result = self._flowed()
         except PolarLabError as error:
             self._error = error
@@ -172,7 +172,7 @@ class BackgroundTraffic:
             self._started.set()
 
     def _flowed(self) -> TrafficResult:
-        """Returns the measurements when the traffic has ended; what is left of one that failed is kept."""
+        """Returns the measurements once the traffic has ended; partial ones are kept if it failed."""
         try:
             return run_measured_traffic(
                 self._fabric,
@@ -190,7 +190,7 @@ class BackgroundTraffic:
     def _look(self, snapshot: TrafficSnapshot) -> None:
         self._snapshot = snapshot
         if self._killed.is_set():
-            raise KeyboardInterrupt  # as the engine's callers end a run
+            raise KeyboardInterrupt  # the way to end the engine's run from its callback
 
     def _outcome(self, result: TrafficResult) -> TrafficOutcome:
         sent, received = int(result.sent.frames.sum()), int(result.received.frames.sum())

@@ -1,4 +1,4 @@
-"""The verbs of a session on a fabric: failures, controller, loads, drops, paths, background traffic."""
+"""The verbs (operations) of a session: failures, controller, loads, drops, paths, background traffic."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class ControllerStatus:
         running: whether its process runs.
         pid: its process; None if it does not run.
         killed: whether the session killed it; if neither this nor `running`, it ended by itself.
-        planned_failure: name of the failure that its present plan is for; `none` for the whole fabric.
-        planned_drain: name of the elements that its present plan drains; `none` for none.
+        planned_failure: name of the failure that its current plan is for; `none` for the whole fabric.
+        planned_drain: names of the components that its current plan drains; `none` for none.
     """
 
     running: bool
@@ -56,17 +56,16 @@ _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
 class FabricSession:
-    """A session on a fabric that is up; a context manager that watches over the fabric meanwhile.
+    """A session on a running fabric; a context manager that watches the fabric's processes.
 
-    Its verbs are those of `SessionVerbs` in `polarlab.api.verbs`, which describes their arguments and errors.
-    They return typed results and print nothing. Those that change the fabric wait for one another, from
-    whatever thread they are called, and are refused (FabricBusy) while something is measured; events come
-    from other threads.
+    `SessionVerbs` in `polarlab.api.verbs` describes the arguments and errors of its verbs. They return typed
+    results and print nothing. Verbs that change the fabric run one at a time, from whatever thread they are
+    called, and are refused (FabricBusy) during a measurement. Events come from other threads.
 
     Attributes:
         fabric: the fabric.
         turns: the turns of verbs and measurements.
-        busy: to be held by those who use the shells of nodes, so that none is started again meanwhile.
+        busy: lock to hold while using the shells of nodes, so that none is restarted meanwhile.
     """
 
     def __init__(
@@ -80,16 +79,16 @@ class FabricSession:
 
         Args:
             fabric: the fabric.
-            notify: takes the events of what ends by itself.
-            keep: takes the outcomes of background traffic.
-            changed: takes all elements that have failed, when another one has ended by itself.
+            notify: called with an event when a process or background traffic ends by itself.
+            keep: called with the outcome of background traffic.
+            changed: called with all failed components when a process of the fabric has ended by itself.
         """
         self.fabric = fabric
         self.busy, self.turns = threading.RLock(), Turns()
         self._notify, self._keep, self._changed = notify, keep, changed
         self._faults = FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
-        self._watch = Watch(fabric, self._tell_end, self.busy)
+        self._watch = Watch(fabric, self._report_end, self.busy)
         self._traffic: BackgroundTraffic | None = None
         self._draws = 0
 
@@ -104,7 +103,7 @@ class FabricSession:
                     if turn:
                         self._notify(Notice("traffic-stopped", outcome=self.stop_traffic()))
         finally:
-            # Also after Ctrl-C: a watch that went on would start the shells of the ended fabric again.
+            # Also after Ctrl-C: the watch would otherwise restart shells while the fabric is taken down.
             try:
                 self._end_traffic()
             finally:
@@ -114,7 +113,7 @@ class FabricSession:
 
     @one_at_a_time
     def fail(self, text: str) -> tuple[Element, ...]:
-        """Makes elements fail, and returns them; each `random:3` draws anew."""
+        """Makes components fail and returns them; each call with `random:3` draws others."""
         elements = self.named(text, to_fail=True)
         self._draws += 1
         for element in elements:
@@ -126,7 +125,7 @@ class FabricSession:
 
     @one_at_a_time
     def restore(self, text: str) -> tuple[Element, ...]:
-        """Restores elements, and returns them; one that works stays so."""
+        """Restores components and returns them; those that work are not changed."""
         if text == "all":
             return self._restore_all()
         elements = self.named(text)
@@ -139,28 +138,28 @@ class FabricSession:
 
     @one_at_a_time
     def hang(self, switch: str) -> Element:
-        """Kills a switch's program while its links stay up, as `fail("hang:s4")`, and returns the element."""
+        """Kills a switch's program while its links stay up, like `fail("hang:s4")`; returns the component."""
         element = Element(ElementKind.HANG, (switch_router(switch, self.fabric.options.topology.routers),))
         self._faults.fail(element)
         return element
 
     @one_at_a_time
     def stop_switch(self, switch: str) -> Element:
-        """Kills a switch's program as `hang`, and returns the element.
+        """Kills a switch's program like `hang`, and returns the component.
 
         Raises:
-            UsageError: the fabric does not have that switch, or the switch has no power.
+            UsageError: the fabric has no such switch, or the switch has no power.
         """
         self._check_power(switch)
         return self.hang(switch)
 
     @one_at_a_time
     def start_switch(self, switch: str) -> bool:
-        """Starts the programs of a switch that were stopped, hang or ended; returns whether any had to be.
+        """Starts the programs of a switch that do not run; returns whether there was any.
 
         Raises:
-            UsageError: the fabric does not have that switch, or the switch has no power.
-            CommandError: it does not come up.
+            UsageError: the fabric has no such switch, or the switch has no power.
+            CommandError: the switch does not come up.
         """
         router = self._check_power(switch)
         vswitch: VSwitch = self.fabric.network[switch].vswitch
@@ -169,7 +168,7 @@ class FabricSession:
         return ended
 
     def standing_failures(self) -> tuple[Element, ...]:
-        """Returns the elements that have failed, by a verb or by themselves, and were not restored."""
+        """Returns the components that have failed, by a verb or by themselves, and were not restored."""
         standing = self._faults.standing
         dead = {element.routers for element in standing if element.kind is not ElementKind.LINK}
         ended = [element for element in self._ended_switches() if element.routers not in dead]
@@ -177,9 +176,9 @@ class FabricSession:
         return (*standing, *ended, *controller)
 
     def interfaces_down(self) -> tuple[str, ...]:
-        """Returns the interfaces that a command of a user has set down, as `ip link set h1_1-eth0 down`."""
+        """Returns the interfaces that a user's command has set down, like `ip link set h1_1-eth0 down`."""
         down = self._interfaces_down()
-        if down:  # by the controller, whose report may be on its way
+        if down:  # perhaps by the controller, whose report may be on its way
             time.sleep(_REPORTED_S)
             down &= self._interfaces_down()
         return tuple(sorted(down))
@@ -188,12 +187,12 @@ class FabricSession:
 
     @one_at_a_time
     def drain(self, text: str, *, force: bool = False) -> DrainOutcome:
-        """Leads traffic around elements, and returns when the last of it has left them."""
+        """Diverts traffic from links and switches, and returns when the last packet has left them."""
         return self._maintenance.drain(text, self.standing_failures(), force=force)
 
     @one_at_a_time
     def undrain(self, text: str = ALL) -> DrainOutcome:
-        """Has traffic use drained elements again, and returns when all switches hold the plan."""
+        """Ends drains, and returns when all switches have installed the new plan."""
         return self._maintenance.undrain(text)
 
     def drained(self) -> tuple[Element, ...]:
@@ -209,7 +208,7 @@ class FabricSession:
 
     @one_at_a_time
     def start_controller(self) -> float:
-        """Starts the controller unless it runs, and returns the seconds until it was in charge again."""
+        """Starts the controller unless it runs, and returns the seconds until it controls all switches."""
         if self.fabric.controller.running:
             return 0.0
         began_s = time.monotonic()
@@ -231,7 +230,7 @@ class FabricSession:
     # ---- the adaptation ----
 
     def routing_status(self) -> RoutingStatus:
-        """Returns the routing with the parameters that hold now."""
+        """Returns the routing with its current parameters."""
         name = self.fabric.controller.routing
         present = routing_named(name)
         values = {one.name: present.given.get(one.key, one.default) for one in changeable_parameters(present)}
@@ -240,7 +239,7 @@ class FabricSession:
 
     @one_at_a_time
     def set_routing(self, values: Mapping[str, Value]) -> RoutingStatus:
-        """Has the adaptation go on with other parameters, without a change of any rule."""
+        """Changes parameters of the adaptation without changing any rule."""
         controller = self.fabric.controller
         name = changed_routing(controller.routing, values)
         if not controller.running:
@@ -252,7 +251,7 @@ class FabricSession:
     # ---- measurements ----
 
     def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
-        """Returns the loads of all links in the next seconds, each direction by itself, the highest first."""
+        """Measures the loads of all links, one per direction, in the next seconds; highest first."""
         check_range("time of loads", seconds, 0.1, MOST_LOADS_S, "s")
         return measure_loads(self.fabric, seconds)
 
@@ -261,15 +260,15 @@ class FabricSession:
         return count_drops(self.fabric)
 
     def missing_ports(self) -> tuple[str, ...]:
-        """Returns the links of ports whose interfaces were deleted, as in LinkLoad; they are not measured.
+        """Returns the links, named as in LinkLoad, of ports whose interfaces were deleted; they have no load.
 
         Raises:
-            MachineError: the kernel does not let us read the queues.
+            MachineError: the queues cannot be read.
         """
         return missing_ports(self.fabric)
 
     def path(self, source: str, destination: str) -> PathReport:
-        """Returns the paths between two places, of the plan and of probes that are sent now."""
+        """Returns the paths between two hosts, according to the plan and to probes that are sent now."""
         self.controller_status()
         failed = [
             element
@@ -283,11 +282,11 @@ class FabricSession:
 
     @one_at_a_time
     def start_traffic(self, pattern: str, load: float, seed: int = 1) -> None:
-        """Starts traffic of a pattern between all hosts, which flows until `stop_traffic`."""
-        background_options(self.fabric, pattern, load, seed)  # a wrong pattern is told before all else
+        """Starts traffic of a pattern between all hosts, which runs until `stop_traffic`."""
+        background_options(self.fabric, pattern, load, seed)  # reports invalid values first
         if self._traffic and self._traffic.running:
             raise UsageError("background traffic flows already; stop it first")
-        self._end_traffic()  # of which something is kept even if it failed
+        self._end_traffic()  # keeps the outcome of previous traffic, even if it failed
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
 
     @one_at_a_time
@@ -301,35 +300,35 @@ class FabricSession:
             self._end_traffic()
 
     def _end_traffic(self) -> None:
-        """Ends the background traffic at once if it flows, and keeps its outcome, or what is left of it."""
+        """Ends any background traffic at once, and keeps its outcome as far as it is known."""
         traffic, self._traffic = self._traffic, None
         outcome = traffic.kill() if traffic else None
         if outcome:
             self._keep(outcome)
 
     def traffic_status(self) -> TrafficStatus | None:
-        """Returns the present rates of the background traffic; None if none flows."""
+        """Returns the current rates of the background traffic; None if there is none."""
         return self._traffic.status() if self._traffic and self._traffic.running else None
 
     def traffic_silences(self) -> tuple[Silence, ...]:
-        """Returns the silences of the background traffic in the last half minute; none if none flows."""
+        """Returns the silences of the background traffic in the last half minute; empty without traffic."""
         return self._traffic.silences if self._traffic and self._traffic.running else ()
 
-    # ---- what ends by itself ----
+    # ---- processes that end by themselves ----
 
     def renew_shells(self) -> tuple[str, ...]:
-        """Starts the shells of nodes again that have ended, and returns the nodes; `busy` is held."""
+        """Restarts the shells of nodes that have ended, and returns the nodes; the caller holds `busy`."""
         return self._watch.renew_shells()
 
     def watch_program(self, node: str, command: str, pid: int) -> None:
-        """Has the end of a program told that a node runs in the background."""
+        """Reports the end of a program that a node runs in the background."""
         self._watch.add_program(node, command, pid)
 
     def _interfaces_down(self) -> frozenset[str]:
         self.controller_status()
         return interfaces_down(self.fabric, self.standing_failures())
 
-    def _tell_end(self, event: Event) -> None:
+    def _report_end(self, event: Event) -> None:
         if isinstance(event, ProcessEnded):
             self._changed(self.standing_failures())
         self._notify(event)
@@ -346,7 +345,7 @@ class FabricSession:
         restored = list(self._faults.standing)
         try:
             self._faults.restore_all()
-        finally:  # what cannot be restored does not keep these from it
+        finally:  # an error above must not keep these from being restored
             for element in self._ended_switches():
                 self._faults.restore(element)
                 restored.append(element)
@@ -356,12 +355,12 @@ class FabricSession:
         return tuple(restored)
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
-        """Returns the elements of a text, links of hosts too; random ones are drawn at each `fail`."""
+        """Parses components, including links of hosts; random ones are drawn anew for each `fail`."""
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
     def _ended_switches(self) -> list[Element]:
-        """Returns the switches whose programs have ended, by themselves or not, as elements."""
+        """Returns the switches whose programs have ended, by themselves or not."""
         ended = []
         for switch in self.fabric.network.switches:
             vswitch: VSwitch | None = switch.vswitch

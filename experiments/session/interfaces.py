@@ -1,4 +1,4 @@
-"""Interfaces of a fabric that are down by no failure: those that a user has set down by a command."""
+"""Interfaces of a fabric that are down without a failure, because a user's command has set them down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GET_FLAGS, UP, RUNNING = 0x8913, 0x1, 0x40  # SIOCGIFFLAGS, IFF_UP, IFF_RUNNING
 
 
 def interface_flags(name: str) -> int:
-    """Returns the flags of an interface of the present network namespace.
+    """Returns the flags of an interface of the current network namespace.
 
     Raises:
         OSError: the interface does not exist.
@@ -30,11 +30,11 @@ def interface_flags(name: str) -> int:
 
 
 def interfaces_down(fabric: LiveFabric, standing: Collection[Element]) -> frozenset[str]:
-    """Returns the interfaces that are down by neither a failure nor the controller.
+    """Returns the interfaces that are down although neither a failure nor the controller has set them down.
 
     Args:
         fabric: the fabric.
-        standing: the elements that have failed; the ends of their links do not count.
+        standing: the components that have failed; the ends of their links do not count.
     """
     places: dict[str, list[str]] = defaultdict(list)
     for node, interface in _interfaces(fabric, standing):
@@ -49,7 +49,7 @@ def interfaces_down(fabric: LiveFabric, standing: Collection[Element]) -> frozen
 
 
 def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[tuple[str, str]]:
-    """Yields node and name of each interface that nothing but a user may have set down."""
+    """Yields (node, name) of each interface that only a user may have set down."""
     topology, by_controller = fabric.options.topology, fabric.controller.ports_down
     ends = [
         end
@@ -72,7 +72,7 @@ def cut_off_hosts(hosts: Iterable[Host], standing: Collection[Element]) -> froze
 
     Args:
         hosts: the hosts of a fabric.
-        standing: the elements that have failed.
+        standing: the components that have failed.
     """
     without_power = {element.routers for element in standing if element.kind is ElementKind.SWITCH}
     links = {element.host for element in standing if element.host}
@@ -80,7 +80,7 @@ def cut_off_hosts(hosts: Iterable[Host], standing: Collection[Element]) -> froze
 
 
 def _is_down(name: str) -> bool:
-    """Returns whether an interface of the present namespace exists and is down."""
+    """Returns whether an interface of the current namespace exists and is down."""
     with contextlib.suppress(OSError):
         return not interface_flags(name) & UP
     return False

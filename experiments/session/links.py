@@ -1,4 +1,4 @@
-"""Loads of links over an interval, and drops of queues and at ingress, as a session measures them."""
+"""Measurements of a session: loads of links over an interval, and drops in queues and at ingress."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class LinkLoad:
     """One direction of a link in an interval.
 
     Attributes:
-        link: its ends, as `s3-s7`, or `s3-h3_1` toward a host; parallel links differ in their port.
+        link: its ends, like `s3-s7`, or `s3-h3_1` toward a host; parallel links differ in their port.
         port: port of the first end.
-        load: bits carried, as a fraction of the link's rate times the interval.
+        load: bits carried, as a fraction of the link's capacity in the interval.
         rate_bps: bits carried per second.
         waiting_packets: packets that wait in its queue at the end.
         dropped_packets: packets that its queue dropped in the interval.
-        lost_packets: packets that the link lost at random in the interval, as asked for.
+        lost_packets: packets that the link lost in the interval, by its configured random loss.
     """
 
     link: str
@@ -43,10 +43,10 @@ class PortDrops:
     """Packets that one port dropped since the fabric was built.
 
     Attributes:
-        link: the link that it leads to, as in LinkLoad; of a host, as `h3_1-s3`.
-        port: number of the port; of a host 0.
-        queue_packets: packets that found the queue full.
-        lost_packets: packets that the link lost at random, as asked for.
+        link: the link at the port, as in LinkLoad; like `h3_1-s3` for a host's port.
+        port: number of the port; 0 for a host.
+        queue_packets: packets dropped because the queue was full.
+        lost_packets: packets that the link lost, by its configured random loss.
     """
 
     link: str
@@ -61,7 +61,7 @@ class Drops:
 
     Attributes:
         ports: ports of switches and hosts that dropped or lost at least one.
-        ingress: packets that hosts may not send, dropped at their switches' ports, by the host's name.
+        ingress: host -> packets that it may not send, dropped at its switch's port.
     """
 
     ports: tuple[PortDrops, ...]
@@ -69,10 +69,10 @@ class Drops:
 
 
 def measure_loads(fabric: LiveFabric, seconds: float) -> tuple[LinkLoad, ...]:
-    """Returns the loads of all links in the next `seconds`, each direction by itself, the highest first.
+    """Measures the loads of all links, one per direction, in the next `seconds`; highest first.
 
     Raises:
-        MachineError: the kernel does not let us read the queues.
+        MachineError: the queues cannot be read.
     """
     rate_bps = fabric.options.links.rate_bps
     with _Queues(fabric) as queues:
@@ -102,7 +102,7 @@ def count_drops(fabric: LiveFabric) -> Drops:
     """Returns the packets that were dropped since the fabric was built.
 
     Raises:
-        MachineError: the kernel does not let us read the queues.
+        MachineError: the queues cannot be read.
     """
     with _Queues(fabric) as queues:
         states = queues.read()
@@ -124,7 +124,7 @@ def missing_ports(fabric: LiveFabric) -> tuple[str, ...]:
     """Returns the links of ports whose interfaces do not exist.
 
     Raises:
-        MachineError: the kernel does not let us read the queues.
+        MachineError: the queues cannot be read.
     """
     with _Queues(fabric) as queues:
         return tuple(name for place, name in _names(fabric).items() if place not in queues.places)

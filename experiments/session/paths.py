@@ -1,4 +1,4 @@
-"""Paths between two hosts now: those of the plan under the present failures, and those of probes."""
+"""Current paths between two hosts: by the plan under the current failures, and by probes."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class PathReport:
 
     Attributes:
         source, destination: names of the hosts.
-        failed: names of the failed elements that the paths take into account.
-        drained: names of the drained elements that they go around.
-        replanned: whether the controller has planned again for them; else switches reroute by themselves.
+        failed: names of the failed components that the paths take into account.
+        drained: names of the drained components that the paths avoid.
+        replanned: whether the controller has replanned for the failures; if not, switches reroute themselves.
         paths: paths that packets take by the plan's rules.
         alternatives: paths that the controller may choose under load.
-        probes: hops -> number of probes that arrived just now over so many.
+        probes: hops -> number of probes that have just arrived over that many hops.
         lost: number of probes that did not arrive.
     """
 
@@ -76,7 +76,7 @@ class PathReport:
         return "\n".join([*lines, f"probes now: {taken or 'none arrived'}, {lost}"])
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """Prints the text, where IPython shows the report."""
+        """Prints the text in IPython."""
         printer.text(str(self))
 
 
@@ -87,22 +87,22 @@ def _hops(hops: int) -> str:
 def report_paths(
     fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element], drain: Drain = NO_DRAIN
 ) -> PathReport:
-    """Returns the paths between two places, of the plan and of probes that are sent now.
+    """Returns the paths between two hosts, according to the plan and to probes that are sent now.
 
     Args:
         fabric: the fabric.
         source: name of a host, or of a switch, which stands for its first host.
-        destination: the same of another router.
-        failed: the elements that have failed.
-        drain: the elements that are drained.
+        destination: name of a host or switch elsewhere.
+        failed: the components that have failed.
+        drain: the components that are drained.
 
     Raises:
-        ParameterError: the fabric does not have a place, or both are at one switch.
+        ParameterError: the fabric has no such host or switch, or both are at one switch.
         NegativeResult: no plan exists for these failures.
     """
     ends = _host(fabric, source), _host(fabric, destination)
     if ends[0].router == ends[1].router:
-        raise ParameterError(f"places must be at two switches, got {source} and {destination}")
+        raise ParameterError(f"places must be at different switches, got {source} and {destination}")
     failure = failure_of(fabric.options.topology, failed)
     replanned = failure.any_failed and fabric.controller.planned_failure != "none"
     planned = failure if replanned else NO_FAILURE
@@ -123,7 +123,7 @@ def report_paths(
 
 
 def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
-    """Sends probes of several flows from one host to another; returns hops -> number of those that arrive."""
+    """Sends probes of several flows from one host to another; returns hops -> number of arrived probes."""
     pids, run = fabric.network.namespace_pids(), next(_runs)
     places = [(pids[host.name], f"{host.name}-eth0") for host in (source, destination)]
     for (pid, interface), host in zip(places, (source, destination), strict=True):
@@ -138,7 +138,7 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
         with sender:
             frames.stamp(0, _PROBES, time.time_ns())
             for frame in frames.views:
-                with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
+                with contextlib.suppress(OSError):  # no carrier: the probe counts as lost
                     sender.send(frame)
                 time.sleep(_PAUSE_S)
         return _arrived(receivers, tagger)
@@ -161,7 +161,7 @@ def _check_up(pid: int, interface: str, host: str) -> None:
 
 
 def _arrived(receivers: Receivers, tagger: Tagger) -> Counter[int]:
-    hops: dict[int, int] = {}  # of each probe, by its number: hosts may send copies
+    hops: dict[int, int] = {}  # by sequence number, as hosts may send copies
     end_s = time.monotonic() + _PATIENCE_S
     while len(hops) < _PROBES and time.monotonic() < end_s:
         count = receivers.receive()
@@ -176,7 +176,7 @@ def _arrived(receivers: Receivers, tagger: Tagger) -> Counter[int]:
 
 
 def _host(fabric: LiveFabric, name: str) -> Host:
-    """Returns the host that a name stands for."""
+    """Returns the host of that name, or the first host of the switch of that name."""
     for host in fabric.hosts:
         if host.name == name:
             return host

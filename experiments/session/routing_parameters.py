@@ -1,4 +1,4 @@
-"""Parameters of a routing that change while a fabric is up: those of its law and of its control."""
+"""Routing parameters that can change while a fabric is up: those of the adaptive law and its control."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from topology.parameters import Parameter, Value, hint, join_parameters, value_t
 
 @dataclass(frozen=True)
 class RoutingStatus:
-    """The routing of a fabric as it is now; print it.
+    """The current routing of a fabric; printing it shows the parameters.
 
     Attributes:
-        name: its name with those parameters that have not their defaults, as `ugal-pf:threshold=0.5`.
-        launched: its name as the fabric was launched.
-        values: parameter -> value, of those that can change while the fabric is up; none of a routing that
+        name: its name with non-default parameters, like `ugal-pf:threshold=0.5`.
+        launched: its name when the fabric was launched.
+        values: parameter -> value, for those that can change while the fabric is up; empty if the routing
             does not adapt.
     """
 
@@ -30,12 +30,12 @@ class RoutingStatus:
     def __str__(self) -> str:
         lines = [f"routing {self.name}" + ("" if self.name == self.launched else f", was {self.launched}")]
         if not self.values:
-            lines += ["it does not adapt: nothing of it can change while the fabric is up"]
+            lines += ["it does not adapt: none of its parameters can change while the fabric is up"]
         return "\n".join(lines + [f"  {key}={value_text(value)}" for key, value in self.values.items()])
 
 
 def changeable_parameters(routing: Routing) -> tuple[Parameter, ...]:
-    """Returns the parameters of a routing's law and control, which change nothing on a switch."""
+    """Returns the parameters of a routing's law and control, which do not affect rules on switches."""
     return () if routing.oblivious else (*routing.law_parameters, *CONTROL_PARAMETERS)
 
 
@@ -43,11 +43,11 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
     """Returns the name of a routing whose parameters have changed.
 
     Args:
-        name: its name with the parameters that hold now.
-        values: parameter -> its new value, as a text or as it is; those that are absent stay.
+        name: its name with its current parameters.
+        values: parameter -> its new value, as text or as a value; other parameters keep theirs.
 
     Raises:
-        UsageError: the routing has not such a parameter, or it cannot change while the fabric is up.
+        UsageError: the routing has no such parameter, or it cannot change while the fabric is up.
         ParameterError: a value is outside its domain.
     """
     present = routing_named(name)
@@ -63,8 +63,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         key = word.replace("-", "_")
         if key in {parameter.key for parameter in present.plan_parameters}:
             raise UsageError(
-                f"{word} is part of what the switches hold, and cannot change while the fabric is up; "
-                f"{known} can"
+                f"{word} is part of the installed rules and cannot change while the fabric is up; {known} can"
             )
         if key not in by_key:
             raise UsageError(f"parameter of {family} must be one of {known}, got {word!r}{hint(key, by_key)}")
@@ -74,7 +73,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
 
 
 def parse_assignments(text: str) -> dict[str, str]:
-    """Returns the parameters and values of a text like `threshold=0.5,release=0.2`, or with blanks between.
+    """Parses a text like `threshold=0.5,release=0.2`, separated by commas or blanks.
 
     Raises:
         UsageError: a word is not PARAMETER=VALUE, or a parameter is given twice.

@@ -1,4 +1,4 @@
-"""Turns on a fabric: verbs that change it wait for one another, and a measurement has it for itself."""
+"""Turns on a fabric: verbs that change it run one at a time, and a measurement has exclusive use of it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _STOPS = {
     PAGE: "`stop measuring` on the page, `traffic stop` at the prompt or Fabric.stop_measurement()",
     PROGRAM: "Ctrl-C or Fabric.stop_measurement()",
 }
-_LAST_VERB_S = 2.0  # for which a verb in another thread is awaited at the end
-_VERB_ENDS_S = 60.0  # for which a measurement waits for verbs and probes that are under way
-_MEASUREMENT_ENDS_S = 30.0  # for which a fabric that is closed waits for a measurement
+_LAST_VERB_S = 2.0  # how long the end of a session waits for a verb in another thread
+_VERB_ENDS_S = 60.0  # how long a measurement waits for running verbs and probes
+_MEASUREMENT_ENDS_S = 30.0  # how long closing a fabric waits for a measurement
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
 class FabricBusy(UsageError):
-    """A measurement has the fabric for itself, or the fabric is being closed."""
+    """A measurement has exclusive use of the fabric, or the fabric is being closed."""
 
 
 class Measuring:
-    """A measurement that has the fabric for itself.
+    """A measurement that has exclusive use of the fabric.
 
     Attributes:
         by: who runs it, PAGE or PROGRAM.
-        seconds: about how long its traffic takes; None if that is not known.
+        seconds: estimated length of its traffic in s; None if that is not known.
         thread: the thread that runs it.
-        afterwards: what that thread does once the measurement has ended.
+        afterwards: callbacks that this thread runs once the measurement has ended.
     """
 
     def __init__(self, by: str) -> None:
@@ -54,24 +54,24 @@ class Measuring:
         )
 
     def stop(self) -> None:
-        """Has its next `check` end it."""
+        """Makes its next `check` raise KeyboardInterrupt."""
         self._stopped.set()
 
     def check(self) -> None:
-        """Raises KeyboardInterrupt, once, if the measurement was stopped: what was measured is kept."""
+        """Raises KeyboardInterrupt, once, if the measurement was stopped; results so far are kept."""
         if self._stopped.is_set():
             self._stopped.clear()
             raise KeyboardInterrupt
 
 
 class Turns:
-    """The turns of all who use one fabric, from whatever thread.
+    """The turns of all users of one fabric, from any thread.
 
     Attributes:
-        measuring: the measurement that has the fabric for itself; None if nothing is measured.
-        changed_s: end of the latest verb on the clock of time.monotonic.
-        on_measurement: called when a measurement begins, before its first packet: each refuses or ends what
-            is under way and would disturb it.
+        measuring: the measurement that has exclusive use of the fabric; None if there is none.
+        changed_s: end of the latest verb on time.monotonic's clock.
+        on_measurement: called when a measurement starts, before its first packet: each callback ends an
+            activity that would disturb it, or refuses the measurement.
     """
 
     def __init__(self) -> None:
@@ -81,26 +81,27 @@ class Turns:
         self._turn = threading.Lock()
         self._acting: int | None = None  # the thread whose verb has the turn
         self._known = threading.Condition()
-        self._begun = 0  # measurements so far
+        self._measured = 0  # number of measurements so far
         self._probing = 0
         self._closed = False
 
     @contextlib.contextmanager
     def verb(self) -> Iterator[None]:
-        """Takes the turn of a verb that changes the fabric; within a verb, another one shares its turn.
+        """Waits for the turn of a verb that changes the fabric; a verb within a verb shares its turn.
 
         Raises:
-            FabricBusy: something is measured, or was since this verb was called, or the fabric is closed.
+            FabricBusy: a measurement is running, or has run since this verb was called, or the fabric is
+                closed.
         """
         if self._acting == threading.get_ident():
             yield
             return
         self._refuse_if_busy()
-        begun = self._begun
+        measured = self._measured
         with self._turn:
             self._refuse_if_busy()
-            if self._begun != begun:
-                raise FabricBusy("the fabric was measured since this was asked for; ask again")
+            if self._measured != measured:
+                raise FabricBusy("a measurement ran while this command was waiting; repeat the command")
             self._acting = threading.get_ident()
             try:
                 yield
@@ -109,10 +110,10 @@ class Turns:
 
     @contextlib.contextmanager
     def probing(self) -> Iterator[None]:
-        """Notes that probes are sent, which a measurement waits for.
+        """Marks the block as sending probes; a measurement waits for its end.
 
         Raises:
-            FabricBusy: something is measured, or the fabric is closed.
+            FabricBusy: a measurement is running, or the fabric is closed.
         """
         with self._known:
             self._refuse_if_busy()
@@ -126,22 +127,22 @@ class Turns:
 
     @contextlib.contextmanager
     def measurement(self, by: str) -> Iterator[Measuring]:
-        """Gives the fabric to a measurement, once the verb and the probes that are under way have ended.
+        """Reserves the fabric for a measurement, once running verbs and probes have ended.
 
         Args:
             by: who measures, PAGE or PROGRAM.
 
         Raises:
-            FabricBusy: something else is measured, a verb does not end, or the fabric is closed.
+            FabricBusy: another measurement is running, a verb does not end, or the fabric is closed.
         """
         with self._known:
             self._refuse_if_busy()
-            measuring = self.measuring = Measuring(by)  # no verb begins from now on
-            self._begun += 1
+            measuring = self.measuring = Measuring(by)  # no verb starts from now on
+            self._measured += 1
         try:
             with self.last_verb(_VERB_ENDS_S) as taken, self._known:
                 if not taken or not self._known.wait_for(lambda: not self._probing, _VERB_ENDS_S):
-                    raise FabricBusy(f"a verb has not ended within {_VERB_ENDS_S:g} s; measure once it has")
+                    raise FabricBusy(f"a command has not ended within {_VERB_ENDS_S:g} s; measure later")
             for clear in tuple(self.on_measurement):
                 clear()
             yield measuring
@@ -152,21 +153,21 @@ class Turns:
             measuring.afterwards.close()
 
     def stop(self, by: str | None = None) -> None:
-        """Stops the measurement; it keeps what it has measured until then.
+        """Stops the measurement; it keeps its results so far.
 
         Args:
-            by: who must have begun it; None for anybody.
+            by: who must have started it; None for anybody.
 
         Raises:
-            UsageError: nothing is measured, or by somebody else.
+            UsageError: no measurement is running, or somebody else started it.
         """
         measuring = self.measuring
         if measuring is None or by not in (None, measuring.by):
-            raise UsageError(f"{by} measures nothing now" if by else "nothing is measured now")
+            raise UsageError(f"no measurement by {by} is running" if by else "nothing is measured now")
         measuring.stop()
 
     def stop_own(self, then: Callable[[], object]) -> bool:
-        """Stops the measurement of this thread, if there is one, and returns whether there is.
+        """Stops the measurement of this thread, if there is one, and returns whether there was one.
 
         Args:
             then: called once it has ended.
@@ -188,7 +189,7 @@ class Turns:
 
     @contextlib.contextmanager
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
-        """Takes the turn if verbs in other threads end in time; yields whether they did."""
+        """Waits for verbs in other threads; yields whether they have ended in time."""
         taken = self._turn.acquire(timeout=timeout_s)
         try:
             if taken:
@@ -213,7 +214,7 @@ class _Session(Protocol):
 
 
 def one_at_a_time(verb: _Verb) -> _Verb:
-    """Returns a verb of a session that waits for others, and is refused while something is measured."""
+    """Decorates a verb of a session: it waits for other verbs and is refused during a measurement."""
 
     @functools.wraps(verb)
     def waiting(session: _Session, *values: Any, **named: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The watch over a fabric: a thread that notices processes that end by themselves."""
+"""Watch over a fabric: a thread that notices processes that end by themselves."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from topology.errors import PolarLabError
 
 _LOOK_EVERY_S = 0.1
 _CONTROLLER = "the controller"
-_HOST_REMEDY = "all that ran there has ended with it, and the host is back in the next fabric"
+_HOST_REMEDY = "everything on that host has ended; the next fabric has it again"
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program that a node runs in the background; `handle` is an open file that stands for its process."""
+    """A program that a node runs in the background; `handle` is a file descriptor of its process (pidfd)."""
 
     node: str
     command: str
@@ -31,7 +31,7 @@ class Program:
     @property
     def ended(self) -> bool:
         """Whether it has ended."""
-        poller = select.poll()  # unlike select(), it takes any number of open files
+        poller = select.poll()  # unlike select(), it accepts descriptors above 1023
         poller.register(self.handle, select.POLLIN)
         return bool(poller.poll(0))
 
@@ -44,20 +44,20 @@ class Watch:
 
         Args:
             fabric: the fabric.
-            notify: takes the events, in the watch's thread.
-            busy: held by those who use the nodes' shells; shells are renewed only while it is free.
+            notify: called with each event, in the watch's thread.
+            busy: lock of the nodes' shells; shells are renewed only while nobody else holds it.
         """
         self._fabric, self._notify, self._busy = fabric, notify, busy
         self._known: set[str] = set()
-        self._programs: dict[tuple[str, int], Program] = {}  # by node and number there
-        self._first: dict[int, str] = {}  # open file of a host's first process -> what it is
-        self._ends = select.epoll()  # of these: one call for all hosts
+        self._programs: dict[tuple[str, int], Program] = {}  # by node and process id there
+        self._first: dict[int, str] = {}  # descriptor of a host's first process -> its description
+        self._ends = select.epoll()  # of these descriptors: one call for all hosts
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Watch:
         for name, pid in self._fabric.network.first_processes().items():
-            with contextlib.suppress(ProcessLookupError):  # the keeper of hosts was killed, and they with it
+            with contextlib.suppress(ProcessLookupError):  # a killed host keeper takes its hosts with it
                 handle = os.pidfd_open(pid)
                 self._first[handle] = f"the first process of {name}"
                 self._ends.register(handle, select.EPOLLIN)
@@ -74,7 +74,7 @@ class Watch:
             os.close(self._first.popitem()[0])
 
     def add_program(self, node: str, command: str, pid: int) -> None:
-        """Adds a program that a node runs in the background; one that has ended already is told as well."""
+        """Adds a program that a node runs in the background; one that has already ended is reported now."""
         if (node, pid) not in self._programs:
             with contextlib.suppress(ProcessLookupError):
                 handle = self._fabric.network[node].open_process(pid)
@@ -83,9 +83,9 @@ class Watch:
             self._notify(Notice("program-ended", node=node, command=command, pid=pid))
 
     def renew_shells(self) -> tuple[str, ...]:
-        """Starts the shells again that have ended, and returns their nodes; the caller holds `busy`.
+        """Restarts the shells that have ended, and returns their nodes; the caller holds `busy`.
 
-        One that cannot be started is left to whoever uses it next, who is told.
+        A shell that cannot be restarted raises an error when it is used next.
         """
         renewed = []
         for node in self._fabric.network.nodes_without_shell():
@@ -123,7 +123,7 @@ class Watch:
 
 
 def _remedy(process: str) -> str:
-    """Returns the command that starts a process again."""
+    """Returns the effect of a process's end and the command that restarts it."""
     if process == _CONTROLLER:
         return "rules stay, and nothing is planned again until `controller start`"
     return f"`switch {process.rpartition(' ')[2]} start` starts it again"

@@ -1,1 +1,1 @@
-"""Simulations: a plan and a workload on the packet simulator, and what becomes of them."""
+"""Simulations: runs plans and workloads on the packet simulator, and writes their results."""

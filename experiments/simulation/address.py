@@ -1,7 +1,7 @@
-"""Scheduler of a cluster: the form of its address, and whom it makes this process trust.
+"""Scheduler of a cluster: checks the form of its address, and whether this process may trust it.
 
-Checked before anything is loaded to simulate. Whoever answers as a scheduler or a worker can run code in the
-process that asks, as dask.distributed sends Python's own objects.
+This is checked before the simulator is loaded. Whoever answers as a scheduler or a worker can run code in
+this process, as dask.distributed sends Python objects.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from topology.errors import ParameterError, UsageError
 
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[^]/\s]+\]|[^/\s]+?):\d+")
-TLS_FILES = ("ca.pem", "certificate.pem", "key.pem")  # of the authority, and of this process
+TLS_FILES = ("ca.pem", "certificate.pem", "key.pem")  # the authority's, and this process's
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Scheduler:
     """The scheduler of a cluster.
 
     Attributes:
-        address: its address, as tcp://HOST:PORT.
-        tls: folder of TLS_FILES; None for those of dask's configuration.
+        address: its address, like tcp://HOST:PORT.
+        tls: folder of TLS_FILES; None to use dask's configuration.
     """
 
     address: str
@@ -36,13 +36,13 @@ def trusted_scheduler(address: str, tls: str | os.PathLike[str] | None, insecure
 
     Args:
         address: its address.
-        tls: folder of TLS_FILES; None without.
-        insecure: whether the user trusts whoever answers, also with root's rights.
+        tls: folder of TLS_FILES; None for none.
+        insecure: whether the user trusts whoever answers, even with root's rights.
 
     Raises:
-        ParameterError: the address has another form.
-        UsageError: it is on another machine and without TLS, a file of TLS is missing, or this process runs
-            as root.
+        ParameterError: the address is malformed.
+        UsageError: it is on another machine and without TLS, a TLS file is missing, or this process runs as
+            root.
     """
     kind, host = check_address(address)
     if tls is not None:
@@ -59,7 +59,7 @@ def check_address(address: str) -> tuple[str, str]:
         address: the address.
 
     Raises:
-        ParameterError: it has another form.
+        ParameterError: it is malformed.
     """
     found = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
     if found is None:
@@ -85,8 +85,8 @@ def _check_trust(address: str, kind: str, host: str) -> None:
         )
     if os.geteuid() == 0:
         raise UsageError(
-            "a cluster can run code in the process that uses it, which must not be root's: run this without "
-            "sudo, as simulations need no root; or add --insecure-cluster"
+            "a cluster can run code in this process, so it must not run as root: run it without sudo, as "
+            "simulations need no root, or add --insecure-cluster"
         )
 
 

@@ -22,12 +22,12 @@ from traffic.workload.placement import place_ranks
 def simulate_messages(
     fabric: PlannedFabric, traffic: SimulatedApplication | SimulatedTrace, notify: Notify
 ) -> SimulationRecord:
-    """Returns the record of an application on a fabric; of an interrupted simulation, until then.
+    """Simulates an application on a fabric and returns the record; a partial one if interrupted.
 
     Args:
         fabric: the fabric.
         traffic: specification of the application.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
         ParameterError: the application takes too long.
@@ -76,21 +76,21 @@ def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[M
 
 
 def _phase(fabric: PlannedFabric, graph: MessageGraph, iterations: int) -> Phase:
-    """Returns messages with the times of their packets on the fastest paths."""
+    """Returns messages with the times of their packets on the fastest paths, the reference for slowdowns."""
     routers = fabric.tables.host_routers
     ends = routers[graph.source], routers[graph.destination]
     return Phase(graph, fastest_cycles(fabric.tables, fabric.options.routers, *ends), iterations)
 
 
 def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:
-    """Returns the ends of the events of each phase."""
+    """Returns a suffix with the message size for the events of each phase."""
     if isinstance(traffic, SimulatedTrace):
         return [""]
     return [f" with {size:,} bytes" for size in traffic.message_bytes]
 
 
 def _completed(traffic: SimulatedApplication | SimulatedTrace, result: ApplicationResult) -> Iterator[Event]:
-    """Yields an event for each phase whose iterations were all completed."""
+    """Yields an event for each phase with completed iterations."""
     for number, (size, ideal) in enumerate(zip(_sizes(traffic), result.ideals, strict=True)):
         cycles = [one.cycles for one in result.iterations if one.phase == number]
         if cycles:

@@ -1,4 +1,4 @@
-"""Clusters of dask.distributed, whose workers do the simulations of a sweep."""
+"""Clusters of dask.distributed whose workers run the simulations of a sweep."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 CONNECT_S, _WORKERS_S = 5, 10
 _LEAST_SLOTS = 8
-_MOST_PLANS = 2  # that this process has at once
+_MOST_PLANS = 2  # limit of plans in this process's memory
 
 
 class WorkerVersionError(MachineError):
-    """A worker has another version of the code than the process that asks it."""
+    """A worker has another version of the code than this process."""
 
 
 def _distributed() -> Any:
@@ -38,25 +38,25 @@ def _distributed() -> Any:
         return importlib.import_module("distributed")
     except ImportError:
         raise MachineError(
-            "dask.distributed is not installed, which --scheduler needs; `pip install 'polarlab[cluster]'`"
+            "--scheduler needs dask.distributed, which is not installed; `pip install 'polarlab[cluster]'`"
         ) from None
 
 
 class _Standing(NamedTuple):
-    """A fabric whose points are under way: with its plan here, with its tables on the workers."""
+    """A fabric with running points: its plan is in this process, its tables are on the workers."""
 
     fabric: PlannedFabric
     shared: Any
 
 
 class Cluster:
-    """Back end on the workers of a cluster, which have this process's version of the code.
+    """Back end on the workers of a cluster; all have this process's version of the code.
 
-    Plans are made here; their tables travel once. A point whose worker dies is done again elsewhere.
+    Plans are made in this process; their tables are sent once. If a worker dies, another repeats its point.
     """
 
     def __init__(self, address: str, client: Any, threads: int, notify: Notify) -> None:
-        """Takes a connection; see `reached_cluster`."""
+        """Wraps an open connection; see `reached_cluster`."""
         self.slots = _slots(threads)
         self._address, self._client, self._notify = address, client, notify
         self._standing: dict[Group, _Standing] = {}
@@ -64,14 +64,14 @@ class Cluster:
         self._completed = _distributed().as_completed(loop=client.loop)
 
     def has_room(self, _group: Group) -> bool:
-        """Returns whether this process has room for a plan more."""
+        """Returns whether this process has room for another plan."""
         return len(self._standing) < _MOST_PLANS
 
     def open(self, group: Group) -> None:
-        """Plans the fabric of a group, and sends its tables."""
+        """Plans the fabric of a group and sends its tables."""
         fabric = _simulated(group).prepare(self._notify)
-        # The scheduler keeps the tables as the argument of a task: should all workers that have them die,
-        # others get them again.
+        # The scheduler keeps the tables as the argument of a task. If all workers with the tables die, others
+        # get them again.
         key = f"tables-{uuid.uuid4().hex}"
         with _silent():
             shared = self._client.submit(pickle.loads, pickle.dumps(fabric), key=key)
@@ -97,7 +97,7 @@ class Cluster:
             wait: whether to wait for one.
 
         Raises:
-            MachineError: the scheduler is gone, a worker has another version, or a task has killed workers.
+            MachineError: the scheduler is gone, a worker has another version, or workers died in a task.
         """
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
@@ -108,11 +108,11 @@ class Cluster:
             yield group, point, _simulated(group).outcome(fabric, point, task, outcome)
 
     def close(self, group: Group) -> None:
-        """Has the workers forget the tables of a group."""
+        """Frees the tables of a group on the workers."""
         self._forget([self._standing.pop(group).shared])
 
     def end(self) -> None:
-        """Has the cluster forget everything."""
+        """Cancels all tasks and frees all tables on the cluster."""
         self._forget([*self._under_way, *(one.shared for one in self._standing.values())])
 
     def _forget(self, futures: Sequence[Any]) -> None:
@@ -123,27 +123,27 @@ class Cluster:
         """Returns the result of a task; raises MachineError if the cluster has none."""
         try:
             result = future.result()
-        except MachineError as error:  # of a worker, which may say anything
+        except MachineError as error:  # from a worker: its text is not trusted
             raise MachineError(f"a worker of {self._address} reports {str(error)!r}") from None
-        except Exception as error:  # of the library, and of whatever runs on the worker
+        except Exception as error:  # from the library, or from any code on the worker
             kinds = {kind.__name__ for kind in type(error).__mro__}
             if "KilledWorker" in kinds:
                 raise MachineError(
-                    f"workers of {self._address} died again and again in one simulation, perhaps for want of "
-                    "memory; the same command goes on"
+                    f"several workers of {self._address} died in the same simulation, perhaps out of memory; "
+                    "repeat the command to resume"
                 ) from None
             if kinds & {"CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError"}:
                 raise MachineError(
-                    f"the scheduler at {self._address} is gone; start it, and the same command goes on"
+                    f"the scheduler at {self._address} is gone; start it and repeat the command to resume"
                 ) from None
             raise RuntimeError(f"{type(error).__name__} on a worker: {str(error)!r}") from error
         if not isinstance(result, Outcome):
-            raise MachineError(f"workers of {self._address} must answer with outcomes, got {result!r}")
+            raise MachineError(f"workers of {self._address} must return an Outcome, got {result!r}")
         return result
 
 
 def _slots(threads: int) -> int:
-    """Returns the number of points that are sent at once, so that no thread waits for the next."""
+    """Returns the number of points to send at once, so that no thread waits for its next point."""
     return max(_LEAST_SLOTS, 2 * threads)
 
 
@@ -152,17 +152,17 @@ def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
 
 
 def _silent() -> contextlib.AbstractContextManager[None]:
-    """Suppresses the library's warnings of the size of the tables."""
+    """Suppresses the library's warnings about the size of the tables."""
     return warnings.catch_warnings(action="ignore")
 
 
 @contextlib.contextmanager
 def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
-    """Connects to a scheduler for the time of a block.
+    """Connects to a scheduler for the duration of a block.
 
     Args:
         scheduler: the scheduler, which can run code in this process.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
         UsageError: its certificates cannot be used.
@@ -170,7 +170,7 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
             dask.distributed is not installed.
     """
     address, distributed = scheduler.address, _distributed()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are raised as well
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are also raised
     try:
         security = _security(scheduler)
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
@@ -190,10 +190,10 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
 
 
 def _security(scheduler: Scheduler) -> Any:
-    """Returns the library's settings of TLS: a folder's files, or those that dask's configuration names.
+    """Returns the library's TLS settings: the files of the folder, or those of dask's configuration.
 
     Raises:
-        UsageError: a file is none of its kind, or there are no files.
+        UsageError: a file is invalid, or there are none.
     """
     settings = {}
     if scheduler.tls is not None:
@@ -213,14 +213,14 @@ def _security(scheduler: Scheduler) -> Any:
 
 
 def _checked_threads(client: Any, address: str, notify: Notify) -> int:
-    """Returns the number of all threads; raises MachineError without workers, or with those of other code."""
+    """Returns the total number of threads; raises MachineError without workers or for other code versions."""
     try:
         client.wait_for_workers(1, timeout=_WORKERS_S)
     except TimeoutError:
         raise MachineError(
             f"the scheduler at {address} has no workers; `dask worker {address} --nthreads 1` starts one"
         ) from None
-    versions = client.run(_teller(), on_error="return")
+    versions = client.run(_remote_version_check(), on_error="return")
     for worker, version in sorted(versions.items()):
         if version != code_version():
             raise WorkerVersionError(_other_version(worker, version))
@@ -230,36 +230,36 @@ def _checked_threads(client: Any, address: str, notify: Notify) -> int:
 
 
 def _other_version(worker: str, version: object) -> str:
-    """Returns the message that a worker has another version of the code, or none."""
+    """Returns the message that a worker has another version of the code, or no PolarLab."""
     has = repr(version) if isinstance(version, str) else "none"
-    return f"worker {worker!r} has {has}, but must have {code_version()!r}; update it, or this machine"
+    return f"worker {worker!r} has {has}, but must have {code_version()!r}; update it or this machine"
 
 
-def _teller() -> Callable[[], str]:
-    """Returns a function that travels as its code, to workers that may lack PolarLab."""
-
-    def tell() -> str:
+def _remote_version_check() -> Callable[[], str]:
+    # A nested function is pickled by value, not by its module's name, so that workers without PolarLab can
+    # load it and report the missing import.
+    def version_of_worker() -> str:
         from experiments.simulation.code_version import code_version
 
         return code_version()
 
-    return tell
+    return version_of_worker
 
 
 def done_on_worker(planned: PlannedFabric, task: Task, version: str) -> Outcome:
-    """Returns the outcome of a task, on a worker.
+    """Runs a task on a worker and returns its outcome.
 
     Args:
         planned: the fabric.
         task: the task.
-        version: version of the code of the process that asks.
+        version: code version of the process that sent the task.
 
     Raises:
-        WorkerVersionError: the worker has another version; it may have joined later than the others.
+        WorkerVersionError: the worker has another version; it may have joined after the first check.
     """
     if version != code_version():
         raise WorkerVersionError(
-            f"a worker has {code_version()}, but must have {version}; update it, or this machine"
+            f"a worker has {code_version()}, but must have {version}; update it or this machine"
         )
     outcome = task.run(planned)
     if outcome.result.interrupted:  # the worker is being ended

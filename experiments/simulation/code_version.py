@@ -1,4 +1,4 @@
-"""Version of the code that simulates, which decides about a simulation's numbers."""
+"""Version of the simulator's code, which determines a simulation's numbers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-# Packages, beside this one, whose code decides about numbers.
+# Packages whose code determines numbers.
 _PACKAGES = ("simulation", "traffic/workload")
 
 
 @cache
 def code_version() -> str:
-    """Returns PolarLab's version, a digest of the code that simulates, and NumPy's version, in words.
+    """Returns PolarLab's version, a digest of the simulator's code, and NumPy's version, as text.
 
-    Simulations of the same version give the same numbers.
+    Simulations with equal versions give equal numbers.
     """
     version, numpy = map(importlib.metadata.version, ("polarlab", "numpy"))
     return f"polarlab {version} (simulator {code_digest(_PACKAGES)}, numpy {numpy})"
@@ -25,10 +25,10 @@ def code_version() -> str:
 
 @cache
 def code_digest(packages: tuple[str, ...]) -> str:
-    """Returns a digest of the code of some packages, 12 hexadecimal digits.
+    """Returns a digest of the code of packages, 12 hexadecimal digits.
 
     Args:
-        packages: folders of the packages, as `traffic/workload`.
+        packages: folders of the packages, like `traffic/workload`.
     """
     root = Path(__file__).parents[2]
     digest = hashlib.sha256()
@@ -42,10 +42,10 @@ def code_digest(packages: tuple[str, ...]) -> str:
 def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Returns a digest of the behaviour of packages, 12 hexadecimal digits.
 
-    Comments, layout, docstrings and what is raised do not count: no number depends on them.
+    Comments, layout, docstrings and raise statements do not count, as no number depends on them.
 
     Args:
-        packages: folders of the packages, as `traffic/workload`, or modules, as `traffic/workload/motifs.py`.
+        packages: folders like `traffic/workload`, or modules like `traffic/workload/motifs.py`.
         without: folders and modules in these that do not count.
     """
     root = Path(__file__).parents[2]
@@ -62,11 +62,11 @@ def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> st
 
 @cache
 def module_digest(module: str, package: str) -> str:
-    """Returns a digest of the behaviour of a module, and of those modules of a package that it needs.
+    """Returns a digest of the behaviour of a module and of the modules of a package that it imports.
 
     Args:
-        module: the module's name, as `routing.algorithms.ugal`.
-        package: the package's name, whose modules count that the module imports, or one of these does.
+        module: name of the module, like `routing.algorithms.ugal`.
+        package: name of the package; its modules count if the module imports them, directly or not.
 
     Returns:
         12 hexadecimal digits.
@@ -85,7 +85,7 @@ def module_digest(module: str, package: str) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yields the names of the modules that a tree imports, and those of their parts that it imports."""
+    """Yields the names of modules, and of names in modules, that a tree imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -95,7 +95,7 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def logic_of(source: str) -> str:
-    """Returns the behaviour of a module as a text without comments, layout, docstrings and errors.
+    """Returns the behaviour of a module as text, without comments, layout, docstrings and raise statements.
 
     Args:
         source: the module.
@@ -104,14 +104,14 @@ def logic_of(source: str) -> str:
 
 
 class _WithoutWords(ast.NodeTransformer):
-    """Takes docstrings and raised errors out of a tree."""
+    """Removes docstrings and raise statements from a tree."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Returns a statement; a text alone, as a docstring, becomes nothing."""
+        """Replaces a statement that is only a text, like a docstring, by `pass`."""
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return ast.Pass()
         return self.generic_visit(node)
 
     def visit_Raise(self, _node: ast.Raise) -> ast.AST:
-        """Returns a statement that does nothing."""
+        """Replaces the statement by `pass`."""
         return ast.Pass()

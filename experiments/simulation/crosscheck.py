@@ -1,8 +1,8 @@
-"""Cross-check of measurements: packets of a run or a sweep, sent again over simulated switches.
+"""Cross-check of measurements: repeats the packets of a run or a sweep on simulated switches.
 
-The simulator gets the very schedule of the packets, the plan of the switches, their queues and their token
-buckets; under adaptive routings also the controller's control law with its period. The law sees all queues at
-once, and its changes take effect at once, where a controller reads switch by switch and sends messages.
+The simulator uses the same schedule of packets, plan, queues and token buckets; under adaptive routings also
+the controller's control law with its period. In the simulator, the law sees all queues at the same time and
+its changes take effect at once; a real controller reads switch by switch and sends messages.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import PatternSchedule
 
 _NS = 1_000_000_000
-_FLITS = 4  # of a packet; a cycle is a quarter of a frame's time
+_FLITS = 4  # per packet; a cycle is a quarter of a frame's time
 _MOST_DRAIN = 5000
 _CREDIT_WINDOW = 20_000  # cycles
-_FLOWS = 64  # of a pair of hosts, where results do not tell
+_FLOWS = 64  # per pair of hosts, if results do not have it
 
 
 def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
-    """Returns measured points beside the same packets on simulated switches, and beside theory.
+    """Compares measured points with the same packets on simulated switches, and with theory.
 
-    The folder keeps them, so that figures and report of a sweep show them, unless it cannot be written.
+    If the folder can be written, it keeps the comparison for figures and reports.
 
     Args:
-        folder: output directory of a run, or of a sweep, of packets of a pattern without faults.
-        notify: takes an event after every point.
+        folder: output directory of a run or sweep with packets of a pattern and without faults.
+        notify: called with an event after every point.
 
     Raises:
-        ParameterError: the folder holds other results, or none that can be simulated.
+        ParameterError: the folder has other results, or none that can be simulated.
     """
     plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
@@ -79,20 +79,18 @@ def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
             )
         )
     if not points:
-        raise ParameterError(
-            f"results must have packets of a pattern without faults to compare, got {folder}"
-        )
+        raise ParameterError(f"results must have packets of a pattern without faults, got {folder}")
     agreement = Crosscheck(str(folder), tuple(points), _replicated(points))
     try:
         with kept_directory(folder, go_on=True) as directory:
             directory.write_record(CROSSCHECK, agreement)
-    except MachineError as error:  # results of a run, whose folder is root's
+    except MachineError as error:  # root may own the folder of a run
         notify(Notice("crosscheck-not-kept", reason=str(error)))
     return agreement
 
 
 def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
-    """Returns the points of several seeds; None without any."""
+    """Returns the points with several seeds; None if there are none."""
     groups: dict[object, list[Compared]] = {}
     for one in points:
         key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))
@@ -115,7 +113,7 @@ def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
 
 
 def _judged(group: Sequence[Compared], name: str) -> Judged | None:
-    """Returns a quantity of replications beside their simulations; None if too few have it."""
+    """Compares a quantity of replications with their simulations; None if too few have it."""
     measured = interval_of(getattr(one, name) for one in group)
     simulated = interval_of(getattr(one, f"{name}_simulated") for one in group)
     if measured is None or measured.ci95 is None or simulated is None:
@@ -125,7 +123,7 @@ def _judged(group: Sequence[Compared], name: str) -> Judged | None:
 
 
 def _is_schedule(summary: Summary) -> bool:
-    """Returns whether a result is of packets of a pattern without faults, which can be simulated."""
+    """Returns whether a result has packets of a pattern without faults, which can be simulated."""
     measured = summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
     return bool(measured and summary.faults is None and summary.repeat is None)
 
@@ -159,7 +157,7 @@ def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTabl
 
 
 def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> SimulationResult:
-    """Returns the result of a run's packets on simulated switches."""
+    """Simulates the packets of a run on simulated switches."""
     links = LinkSpec(summary.link_rate_bps, summary.queue_packets, summary.mtu)
     packets_per_s = links.rate_bps / (summary.frame_bytes * 8)
     frame_ns = round(_NS / packets_per_s)
@@ -197,7 +195,7 @@ def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: Forwarding
 
 
 def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: ForwardingTables) -> float:
-    """Returns the load of a run's pattern that lossless routers accept, of the injection capacity."""
+    """Returns the accepted load of a run's pattern on lossless routers, as a fraction of the capacity."""
     fabric = FabricOptions(
         summary.name,
         dict(summary.params),
@@ -219,7 +217,7 @@ def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: Forwarding
 
 
 def _routers(summary: Summary, links: LinkSpec) -> RouterSettings:
-    """Returns the settings of routers that are as a run's switches."""
+    """Returns settings of routers that behave like a run's switches."""
     return RouterSettings(
         flow_control="drop",
         packet_flits=_FLITS,

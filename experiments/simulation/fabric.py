@@ -1,4 +1,4 @@
-"""Fabric of simulated routers: a routing planned, checked against the routers, and compiled to tables."""
+"""Fabric of simulated routers: plans a routing, checks it against the routers and compiles it to tables."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from topology.errors import NegativeResult, ParameterError, UsageError
 from topology.parameters import join_parameters
 from topology.shortest_paths import host_pairs_by_distance
 
-# Routers of the largest fabric whose plan is proven, in 2 s: that of ER_31 under UGAL_PF would take minutes.
+# Routers of the largest fabric whose plan is proven, which takes 2 s. ER_31 under UGAL_PF would take minutes.
 MOST_PROVEN = 256
 
 
 def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
-    """Returns a fabric that is ready for packets.
+    """Plans, proves and compiles a fabric, so that it is ready for packets.
 
     Args:
         options: its specification.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
-        UsageError: the routing cannot route the graph, or the decision for every packet does not fit to it.
+        UsageError: the routing cannot route the graph, or does not fit the decision for each packet.
         ParameterError: packets take more hops than there are virtual channels.
-        MachineError: it does not fit into the memory that is available.
+        MachineError: it does not fit into the available memory.
         NegativeResult: the plan fails its proof.
-        PlanError: the plan has rules that forwarding tables cannot express, or the tables differ from the
-            walk of the plan.
+        PlanError: the plan has rules that forwarding tables cannot express, or the tables differ from a walk
+            through the plan.
     """
     began = time.perf_counter()
     require_memory(options)
@@ -69,7 +69,7 @@ def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
 
 
 def _prove(planned: PlannedFabric, notify: Notify) -> None:
-    """Raises NegativeResult if a plan fails its proof; those of large fabrics are not proven."""
+    """Raises NegativeResult if a plan fails its proof; plans of large fabrics are not proven."""
     routers = planned.options.topology.routers
     if routers > MOST_PROVEN:
         notify(Notice("plan-not-proven", routers=routers, most=MOST_PROVEN))
@@ -81,16 +81,16 @@ def _prove(planned: PlannedFabric, notify: Notify) -> None:
 
 
 def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
-    """Checks a fabric against a plan, as which it need not be made.
+    """Checks a fabric against a plan that may have been made for another fabric with the same routing.
 
     Args:
         fabric: specification of the fabric.
         plan: a plan of its routing.
         tables: the plan as forwarding tables.
-        notify: takes events of settings without effect, and of buffers too small for full links.
+        notify: called with an event for settings without effect and for buffers too small for full links.
 
     Raises:
-        UsageError: the decision for every packet does not fit to the plan.
+        UsageError: the decision for each packet does not fit the plan.
         ParameterError: packets take more hops than there are virtual channels.
     """
     check_channels(plan, fabric.routers)
@@ -99,7 +99,7 @@ def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTable
 
 
 def planned_routing(text: str) -> str:
-    """Returns the name of a routing with those parameters alone that its plan depends on.
+    """Returns the name of a routing with only those parameters that its plan depends on.
 
     Args:
         text: name of the routing, with its parameters.
@@ -111,7 +111,7 @@ def planned_routing(text: str) -> str:
 
 
 def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
-    """Raises ParameterError if packets of a plan take more hops than there are channels, one for each."""
+    """Raises ParameterError if packets of a plan need more virtual channels, one per hop, than there are."""
     if routers.flow_control != CREDIT or routers.channel_policy != BY_HOP:
         return
     needed = most_hops(plan)
@@ -119,29 +119,29 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
             f"{plan.routing}, a channel for each hop, got {routers.channels}; or choose another "
-            "--channel-policy: with any, 1 is enough where verify --deadlock finds no circle"
+            "--channel-policy: with any, 1 is enough if verify --deadlock finds no cycle"
         )
 
 
 def most_hops(plan: RoutePlan) -> int:
-    """Returns the most hops of a packet while nothing has failed."""
-    # Routers without hosts may be further apart than any that send.
+    """Returns the largest number of hops of a packet without failures."""
+    # Only distances between routers with hosts count: others may be further apart.
     distances = np.array([0, *host_pairs_by_distance(plan.topology)], np.int16)
     return int(plan.hop_bound(distances).max())
 
 
 def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, notify: Notify) -> None:
-    """Notifies of too few virtual channels for the hops of packets that switches reroute."""
+    """Reports too few virtual channels for the hops of packets that switches reroute."""
     routers, hops = fabric.routers, most_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
         notify(Notice("channels-shared", hops=hops, channels=routers.channels))
 
 
 def credit_flits(routers: RouterSettings) -> int:
-    """Returns the buffer that a virtual channel needs to use a whole link by itself, in flits.
+    """Returns the buffer that a single virtual channel needs for the full link rate, in flits.
 
-    A packet's room is free again when it has passed the link, left the next router at once, and its credit is
-    back; until then the link passes a flit in every cycle.
+    A packet's buffer space is reserved from its start on the link until its credit has returned. Meanwhile
+    the link passes a flit in every cycle.
 
     Args:
         routers: settings of routers and links.
@@ -151,7 +151,7 @@ def credit_flits(routers: RouterSettings) -> int:
 
 
 def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
-    """Raises UsageError if a decision needs hops that the plan, or global links that the topology lacks.
+    """Raises UsageError if a decision needs hops that the plan, or links that the topology does not have.
 
     Args:
         fabric: specification of the fabric.
@@ -167,13 +167,13 @@ def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
         )
     if not tables.adaptive.minimal_hops.any():
         raise UsageError(
-            f"--decision {law} needs a routing that knows the hops of its detours, as ugal, got "
+            f"--decision {law} needs a routing that knows the hops of its detours, like ugal, got "
             f"--routing {fabric.routing}; leave --decision out"
         )
 
 
 def _warn(fabric: FabricOptions, notify: Notify) -> None:
-    """Notifies of settings without effect, and of buffers too small for full links."""
+    """Reports settings without effect, and buffers too small for full links."""
     routers = fabric.routers
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):
         notify(

@@ -1,4 +1,4 @@
-"""Files of a simulation: what it depends on, and its results."""
+"""Files of a simulation: its inputs and its results."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def write_simulation(directory: RunDirectory, counts: SimulationCounts, summary:
         summary: its summary.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or not available.
     """
     write_origin(directory, counts.fabric, counts.traffic)
     write_result(directory, counts, summary)
 
 
 def write_origin(directory: RunDirectory, fabric: FabricOptions, traffic: AnyTraffic) -> None:
-    """Writes everything that a simulation depends on: manifest, graph if one of networkx, schedule of faults.
+    """Writes the inputs of a simulation: manifest, graph if it is from networkx, schedule of faults.
 
     Args:
         directory: folder of the simulation.
@@ -43,7 +43,7 @@ def write_origin(directory: RunDirectory, fabric: FabricOptions, traffic: AnyTra
 
 
 def write_faults(directory: RunDirectory, traffic: SimulatedTraffic) -> None:
-    """Writes the schedule of faults into a folder, to be carried out again; nothing without faults.
+    """Writes the schedule of faults into a folder, so that it can be repeated; nothing without faults.
 
     Args:
         directory: the folder.

@@ -1,4 +1,4 @@
-"""Memory that a simulation needs, estimated before anything is planned."""
+"""Estimates of the memory that a simulation needs, before anything is planned."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from routing.registry import routing
 from topology.base import Topology
 from topology.errors import MachineError
 
-# Of a plan with its tables, in bytes for each ordered pair of routers: measured on ER_19 and ER_31, for `min`
-# and for routings with intermediate routers.
+# Bytes of a plan with its tables per ordered pair of routers, measured on ER_19 and ER_31: for `min`, and for
+# routings with intermediate routers.
 _MINIMAL_PAIR_BYTES, _DETOUR_PAIR_BYTES = 750, 2200
-# Of each detour of a group under `ugal`, beside the minimal paths: measured on nine networks of 722 to 1386
-# routers, with all routers as intermediates; most have 36 to 63.
+# Bytes per detour of a group under `ugal`, in addition to the minimal paths: measured on nine networks of 722
+# to 1386 routers with all routers as intermediates; most need 36 to 63.
 _UGAL_DETOUR_BYTES = 50
-_LEAST_COUNTED = 256  # routers from which on detours are counted: of fewer they take little
-# Columns of a queue beside its packets; and what a packet takes in all arrays together, in bytes.
+_LEAST_COUNTED = 256  # number of routers from which detours are counted; in smaller fabrics they take little
+# Bytes of a queue without its packets, of a place in a queue, and of a packet in all arrays together.
 _QUEUE_BYTES, _PLACE_BYTES, _PACKET_BYTES = 32, 4, 52
 
 
 def simulation_memory_bytes(fabric: FabricOptions) -> int:
-    """Returns the memory that a simulation takes at its peak, in bytes, about.
+    """Estimates the peak memory of a simulation in bytes.
 
     Args:
         fabric: specification of the fabric.
@@ -42,7 +42,7 @@ def simulation_memory_bytes(fabric: FabricOptions) -> int:
 
 
 def plan_memory_bytes(fabric: FabricOptions) -> int:
-    """Returns the memory of a plan with its tables, in bytes, about.
+    """Estimates the memory of a plan with its tables in bytes.
 
     Args:
         fabric: specification of the fabric.
@@ -58,7 +58,7 @@ def plan_memory_bytes(fabric: FabricOptions) -> int:
 
 
 def _ugal_groups(paths: Topology) -> int:
-    """Returns the number of groups of all switches: one for each distance behind each set of ports."""
+    """Returns the number of groups of all switches: one per set of ports and distance to the destination."""
     everyone = np.arange(paths.routers)
     count = 0
     for router in everyone:
@@ -69,7 +69,7 @@ def _ugal_groups(paths: Topology) -> int:
 
 
 def require_memory(fabric: FabricOptions) -> None:
-    """Raises MachineError, with the memory that it would need, if a simulation does not fit.
+    """Raises MachineError if a simulation does not fit into the free memory.
 
     Args:
         fabric: specification of the fabric.
@@ -79,5 +79,5 @@ def require_memory(fabric: FabricOptions) -> None:
         raise MachineError(
             f"the plan of {fabric.topology.routers} routers under {fabric.routing} and their buffers need "
             f"about {needed / 2**30:.1f} GiB of memory, but {available / 2**30:.1f} GiB are free; try a "
-            "smaller fabric, or fewer --virtual-channels and --buffer-flits"
+            "smaller fabric, or lower --virtual-channels or --buffer-flits"
         )

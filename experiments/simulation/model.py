@@ -1,4 +1,4 @@
-"""Typed result of a search for saturation, and the error that keeps what an interrupted one has found."""
+"""Typed result of a search for saturation, and the error that carries the result of an interrupted one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class LoadPoint:
     """A load that was tried.
 
     Attributes:
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
-        offered: flits of the packets that were born in the window, of the injection capacity.
-        accepted: flits of the packets that arrived in the window, of the injection capacity.
+        load: requested load, 0 to 1 of the injection capacity.
+        offered: flits of the packets generated in the window, as a fraction of the injection capacity.
+        accepted: flits of the packets that arrived in the window, as a fraction of the injection capacity.
         latency_cycles: mean latency in cycles; None if no packet arrived.
-        stable: whether the network carries the load, as in the summary of a simulation.
-        deadlock: whether the packets came to be in a deadlock.
+        stable: whether the load is stable, by the rule of a simulation's summary.
+        deadlock: whether the packets deadlocked.
     """
 
     load: float
@@ -37,19 +37,19 @@ class LoadPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Saturation(SimulatedSettings):
-    """Greatest load that a network of simulated routers carries, and the loads that were tried.
+    """Highest stable load of a network of simulated routers, and the loads that were tried.
 
     Attributes:
         pattern: traffic pattern.
         endpoints: number of hosts of the fabric.
         arrivals: arrival process: poisson, bernoulli or constant.
-        window_cycles: length of the measured window of each load in cycles.
-        saturation: the greatest load that was carried; 0 if none was. `precision` more was not.
+        window_cycles: length of the measurement window of each load in cycles.
+        saturation: the highest stable load; 0 if none was stable. A load `precision` higher saturates.
         precision: distance between neighbouring loads.
         points: loads that were tried, in their order.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
-        interrupted: true if the search was ended early: the saturation is `saturation` or more.
+        interrupted: true if the search ended early; the saturation then is at least `saturation`.
         format: version of this record's meaning.
     """
 
@@ -66,7 +66,7 @@ class Saturation(SimulatedSettings):
     format: int = FORMAT
 
     def to_frame(self) -> pd.DataFrame:
-        """Returns the loads that were tried as a frame of pandas, a row for each.
+        """Returns the tried loads as a pandas frame with a row for each.
 
         Raises:
             MachineError: pandas is not installed.
@@ -82,10 +82,10 @@ class SaturationInterrupted(KeyboardInterrupt):
     """Ctrl-C ended a search for saturation.
 
     Attributes:
-        result: the loads that were tried until then.
+        result: the result so far.
     """
 
     def __init__(self, result: Saturation) -> None:
-        """Keeps the result so far."""
+        """Stores the result so far."""
         super().__init__()
         self.result = result

@@ -1,4 +1,4 @@
-"""Pace of a simulation, as events of what goes on."""
+"""Progress events of a simulation."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from experiments.events.progress import SimulationProgress
 
 
 class Pace:
-    """Teller of a simulation's progress, with the cycles of a second between two tellings."""
+    """Reporter of a simulation's progress, with its speed since the previous report."""
 
     def __init__(self, notify: Notify, total: int | None = None) -> None:
-        """Begins to measure.
+        """Starts the clock.
 
         Args:
-            notify: takes the events.
-            total: cycles until the window's end; None where it is not known.
+            notify: called with each event.
+            total: cycles until the end of the window; None if it is not known.
         """
         self._total = total
         self._notify = notify
         self._cycles, self._time_s = 0, time.monotonic()
 
     def __call__(self, cycles: int, packets: int) -> None:
-        """Takes the simulated cycles, and the packets that have arrived."""
+        """Reports the simulated cycles and the packets that have arrived."""
         now_s = time.monotonic()
         speed = (cycles - self._cycles) / max(now_s - self._time_s, 1e-9)
         self._cycles, self._time_s = cycles, now_s

@@ -45,7 +45,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @abstractmethod
     def simulation(self, point: PointT) -> tuple[FabricOptions, SimulatedTraffic]:
-        """Returns the specification of a point; its fabric has the plan of all.
+        """Returns the specification of a point; its fabric shares the plan of the group.
 
         Args:
             point: the point.
@@ -53,7 +53,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @abstractmethod
     def condense(self, point: PointT, record: SimulationRecord) -> OutcomeT:
-        """Returns what is to be kept of a simulation, where it was done.
+        """Reduces a simulation to the outcome that is kept.
 
         Args:
             point: the point.
@@ -64,13 +64,13 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         """Plans the fabric.
 
         Args:
-            notify: takes the events.
+            notify: called with each event.
         """
         return prepare_fabric(self.fabric, notify)
 
     @contextlib.contextmanager
     def standing(self, notify: Notify) -> Iterator[PlannedFabric]:
-        """Gives the fabric with its plan."""
+        """Yields the planned fabric."""
         yield self.prepare(notify)
 
     def do(self, fabric: PlannedFabric, point: PointT) -> OutcomeT:
@@ -79,13 +79,13 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         return self.outcome(fabric, point, task, task.run(fabric))
 
     def outcome(self, fabric: PlannedFabric, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
-        """Returns what is to be kept of a point that was simulated here or elsewhere.
+        """Returns the outcome to keep of a point that was simulated here or elsewhere.
 
         Args:
             fabric: the fabric with the plan of all points.
             point: the point.
-            task: the task that it was.
-            outcome: the outcome of that.
+            task: the task of the point.
+            outcome: the outcome of the task.
         """
         if outcome.result.interrupted:
             raise KeyboardInterrupt
@@ -96,7 +96,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         return self.condense(point, record)
 
     def load(self, notify: Notify) -> None:
-        """Has the kernel in this process's memory, so that its forks need not compile or load it."""
+        """Compiles and loads the kernel in this process, so that its forks need not do so."""
         flow_control = self.fabric.routers.flow_control
         if not is_compiled(flow_control):
             notify(Notice("kernels-compiled"))
@@ -114,18 +114,18 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @cached_property
     def memory_bytes(self) -> int:
-        """The memory of the plan, and of a simulation."""
+        """Estimated memory of the plan and a simulation in bytes."""
         return simulation_memory_bytes(self.fabric)
 
 
 @contextlib.contextmanager
 def back_end_for(workers: int | None, scheduler: Scheduler | None, notify: Notify) -> Iterator[BackEnd]:
-    """Gives what simulates points.
+    """Yields the back end that simulates points.
 
     Args:
-        workers: processes of this machine; None for one on each of its cores.
-        scheduler: scheduler of a cluster that simulates instead; None without.
-        notify: takes the events.
+        workers: number of processes on this machine; None for one per core.
+        scheduler: scheduler of a cluster that simulates instead; None for none.
+        notify: called with each event.
 
     Raises:
         MachineError: the scheduler does not answer, or a worker has another version.

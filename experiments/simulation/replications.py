@@ -1,4 +1,4 @@
-"""Replications of a simulation: one for each seed, and the folder of all of them."""
+"""Replications of a simulation, one for each seed, and their common folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from experiments.spec.simulation.resolve import Simulation
 
 
 def replications_of(one: Simulation) -> tuple[Simulation, ...]:
-    """Returns the simulations of a specification, one for each seed; itself where there is only one.
+    """Returns the simulations of a specification, one for each seed; the specification itself if it has one.
 
     Args:
         one: specification of a simulation.
@@ -42,7 +42,7 @@ def replications_of(one: Simulation) -> tuple[Simulation, ...]:
 
 
 def seed_directory(directory: RunDirectory, seed: int) -> RunDirectory:
-    """Returns the folder of a replication in the folder of all of them.
+    """Returns the folder of a replication in the common folder.
 
     Args:
         directory: folder of all replications.
@@ -52,11 +52,11 @@ def seed_directory(directory: RunDirectory, seed: int) -> RunDirectory:
 
 
 class KeptReplication(NamedTuple):
-    """A replication as its folder has it.
+    """A replication read from its folder.
 
     Attributes:
         summary: its result.
-        loads: its loads of links.
+        loads: its link loads.
     """
 
     summary: SimulationSummary
@@ -64,7 +64,7 @@ class KeptReplication(NamedTuple):
 
 
 def kept_replication(folder: Path, seed: int) -> KeptReplication | None:
-    """Returns the replication that a folder of all of them holds; None if it is not complete.
+    """Reads a replication from the common folder; returns None if it is not complete.
 
     Args:
         folder: folder of all replications.
@@ -74,18 +74,18 @@ def kept_replication(folder: Path, seed: int) -> KeptReplication | None:
         ParameterError: a file is damaged.
     """
     own = folder / seed_folder(seed)
-    if not (own / SUMMARY).exists():  # which is written last
+    if not (own / SUMMARY).exists():  # the summary is written last
         return None
     return KeptReplication(read_record(own / SUMMARY, SimulationSummary), read_link_loads(own / LINK_LOADS))
 
 
 def write_means(directory: RunDirectory, kept: Sequence[KeptReplication], asked: int) -> SimulationSummary:
-    """Writes the loads of links and the summary of replications, which are means, and returns the summary.
+    """Writes the mean link loads and the mean summary of replications, and returns the summary.
 
     Args:
         directory: folder of all replications.
-        kept: the replications, one at least.
-        asked: number of replications that were asked for.
+        kept: the replications, at least one.
+        asked: number of requested replications.
     """
     rows = mean_rows([one.loads for one in kept])
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))

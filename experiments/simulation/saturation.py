@@ -1,4 +1,4 @@
-"""Saturation: the greatest load that a network of simulated routers carries, by bisection."""
+"""Saturation: the highest stable load of a network of simulated routers, by bisection."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _MOST_DRAIN = 5000
 
 
 def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> Saturation:
-    """Returns the greatest load that a network carries.
+    """Searches for the highest stable load of a network.
 
     Args:
-        simulation: specification of fabric and traffic; its load does not count.
+        simulation: specification of fabric and traffic; its load is ignored.
         precision: distance between the loads that are tried, over 0 and at most 0.5.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
-        SaturationInterrupted: Ctrl-C, or a signal; it has the loads that were tried until then.
+        SaturationInterrupted: Ctrl-C, or a signal; the exception has the loads tried so far.
     """
     search = _Bisection(simulation, precision, notify)
     try:
@@ -69,20 +69,20 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         return {point.load: point.stable for point in self._points}
 
     def wanted(self, ahead: int = 1) -> list[float]:
-        """Returns the load in the middle of those between which the end is."""
+        """Returns the load halfway between the highest stable and the lowest saturated load."""
         return next_loads(self._loads, self._tried, ahead)
 
     @property
     def left(self) -> int:
-        """Number of loads that are still to be tried."""
+        """Upper bound of the number of loads that are still to be tried."""
         return most_loads_left(self._loads, self._tried)
 
     def simulation(self, point: float) -> tuple[FabricOptions, SimulatedTraffic]:
-        """Returns the fabric, and the traffic at a load."""
+        """Returns the fabric and the traffic at a load."""
         return self.fabric, replace(self._traffic, load=point)
 
     def do(self, fabric: PlannedFabric, point: float) -> LoadPoint:
-        """Simulates a load, and notifies of its course."""
+        """Simulates a load and reports its progress."""
         self.is_planned = True
         record = simulate_traffic(fabric, self.simulation(point)[1], self._notify)
         if record.result.interrupted:
@@ -90,7 +90,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         return self.condense(point, record)
 
     def condense(self, point: float, record: SimulationRecord) -> LoadPoint:
-        """Returns what a search keeps of a load."""
+        """Reduces a simulation to the point that the search keeps."""
         result, (offered, accepted) = record.result, offered_and_accepted(record)
         return LoadPoint(
             load=point,
@@ -102,7 +102,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         )
 
     def keep(self, point: float, outcome: LoadPoint, _seconds_left: float | None) -> None:
-        """Notes a load."""
+        """Records and reports a load."""
         self._points.append(outcome)
         self._notify(
             Notice(
@@ -115,7 +115,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         )
 
     def result(self, *, interrupted: bool = False) -> Saturation:
-        """Returns the saturation, as far as it is known."""
+        """Returns the saturation as far as it is known."""
         return Saturation(
             **settings(self.fabric),
             pattern=self._traffic.pattern,

@@ -1,4 +1,4 @@
-"""One simulation: plan, tables, packets, and a folder of results."""
+"""One simulation: plans the fabric, simulates packets, and writes a folder of results."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ from topology.errors import MachineError, NegativeResult
 
 
 def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> SimulationSummary:
-    """Runs one simulation and returns its summary; the folder then holds it, with the tables.
+    """Runs one simulation, writes its results into the folder, and returns its summary.
 
-    Of several replications the summary has means, and each has a folder of its own.
+    With several replications, the summary has means, and each replication has its own folder.
 
     Args:
         simulation: its specification.
         folder: output directory, new or empty.
-        notify: takes the events.
+        notify: called with each event.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
-        NegativeResult: the packets are in a deadlock; the folder holds what was counted until then.
-        KeyboardInterrupt: Ctrl-C; the folder holds what was counted until then.
+        NegativeResult: the packets deadlocked; the folder has the counts up to then.
+        KeyboardInterrupt: Ctrl-C; the folder has the counts up to then.
     """
     with kept_directory(folder) as directory:
         fabric = prepare_fabric(simulation.fabric, notify)
         write_origin(directory, simulation.fabric, simulation.traffic)
         if isinstance(simulation.traffic, SimulatedTraffic):
-            _tell_faults(simulation.traffic, notify)
+            _report_drawn_faults(simulation.traffic, notify)
         summary = _replicated(fabric, simulation, directory, notify)
     notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     if summary.interrupted:
@@ -76,7 +76,7 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
 def _replicated(
     fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, notify: Notify
 ) -> SimulationSummary:
-    """Simulates every replication, until one does not end as it should, and writes each as it ends."""
+    """Simulates all replications, up to one that is interrupted or deadlocks, and writes each as it ends."""
     kept: list[KeptReplication] = []
     for number, one in enumerate(replications_of(simulation), start=1):
         if simulation.repeat > 1:
@@ -114,12 +114,12 @@ def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, notify: Notify) -> Si
 
 
 def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, notify: Notify) -> SimulationRecord:
-    """Returns the record of traffic on a fabric; of an interrupted simulation, until then.
+    """Simulates traffic on a fabric and returns the record; a partial one if interrupted.
 
     Args:
         fabric: the fabric.
         traffic: specification of the traffic.
-        notify: takes the events.
+        notify: called with each event.
     """
     warmup = traffic.times.warmup
     notify(
@@ -134,20 +134,19 @@ def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, notify: N
     if traffic.faults:
         warn_of_repairs(fabric.options, fabric.plan, notify)
 
-    def tell(outcome: FaultOutcome | PlanOutcome) -> None:
+    def report(outcome: FaultOutcome | PlanOutcome) -> None:
         text = replan_record(outcome).text if isinstance(outcome, PlanOutcome) else outcome.fault
         notify(Notice("fabric-changed", cycle=outcome.cycle, what=text))
 
     task = task_of(fabric.options, traffic)
     pace = Pace(notify, None if warmup is None else warmup + traffic.times.window)
-    outcome = task.run(fabric, pace, tell)
+    outcome = task.run(fabric, pace, report)
     if outcome.result.interrupted:
         notify(Interrupted())
     return SimulationRecord(fabric, traffic, task.workload.pattern, outcome.result, outcome.faults)
 
 
-def _tell_faults(traffic: SimulatedTraffic, notify: Notify) -> None:
-    """Notifies of faults that were drawn at random."""
+def _report_drawn_faults(traffic: SimulatedTraffic, notify: Notify) -> None:
     asked = traffic.faults_asked
     if asked is not None:
         failures = sum(not fault.restores for fault in traffic.faults)

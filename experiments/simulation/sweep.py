@@ -1,8 +1,7 @@
 """Sweep of simulations: each combination of routings, patterns, loads and options; resumable.
 
-The plan and the tables of a routing are made once. Points are done by the processes of this machine, or by
-the workers of a cluster; they are independent of one another, and have the same results wherever they are
-done.
+The plan and the tables of a routing are made once. Processes of this machine or workers of a cluster simulate
+the points; these are independent of one another, and their results do not depend on where they run.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from experiments.events.base import Notify
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.planned_fabric import PlannedFabric
-from experiments.points.engine import ListedGroup, do_points, told_if_interrupted
+from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
 from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
@@ -76,19 +75,19 @@ def run_simulated_sweep(
     workers: int | None = None,
     scheduler: Scheduler | None = None,
 ) -> int:
-    """Simulates the points of a sweep that a folder does not hold yet, and returns their number.
+    """Simulates the points of a sweep that a folder does not have yet, and returns their number.
 
     Args:
         chosen: specification of the sweep.
         folder: output directory, new, empty, or of the same sweep.
-        notify: takes the events.
-        workers: processes of this machine; None for one on each of its cores.
-        scheduler: scheduler of a cluster that simulates instead; None without.
+        notify: called with each event.
+        workers: number of processes on this machine; None for one per core.
+        scheduler: scheduler of a cluster that simulates instead; None for none.
 
     Raises:
-        UsageError: the folder holds something else, or an option makes no sense for this fabric.
+        UsageError: the folder has other results, or an option makes no sense for this fabric.
         MachineError: the scheduler does not answer, or a worker has another version.
-        KeyboardInterrupt: Ctrl-C; the folder holds the points that were done until then.
+        KeyboardInterrupt: Ctrl-C; the folder has the points simulated so far.
     """
     with kept_directory(folder, go_on=True) as directory:
         before = _held(chosen, folder)
@@ -103,7 +102,7 @@ def run_simulated_sweep(
             asked = len(held) + len(missing)
             with (
                 back_end_for(workers, scheduler, notify) as back_end,
-                told_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
+                report_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
             ):
                 _write_origin(chosen, directory, before)
                 swept = _Swept(chosen, directory, len(missing), notify)
@@ -115,15 +114,15 @@ def run_simulated_sweep(
 
 
 def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int | None) -> Estimate:
-    """Returns what the missing points of a sweep take; nothing is written.
+    """Estimates the cost of the missing points of a sweep, without writing anything.
 
     Args:
         chosen: specification of the sweep.
-        folder: output directory, which may not exist.
-        workers: processes of this machine; None for one on each of its cores.
+        folder: output directory; it need not exist.
+        workers: number of processes on this machine; None for one per core.
 
     Raises:
-        UsageError: the folder holds something else.
+        UsageError: the folder has other results.
     """
     if folder.is_dir():
         _held(chosen, folder)
@@ -142,10 +141,10 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
 
 
 def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
-    """Returns the manifest that a folder holds, None if it is empty.
+    """Returns the manifest in a folder; None if the folder is empty.
 
     Raises:
-        ParameterError: it holds something else than points of the same sweep.
+        ParameterError: it has anything except points of the same sweep.
     """
     held = SweepResults(folder).begun()
     if held is not None:
@@ -155,7 +154,7 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
 
 
 class _Swept:
-    """The table of a sweep, and the number of points that have got their rows."""
+    """The table of a sweep, and the number of points with rows."""
 
     def __init__(self, chosen: SimulatedSweep, directory: RunDirectory, missing: int, notify: Notify) -> None:
         self.directory, self.notify = directory, notify
@@ -163,7 +162,7 @@ class _Swept:
         self._done, self._missing = 0, missing
 
     def add(self, point: Point, summary: SimulationSummary, seconds_left: float | None = None) -> None:
-        """Adds the row of a point that is complete."""
+        """Adds the row of a complete point."""
         self._done += 1
         append_point(self.directory, point, summary, self._keys)
         if summary.deadlock:
@@ -172,7 +171,7 @@ class _Swept:
 
 
 class _Replication(NamedTuple):
-    """A simulation: of the point of this number, with a seed."""
+    """A simulation of the point with this number, with a seed."""
 
     number: int
     seed: int
@@ -182,9 +181,9 @@ class _PointsOfPlan(
     ListedGroup[PlannedFabric, _Replication, tuple[SimulationSummary, SimulationResult]],
     SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]],
 ):
-    """The points of a sweep whose routings have one plan.
+    """The points of a sweep whose routings share a plan.
 
-    Each of several replications is kept as it is done; an interrupted sweep's are not done again.
+    Each replication is stored as it ends, so that a resumed sweep does not repeat it.
     """
 
     def __init__(self, points: Points, swept: _Swept) -> None:
@@ -205,7 +204,7 @@ class _PointsOfPlan(
         return point_folder(self._swept.directory.path, self._points[number][0])
 
     def prepare(self, notify: Notify) -> PlannedFabric:
-        """Plans the fabric, and notifies of what points do not get by it."""
+        """Plans the fabric, and reports settings of points without effect."""
         name = self.fabric.routing
         notify(Notice("routing-started", routing=name, summary=routing(name).summary))
         fabric = super().prepare(notify)
@@ -213,14 +212,14 @@ class _PointsOfPlan(
         return fabric
 
     def simulation(self, point: _Replication) -> tuple[FabricOptions, SimulatedTraffic]:
-        """Returns fabric and traffic of a simulation."""
+        """Returns the fabric and traffic of a simulation."""
         part = self._parts[point]
         return part.fabric, part.packets
 
     def condense(
         self, _point: _Replication, record: SimulationRecord
     ) -> tuple[SimulationSummary, SimulationResult]:
-        """Returns summary and counts of a simulation."""
+        """Returns the summary and counts of a simulation."""
         return summarise(record), record.result
 
     def keep(
@@ -229,7 +228,7 @@ class _PointsOfPlan(
         outcome: tuple[SimulationSummary, SimulationResult],
         seconds_left: float | None,
     ) -> None:
-        """Writes the folder of a simulation; with the last replication the row of its point."""
+        """Writes the folder of a simulation and, after the last replication, the row of its point."""
         (summary, result), (number, seed) = outcome, point
         one = self._points[number][1]
         directory = RunDirectory(self._folder(number), go_on=True)
@@ -246,7 +245,7 @@ class _PointsOfPlan(
             self._complete(number, seconds_left)
 
     def _complete(self, number: int, seconds_left: float | None = None) -> None:
-        """Writes the means of a point's replications into its folder, and its row."""
+        """Writes the means of a point's replications and its row."""
         point, one = self._points[number]
         directory = RunDirectory(self._folder(number), go_on=True)
         write_origin(directory, one.fabric, one.traffic)
@@ -255,20 +254,20 @@ class _PointsOfPlan(
 
 
 def _groups(points: Points) -> list[Points]:
-    """Returns points by the plan and the tables that they need, in the order of their first points."""
+    """Groups points by the plan and tables that they need, in the order of their first points."""
     groups: dict[tuple[str, bool, bool], list[tuple[Point, Simulation]]] = {}
     for point, one in points:
         buckets = one.fabric.packet_decision().law == BUCKETS
-        # The law of a controller's loop is that of the plan's routing, with all of its parameters.
+        # The law of a controller's loop depends on all parameters of the plan's routing.
         name = one.fabric.routing if buckets else planned_routing(one.fabric.routing)
         groups.setdefault((name, buckets, one.fabric.ordered_repair), []).append((point, one))
     return list(groups.values())
 
 
 def _check_points(groups: Sequence[Points]) -> None:
-    """Raises UsageError or MachineError if a point cannot be simulated, before the first of them is.
+    """Raises UsageError or MachineError if a point cannot be simulated, before any point is simulated.
 
-    Each plan is made for that and forgotten, as those of large fabrics may not fit into the memory together.
+    Each plan is made for that and dropped, as several plans of large fabrics may not fit into the memory.
     """
     for group in groups:
         fabrics = _fabrics(group)
@@ -283,7 +282,7 @@ def _check_points(groups: Sequence[Points]) -> None:
 
 
 def _fabrics(group: Points) -> list[FabricOptions]:
-    """Returns the fabrics of points, each once."""
+    """Returns the distinct fabrics of points."""
     fabrics: list[FabricOptions] = []
     for _, one in group:
         if one.fabric not in fabrics:
@@ -292,7 +291,7 @@ def _fabrics(group: Points) -> list[FabricOptions]:
 
 
 def _warn(fabric: PlannedFabric, group: Points, notify: Notify) -> None:
-    """Notifies of settings of points that have no effect, or too small a value; of the first it was done."""
+    """Reports settings of all fabrics but the first that have no effect or are too small."""
     for other in _fabrics(group)[1:]:
         check_fabric(other, fabric.plan, fabric.tables, notify)
     broken = [(point, one) for point, one in group if one.packets.faults]
@@ -301,7 +300,7 @@ def _warn(fabric: PlannedFabric, group: Points, notify: Notify) -> None:
 
 
 def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
-    """Returns the replications of a point that its folder holds, by their seeds."""
+    """Returns the replications in a point's folder, by seed."""
     if one.repeat == 1:
         return {}
     seeds = [part.traffic.seed for part in replications_of(one)]
@@ -312,7 +311,7 @@ def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
 def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
-    """Writes everything that the points depend on; the schedule of faults where all have the same."""
+    """Writes the inputs of the points; the schedule of faults only if all have the same."""
     manifest = joined(simulated_manifest(chosen), held, directory.path)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)
@@ -322,7 +321,7 @@ def _write_origin(
 
 
 def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
-    """Writes the table of points in the order of points, not in that of their ends."""
+    """Rewrites the table in the order of points instead of the order in which they ended."""
     rows = SweepResults(directory.path).kept()
     if rows:
         keys = [variation.key for variation in chosen.sweep.vary]

@@ -1,4 +1,4 @@
-"""Simulations as tasks, which this process, others and other machines can do with the same result."""
+"""Simulations as tasks that any process on any machine can run with the same result."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from traffic.workload.patterns import make_pattern
 
 
 def _silent(_happened: FaultOutcome | PlanOutcome) -> None:
-    """Tells nobody."""
+    """Ignores an outcome."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a task: the counts of all packets, and the course of the faults, None without any."""
+    """Outcome of a task: the counts of all packets, and the course of the faults; None without faults."""
 
     result: SimulationResult
     faults: FaultCourse | None
@@ -37,9 +37,9 @@ class Task:
     """One simulation, without the fabric, which tasks share.
 
     Attributes:
-        workload, routers, decision, times, seed: as of `simulation.simulator.simulate`.
-        faults: failures and restorations, times in cycles.
-        replan_cycles: cycles from a fault until switches have the plan for it; None if they never do.
+        workload, routers, decision, times, seed: see `simulation.simulator.simulate`.
+        faults: failures and repairs, with times in cycles.
+        replan_cycles: cycles from a fault until switches have the plan for it; None without replanning.
     """
 
     workload: Workload
@@ -51,12 +51,12 @@ class Task:
     replan_cycles: int | None = None
 
     def run(self, planned: PlannedFabric, progress: Progress | None = None, tell: Tell = _silent) -> Outcome:
-        """Returns the outcome of the simulation; of an interrupted one, until then.
+        """Runs the simulation and returns its outcome; a partial one if interrupted.
 
         Args:
             planned: the fabric.
-            progress: is told simulated cycles and arrived packets after every period.
-            tell: is told every fault and every new plan.
+            progress: called with the simulated cycles and arrived packets after every period.
+            tell: called with every fault and every new plan.
         """
         loop = bucket_loop(planned, self.decision, self.routers)
         faults = self._faults(planned, loop, tell) if self.faults else None
@@ -85,7 +85,7 @@ class Task:
 
 
 def task_of(fabric: FabricOptions, traffic: SimulatedTraffic) -> Task:
-    """Returns a simulation as a task.
+    """Creates the task of a simulation.
 
     Args:
         fabric: specification of the fabric.
@@ -104,10 +104,10 @@ def task_of(fabric: FabricOptions, traffic: SimulatedTraffic) -> Task:
 
 
 def bucket_loop(planned: PlannedFabric, decision: Decision, routers: RouterSettings) -> BucketLoop | None:
-    """Returns the controller's loop of a simulation; None where sources decide for every packet.
+    """Returns the controller's loop of a simulation; None if sources decide for each packet.
 
     Args:
-        planned: the fabric, whose tables have candidates if there is a loop.
+        planned: the fabric; its tables have candidates if there is a loop.
         decision: law of adaptive choices.
         routers: settings of routers and links.
     """

@@ -1,1 +1,1 @@
-"""Theory: the fluid model, explanations of paths, exports of graphs."""
+"""The fluid model, explanations of paths, and exports of graphs."""

@@ -1,4 +1,4 @@
-"""Explanation of the paths between two switches, from the rules themselves, as data and in words."""
+"""Explanation of the paths between two switches, derived from the rules, as data and as text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ListedPath:
     Attributes:
         switches: names of the switches in order.
         share: fraction of the packets that take it; 0 for a path that the controller may choose.
-        ends: reason why packets end there, if they do not arrive.
+        ends: reason why packets end at the last switch; None if they arrive.
     """
 
     switches: tuple[str, ...]
@@ -43,8 +43,8 @@ class FailedLink:
 
     Attributes:
         failed: name of the link.
-        switches_alone: paths by fast reroute, before the controller has planned again.
-        planned_again: paths after that.
+        switches_alone: paths by fast reroute, before the controller has replanned.
+        planned_again: paths after the controller has replanned.
     """
 
     failed: str
@@ -54,14 +54,14 @@ class FailedLink:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Paths of a routing between two switches, and their reasons.
+    """Paths of a routing between two switches, and their explanation.
 
     Attributes:
-        geometry: lines about the place of both routers in the topology.
-        routing: the routing and its meaning.
+        geometry: lines about the position of both routers in the topology.
+        routing: name and summary of the routing.
         ways: paths that packets take.
         alternatives: paths that the controller may choose.
-        shortest: whether the routing takes shortest paths only.
+        shortest: whether the routing uses minimal paths only.
         failures: paths when a link of the first path fails, for each of its links.
     """
 
@@ -76,12 +76,12 @@ class Explanation:
         return "\n".join(lines_of(self)).strip()
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """Prints the text, where IPython shows the explanation."""
+        """Prints the text in IPython."""
         printer.text(str(self))
 
 
 def explain(topology: Topology, name: str, source: int, destination: int) -> Explanation:
-    """Returns the paths of a routing's packets from one router to another, with their reasons.
+    """Explains the paths of a routing's packets from one router to another.
 
     Args:
         topology: graph of the routers.
@@ -110,7 +110,7 @@ def explain(topology: Topology, name: str, source: int, destination: int) -> Exp
 
 
 def check_has_hosts(topology: Topology, *routers: int) -> None:
-    """Raises ParameterError unless all of some routers have hosts."""
+    """Raises ParameterError unless all given routers have hosts."""
     counts = topology.host_counts(1)
     for router in routers:
         if not counts[router]:
@@ -123,7 +123,7 @@ def paths_between(
     """Returns the paths that packets of two hosts take, and those that the controller may choose.
 
     Args:
-        plan: the plan that the switches hold.
+        plan: the installed plan.
         source: the host that sends.
         destination: a host of another router.
         failure: the links and switches that have failed.
@@ -136,7 +136,7 @@ def paths_between(
 def _both(
     space: StateSpace, source: int, destination: int, failure: Failure
 ) -> tuple[list[PacketPath], list[PacketPath]]:
-    """Returns the paths that packets take, and those that they may yet be sent by."""
+    """Returns the paths that packets take, and those that the controller may choose."""
     first_hosts = {host.router: host for host in reversed(space.hosts)}
     paths = packet_paths(space, first_hosts[source], first_hosts[destination], failure)
     return [path for path in paths if path.share > 0], [path for path in paths if not path.share]
@@ -166,7 +166,7 @@ def _failed(
 
 
 def lines_of(explanation: Explanation) -> list[str]:
-    """Returns an explanation as lines for people."""
+    """Returns an explanation as readable lines."""
     lines = [*explanation.geometry, "", f"Under {explanation.routing}", *path_lines(explanation.ways)]
     if explanation.alternatives:
         lines += ["", "The controller may send some flows by these paths instead, when queues are full:"]
@@ -182,7 +182,7 @@ def lines_of(explanation: Explanation) -> list[str]:
 
 
 def path_lines(paths: tuple[ListedPath, ...]) -> list[str]:
-    """Returns paths as lines for people, the first dozen of them."""
+    """Returns the first twelve paths as readable lines."""
     lines = []
     for path in paths[:_MOST_LISTED]:
         hops = len(path.switches) - 1

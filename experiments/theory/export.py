@@ -1,4 +1,4 @@
-"""Graphs as files that other programs read."""
+"""Exports of graphs to the file formats of other programs."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
 
     Args:
         topology: the graph.
-        hosts: per router, for the formats that have them.
+        hosts: hosts per router, for formats with hosts.
         format_: one of FORMATS.
         path: the file.
 
     Raises:
-        UsageError: the format is not one of FORMATS, it cannot hold this graph, or the file exists.
-        OSError: it cannot be written.
+        UsageError: the format is not one of FORMATS or cannot represent this graph, or the file exists.
+        OSError: the file cannot be written.
     """
     check_format(format_)
     write_new(path, FORMATS[format_](topology, hosts).encode())
 
 
 def check_format(format_: str) -> None:
-    """Raises UsageError unless there is such a format."""
+    """Raises UsageError if the format is not one of FORMATS."""
     if format_ not in FORMATS:
         raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
 
 
 def _adjacency_list(topology: Topology, _hosts: int) -> str:
-    """Returns a line per router: itself and its neighbours of higher index, as networkx reads it."""
+    """Returns a line per router with its neighbours of higher index, in networkx's adjacency list format."""
     lines = []
     for router in range(topology.routers):
         later = [n for n in topology.neighbours(router).tolist() if n > router]
@@ -62,7 +62,7 @@ def _json(topology: Topology, _hosts: int) -> str:
 def _booksim(topology: Topology, hosts: int) -> str:
     """Returns BookSim's `anynet` format: a line per router, its nodes and its neighbours of higher index.
 
-    A link stands once and goes both ways; nodes are numbered router by router.
+    Each link is listed once and works in both directions; nodes are numbered router by router.
     """
     if has_parallel_links(topology):
         raise UsageError("BookSim's anynet format has no parallel links; try graphml or json")

@@ -1,10 +1,9 @@
 """Fluid model: link loads and the accepted fraction of oblivious routings.
 
-Every pair of routers is a steady flow that divides over its paths by the shares of the plan's groups. A link
-that is offered more than its capacity passes all of its flows scaled down by the same factor, and what it
-drops does not load the links behind it. The losses of all links depend on one another; they are iterated to a
-fixed point. The links from routers to hosts, which are as fast, come last: a host accepts their capacity at
-most.
+Every pair of routers has a steady flow that is split over its paths by the weights of the plan's groups. A
+link that is offered more than its capacity scales all its flows down by the same factor, and what it drops
+does not load the links after it. The losses of all links depend on one another; they are iterated to a fixed
+point. The links from routers to hosts have the same capacity and come last: a host accepts at most that.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from traffic.workload.patterns import Pattern
 
 _TOLERANCE = 1e-9
 _MOST_ITERATIONS = 5000
-_DAMPING = 0.5  # without it, flows that depend on one another in a circle would oscillate
+_DAMPING = 0.5  # without it, flows with cyclic dependencies would oscillate
 
 Loads = npt.NDArray[np.float64]
 
@@ -58,10 +57,10 @@ def predict_pattern(
         plan: plan of the switches.
         pattern: destinations of every host.
         load: offered load, 0 to 1 of the injection capacity.
-        prover: one that has proven the plan, which then takes less time.
+        prover: the prover that has proven the plan; its work is reused.
 
     Raises:
-        PredictionError: the losses do not settle.
+        PredictionError: the losses do not converge.
     """
     routers = host_routers(plan.topology, plan.concentration)
     to_hosts = np.zeros((plan.topology.routers, len(routers)))
@@ -78,7 +77,7 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
         routers: number of routers.
 
     Returns:
-        float64, routers x routers; a row sums to the number of its router's hosts that send.
+        float64, routers x routers; each row sums to the number of sending hosts of its router.
     """
     demand = np.zeros((routers, routers))
     np.add.at(demand, (host_routers[:, None], host_routers[None, :]), shares)
@@ -88,10 +87,10 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
 def predict(
     paths: TrafficSplit, links: int, to_hosts: Loads, host_routers: npt.NDArray[np.int64], load: float
 ) -> Prediction:
-    """Returns the steady state of a demand at a load; hosts' links are as fast as routers'.
+    """Returns the steady state of a demand at a load; links to hosts are as fast as those between routers.
 
     Args:
-        paths: links that the plan's packets take, with their shares.
+        paths: links that the plan's packets take, with the shares of packets.
         links: number of directed links.
         to_hosts: demand from all hosts of a router to each host, in units of one host's injection capacity:
             float64, routers x hosts.
@@ -99,7 +98,7 @@ def predict(
         load: offered load, 0 to 1 of the injection capacity.
 
     Raises:
-        PredictionError: the losses do not settle.
+        PredictionError: the losses do not converge.
     """
     demand = np.zeros(paths.starts.shape)
     np.add.at(demand.T, host_routers, to_hosts.T)
@@ -124,7 +123,7 @@ def predict(
 
 
 def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
-    """Returns the share of each pair of routers' packets that arrives: float64, routers x routers."""
+    """Returns the fraction of packets that arrives, per pair of routers: float64, routers x routers."""
     weights = paths.shares * pass_on[paths.links]
     arriving = paths.delivered
     while True:
@@ -141,13 +140,14 @@ def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
 def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
     injected = np.zeros(paths.states)
     sources, destinations = np.nonzero(paths.starts >= 0)
-    # Sources between which the plan does not distinguish begin in one state.
+    # Sources that the plan does not distinguish share a start state.
     np.add.at(injected, paths.starts[sources, destinations], rates[sources, destinations])
     return injected
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the flow into every state: float64, states; paths are short, so that a few rounds suffice."""
+    """Returns the flow into every state: float64, states."""
+    # Each round adds a hop: paths are short, so that a few rounds suffice.
     weights = paths.shares * pass_on[paths.links]
     flow = injected
     while True:

@@ -1,7 +1,6 @@
-"""Places of two routers in their topology, and the reason for the path between them, in words.
+"""Positions of two routers in their topology, and the reason for the path between them, in words.
 
-A family's own explanation is registered in GEOMETRIES, one line each; other families are explained by their
-shortest paths.
+A family may have its own explanation in GEOMETRIES; for other families, it consists of the shortest paths.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from topology.families.low_diameter.polarstar import PolarStar
 
 
 def lines_between(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns lines about the places of two routers.
+    """Returns lines about the positions of two routers.
 
     Args:
         topology: graph of the routers.
@@ -60,7 +59,7 @@ def _cross_product(topology: Topology, source: int, destination: int) -> list[st
 
 
 def _supernodes(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns lines about two supernodes, and the one that their cross product names (PolarStar, 9.2)."""
+    """Returns lines about two supernodes, and the one at their cross product (PolarStar, section 9.2)."""
     assert isinstance(topology, PolarStar)
     structure, m = topology.structure, topology.order
     (u, x), (v, y) = divmod(source, m), divmod(destination, m)
@@ -99,7 +98,7 @@ def _shortest_paths(topology: Topology, source: int, destination: int) -> list[s
 
 
 def _paths(topology: Topology, source: int, destination: int, distance: int) -> int:
-    """Returns the number of shortest paths; each of several parallel links counts."""
+    """Returns the number of shortest paths; parallel links make different paths."""
     at = {source: 1}
     for left in range(distance - 1, -1, -1):
         after: dict[int, int] = {}

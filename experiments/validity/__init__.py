@@ -1,1 +1,1 @@
-"""Validity of results: what is observed of the machine while traffic runs, and the judgement of it."""
+"""Validity of results: observations of the machine while traffic runs, and the judgement based on them."""

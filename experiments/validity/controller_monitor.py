@@ -1,4 +1,4 @@
-"""Monitor of a fabric's controller: the times at which somebody stopped it."""
+"""Monitor of a fabric's controller: notices when another process stops it, for example by SIGSTOP."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from experiments.live_fabric import LiveFabric
 from experiments.validity.coverage import Coverage
 from experiments.validity.samples import ControllerSamples
 
-# Stops that begin and end between two looks are noticed all the same.
+# Shorter stops are noticed too, as the kernel reports each one (`_stops_of`).
 _EVERY_S = 0.05
 _NOT_RUNNING = b"TtZX"  # states of a process in /proc/PID/stat
-# The kernel reports each stop once, and a session's monitor looks at the controller beside that of a run.
+# Shared by all monitors, as the kernel reports each stop once, and a session and a run may monitor the same
+# controller.
 _stops: Counter[int] = Counter()
 _counting = threading.Lock()
 
@@ -24,7 +25,7 @@ _counting = threading.Lock()
 class ControllerMonitor:
     """Monitor of a fabric's controller; a context manager.
 
-    A controller that waits for a processor is not stopped, nor one that PolarLab itself ended.
+    Waiting for a processor does not count as a stop, nor does an end that PolarLab itself requested.
 
     Attributes:
         samples: what was seen.
@@ -52,14 +53,14 @@ class ControllerMonitor:
 
     @property
     def coverage(self) -> Coverage:
-        """Time of the block for which the controller ran."""
+        """Time for which the controller ran while it was monitored."""
         return self.samples.coverage((self._begin_s, self._end_s))
 
     def _run(self) -> None:
         looked_s, stops = self._begin_s, self.samples.stops
         ends = False
         while not ends:
-            ends = self._stop.wait(_EVERY_S)  # a last look follows
+            ends = self._stop.wait(_EVERY_S)  # one more check follows, for stops since the last one
             stopped, now_s = self._stopped(), time.monotonic()
             if stopped and stops and stops[-1][1] == looked_s:
                 stops[-1] = stops[-1][0], now_s
@@ -68,16 +69,16 @@ class ControllerMonitor:
             looked_s = now_s
 
     def _stopped(self) -> bool:
-        """Returns whether the controller is stopped, or was since the last look, without being asked to."""
+        """Returns whether the controller is stopped, or was since the last check, by others than PolarLab."""
         asked, pid = self._controller.stopped, self._controller.pid
         seen, self._seen[pid] = self._seen.get(pid, 0), _stops_of(pid)
         stopped = self._seen[pid] != seen or _stopped_now(pid)
-        # One that was ended or replaced just now was asked to.
+        # PolarLab itself has just ended or replaced the controller if one of these changed meanwhile.
         return stopped and not (asked or self._controller.stopped or self._controller.pid != pid)
 
 
 def _stops_of(pid: int) -> int:
-    """Returns how often a child process has been stopped, or has gone on after that, as far as is known."""
+    """Returns the number of stops and continuations of a child process that the kernel has reported."""
     with _counting, contextlib.suppress(ChildProcessError):  # it has ended
         while os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             _stops[pid] += 1

@@ -1,25 +1,24 @@
-"""Coverage of the measured window by the observers on whose observations its judgement rests."""
+"""Coverage: the share of the measurement window that the monitors observed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-# Largest share of the window that an observer may have missed.
+# Largest share of the window that a monitor may miss.
 MOST_MISSED = 0.05
 
 Span = tuple[float, float]
 
 
 class Coverage(NamedTuple):
-    """Time of the measured window for which something was observed.
+    """Time of the measurement window that a monitor observed.
 
     Attributes:
-        subject: what was observed, in the plural.
+        subject: the observed thing, for the reason's text.
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
-        ended: why some of it was missed, as how the observer ended before its time, a clause; empty if not
-            known.
+        ended: clause that says why the rest was missed, like how the monitor ended; empty if not known.
         most_missed: largest share of the window that may be missed.
     """
 
@@ -36,12 +35,12 @@ class Coverage(NamedTuple):
 
     @property
     def lacking(self) -> bool:
-        """Whether too much of the window was missed for its judgement."""
+        """Whether too much of the window was missed to judge it."""
         return self.share < 1 - self.most_missed
 
     @property
     def reason(self) -> str:
-        """The reason for doubt, a sentence."""
+        """The reason for doubt, as a sentence."""
         why = f": {self.ended}" if self.ended else ""
         return f"{self.subject} observed for {self.seconds:.1f} of {self.window_s:.3g} s{why}"
 
@@ -50,9 +49,9 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
     """Returns the time of a window that observations cover, in s.
 
     Args:
-        observed: begin and end of each observation, ascending.
-        window: begin and end of the window, on the same clock.
-        reach_s: time before and after an observation for which it stands, too.
+        observed: (start, end) of each observation, ascending.
+        window: (start, end) of the window, on the same clock.
+        reach_s: time before and after an observation that it also represents.
     """
     total, covered_until = 0.0, window[0]
     for begin_s, end_s in observed:
@@ -63,11 +62,11 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
 
 
 def note_time(spans: list[Span], time_s: float, longest_s: float) -> None:
-    """Adds a time at which something was read to the spans in which it was read again and again.
+    """Adds the time of a reading to the spans of regular readings.
 
     Args:
-        spans: the spans, ascending; the last one is prolonged.
-        time_s: the time.
+        spans: the spans, ascending; the last one is extended, or a new one starts.
+        time_s: time of the reading.
         longest_s: longest time between two readings of one span.
     """
     begin_s, end_s = spans[-1] if spans else (time_s, time_s)

@@ -1,4 +1,4 @@
-"""Monitor of how long switches hold frames beyond their queues, while traffic runs."""
+"""Monitor of how long switches hold frames outside their queues while traffic runs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from traffic.engine.child_process import end_text, start_python
 
 _READER = ("-S", "-m", "experiments.validity.held_reader")
 _END_S = 3.0
-_READY_S = 5.0  # from its start to its first look
+_READY_S = 5.0  # from its start to its first sample
 
 
 class HeldMonitor:
-    """Monitor of the frames that a fabric's switches have not taken up; a context manager.
+    """Monitor of the frames that a fabric's switches have not read yet; a context manager.
 
     Attributes:
-        samples: what was seen; None with the kernel's datapath, which holds no frames in sockets.
+        samples: the samples so far; None with the kernel datapath, which holds no frames in sockets.
     """
 
     def __init__(self, network: FabricNetwork, packet_s: float) -> None:
@@ -44,7 +44,7 @@ class HeldMonitor:
         if self.samples is not None:
             self._process = start_python(_READER, marked_environment(), stderr=subprocess.DEVNULL)
             assert self._process.stdin
-            with contextlib.suppress(BrokenPipeError):  # it has ended; the samples say so
+            with contextlib.suppress(BrokenPipeError):  # it has ended; `_collect` notes that in the samples
                 self._process.stdin.write(json.dumps(self._namespaces) + "\n")
                 self._process.stdin.flush()
             self._thread = threading.Thread(target=self._collect, args=(self.samples,), daemon=True)
@@ -56,10 +56,10 @@ class HeldMonitor:
             assert self._process.stdin
             self._ending = True
             with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()  # it tells the last second, and ends
+                self._process.stdin.close()  # it prints the last second and ends
             self._thread.join(_END_S)
             if self._thread.is_alive():
-                self.samples.ended = "the process that looks did not answer"
+                self.samples.ended = "the monitoring process did not answer"
             self._process.kill()
             self._process.wait()
             self._thread.join()
@@ -67,24 +67,24 @@ class HeldMonitor:
                 self._process.stdout.close()
 
     def wait_until_looking(self) -> None:
-        """Returns when the first look is due, or when none will come."""
+        """Returns when the first sample is due, or when none will come."""
         if self._thread:
             self._ready.wait(_READY_S)
 
     @property
     def latest(self) -> HeldLately | None:
-        """The longest times for which switches held frames in the last second; None if nothing was seen."""
+        """The longest times for which switches held frames in the last second; None without samples."""
         return self.samples.lately(self._packet_s, time.monotonic()) if self.samples else None
 
     def _collect(self, samples: HeldSamples) -> None:
         assert self._process
         assert self._process.stdout
         for line in self._process.stdout:
-            if line[:1] == "[" and line[-1:] == "\n":  # neither `ready` nor torn off by the reader's end
+            if line[:1] == "[" and line[-1:] == "\n":  # skips `ready`, and a line cut off by the reader's end
                 begin_s, end_s, still_s, still_square, seen = json.loads(line)
                 switches = {name: SwitchSample(*sample) for name, sample in seen.items()}
                 samples.seconds.append(HeldSecond(begin_s, end_s, switches, still_s, still_square))
             self._ready.set()
         if not self._ending:
-            samples.ended = f"the process that looks {end_text(self._process.wait())}"
+            samples.ended = f"the monitoring process {end_text(self._process.wait())}"
         self._ready.set()

@@ -1,21 +1,21 @@
-"""Program that looks at the frames which switches have not taken up yet, many times a second.
+"""Program that samples the frames that switches have not read yet, many times a second.
 
-A frame that reached a switch's port waits in the receive buffer of that port's packet socket until the
-userspace datapath reads it: /proc/PID/net/packet tells the memory of the frames there ("Rmem"). No frame
-should wait there for long: queues are those of the links. The mean of many looks over the rate at which
-frames arrive is the mean time for which a frame waits (Little's law), and the mean of n (n - 1), n the frames
-of a look, over that rate squared is the mean square of that time (the distributional form of Little's law,
-for arrivals at random).
+A frame that has reached a switch's port waits in the receive buffer of that port's packet socket until the
+userspace datapath reads it: /proc/PID/net/packet shows the memory of these frames ("Rmem"). No frame should
+wait there for long, as packets are to queue at the links. By Little's law, the mean number of waiting frames
+divided by the arrival rate is the mean waiting time. For Poisson arrivals, the mean of n (n - 1), where n is
+the number of frames in a sample, divided by the squared rate is the mean square of that time (distributional
+form of Little's law).
 
-It is a process of its own, with the priority of real time, so that neither the fabric's load nor Python's
-lock delay its looks; a look that is late all the same says that the whole machine stood still.
+It is a process of its own with real-time priority, so that neither the fabric's load nor Python's GIL delays
+its samples. If a sample is late nevertheless, the whole machine stood still.
 
     python -m experiments.validity.held_reader < switches
 
-Standard input has one line, the JSON of switch name -> id of a process in its namespace, and then stays open
-for as long as looks are wanted. Standard output gets the line `ready` before the first look, and a line of
-JSON for every second: [begin, end, stood still, its square, {switch: [frames, waiting, pairs waiting]}],
-times in s on time.monotonic's clock.
+Standard input has one line, the JSON of switch name -> id of a process in its namespace; the program samples
+until it is closed. Standard output gets the line `ready` before the first sample, and a line of JSON for
+every second: [start, end, stood still, its square, {switch: [frames, waiting, pairs waiting]}], times in s on
+time.monotonic's clock.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from collections.abc import Iterator
 
 _SECOND_S = 1.0
 _LOOKS_PER_S = 50
-_MOST_SHARE = 1 / 40  # of one processor, for all looks
+_MOST_SHARE = 1 / 40  # of one processor, for all samples
 _LEAST_LOOKS = 10  # for a mean; with very many switches the "second" is longer
 _PRIORITY = 10
 _READ_BYTES = 1 << 16
 
-# Memory of a frame in a packet socket's buffer, as Linux allocates it: a small one has a buffer of fixed
-# size, one up to a page a power of two, a longer one pages behind a small buffer.
+# Memory of a frame in a packet socket's buffer, as Linux allocates it: a fixed size for small frames, a power
+# of two up to a page, and a small buffer with whole pages for longer frames.
 _SMALL_BYTES, _BOOKKEEPING_BYTES, _SOCKET_BUFFER_BYTES, _PAGE_BYTES = 576, 336, 256, 4096
 
 
@@ -48,7 +48,7 @@ def frame_memory_bytes(length: float) -> int:
     Measured with Linux 6.18 for frames of 60 to 9,000 bytes; older kernels take more for the smallest.
 
     Args:
-        length: of the frame, in bytes.
+        length: length of the frame in bytes.
     """
     needed = int(length) + _BOOKKEEPING_BYTES
     if needed <= _SMALL_BYTES:
@@ -62,7 +62,7 @@ class SwitchFiles:
     """The kernel's counters of one switch's ports."""
 
     def __init__(self, pid: int) -> None:
-        """Opens the files of a process in the switch's namespace; they are readable after its end."""
+        """Opens the files of a process in the switch's namespace; they stay readable after its end."""
         self._sockets = os.open(f"/proc/{pid}/net/packet", os.O_RDONLY)
         self._interfaces = os.open(f"/proc/{pid}/net/dev", os.O_RDONLY)
 
@@ -72,7 +72,7 @@ class SwitchFiles:
         return sum(int(line.split()[6]) for line in lines[1:] if line)
 
     def arrived(self) -> tuple[int, int]:
-        """Returns the frames and bytes that ever reached the ports."""
+        """Returns the total frames and bytes that have reached the ports."""
         data = b"".join(_chunks(self._interfaces))
         frames = length = 0
         for line in data.split(b"\n")[2:]:
@@ -85,7 +85,7 @@ class SwitchFiles:
 
 
 def _chunks(descriptor: int) -> Iterator[bytes]:
-    """Yields a file of /proc, which gives a few pages at a time."""
+    """Yields the content of a file in /proc, which is read a few pages at a time."""
     position = 0
     while data := os.pread(descriptor, _READ_BYTES, position):
         yield data
@@ -93,7 +93,7 @@ def _chunks(descriptor: int) -> Iterator[bytes]:
 
 
 class _Second:
-    """Looks at all switches for a second."""
+    """Samples of all switches in one second."""
 
     def __init__(self, switches: dict[str, SwitchFiles]) -> None:
         self._switches = switches
@@ -105,7 +105,7 @@ class _Second:
         self.looks = 0
 
     def look(self, late_s: float) -> None:
-        """Looks at all switches, `late_s` seconds after the time at which it should."""
+        """Takes a sample of all switches, `late_s` seconds late."""
         self._late_square += late_s**2
         self._late_cube += late_s**3
         for name, files in self._switches.items():
@@ -117,8 +117,8 @@ class _Second:
     def line(self) -> str:
         """Returns the line of the second, with the frames and the mean backlog of each switch."""
         end_s = time.monotonic()
-        # A frame whose time falls into a stop of t seconds, as t of all T seconds do, waits for t/2, and its
-        # mean square is t^2/3.
+        # A stop of t seconds in a second of T hits a share t/T of the frames. They wait for t/2 on average,
+        # and the mean square of their waiting times is t^2/3.
         still_s = self._late_square / 2 / (end_s - self._begin_s)
         still_square = self._late_cube / 3 / (end_s - self._begin_s)
         seen = {}
@@ -135,22 +135,22 @@ class _Second:
 
 
 class Pace:
-    """The pace of the looks: many a second, unless they take too much of a processor.
+    """Pace of the samples: many a second, unless they take too much of a processor.
 
-    What a look takes is the least that one took: the clock of a thread goes on while its processor is stolen.
+    The cost of a sample is the smallest measured one: a thread's clock also counts stolen time.
     """
 
     def __init__(self) -> None:
         self._least_s = math.inf
 
     def pause_s(self, spent_s: float) -> float:
-        """Returns the mean time between two looks, behind one that took `spent_s` of processor time."""
+        """Returns the mean time between two samples, after one that took `spent_s` of processor time."""
         self._least_s = min(self._least_s, spent_s)
         return max(1 / _LOOKS_PER_S, self._least_s / _MOST_SHARE)
 
 
 def _main() -> None:
-    with contextlib.suppress(OSError):  # not everywhere may root do so
+    with contextlib.suppress(OSError):  # containers may forbid it even to root
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     switches = {name: SwitchFiles(pid) for name, pid in json.loads(sys.stdin.readline()).items()}
     pace, pause_s, ends = Pace(), 1 / _LOOKS_PER_S, False
@@ -159,7 +159,7 @@ def _main() -> None:
         second, due_s = _Second(switches), time.monotonic()
         end_s = due_s + _SECOND_S
         while not ends and (time.monotonic() < end_s or second.looks < _LEAST_LOOKS):
-            # At even times a link's frames might always, or never, be seen just as they arrive.
+            # Random intervals: at a fixed period, samples could always, or never, coincide with arrivals.
             due_s = max(due_s + random.uniform(0.5, 1.5) * pause_s, time.monotonic())  # noqa: S311
             ends = bool(select.select([sys.stdin], [], [], max(0.0, due_s - time.monotonic()))[0])
             began_s = time.thread_time()

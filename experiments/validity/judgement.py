@@ -1,4 +1,4 @@
-"""Judgement of a run: whether its packets were treated as the emulated network promises."""
+"""Judgement of a run: whether the machine handled its packets as the emulated network promises."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from experiments.validity.coverage import Coverage
 from experiments.validity.samples import Held
 from topology.links import MIN_RATE_BPS, even_rate_bps
 
-# Longest time for which a switch may hold frames beyond its queues, in times of a frame on a link: the mean
-# and the root mean square in its worst second, and the mean over all switches and seconds. the reasons are in
-# docs/explanation/validity.md.
+# Longest time for which a switch may hold frames outside its queues, in frame times: the mean and the root
+# mean square in its worst second, and the mean over all switches and seconds. docs/explanation/validity.md
+# has the reasons.
 MOST_HELD = 0.5
 MOST_HELD_RMS = 1.0
 MOST_HELD_MEAN = 0.1
 MOST_STOLEN = 0.2
 MOST_RATE_ERROR = 0.05
-# A frame may be lost in a queue; a frame that is lost elsewhere is the machine's failure, not the fabric's.
+# Loss in a queue belongs to the emulated network; loss elsewhere is a failure of the machine.
 MOST_LOST_ELSEWHERE = 0.01
 
-# Strain to aim at: a longer run has worse seconds than a short one. It grows as a power of the link rate:
-# frames get shorter, and switches wait longer for a processor.
+# Strain to aim at, well below 1, as a longer run has worse seconds than a short one. Strain grows with a
+# power of the link rate: frames get shorter, and switches wait longer for a processor.
 AIM_STRAIN, USUAL_POWER = 0.45, 2.0
 
 
@@ -33,22 +33,22 @@ class Evidence:
 
     Attributes:
         packet_ms: time of one frame on a link, in ms.
-        held: the longest mean time for which a switch held frames in a second of the measured window.
+        held: the longest mean time for which a switch held frames in a second of the measurement window.
         held_mean: mean time for which a switch held a frame, in frame times.
-        held_rms: the longest root mean square of that time in a second.
-        holds_observed: whether switches hold frames where that can be observed.
-        lag_ms_p99: lateness of the sender, 99th percentile in ms; None if it sent nothing.
-        idle, stolen: idle and stolen share of the CPU in each second of the measured window.
-        rate_errors: real rate of each saturated link over the asked one, less one; None where the queues
-            drain too fast to be observed.
+        held_rms: the largest root mean square of that time in a second.
+        holds_observed: whether the datapath lets PolarLab observe held frames.
+        lag_ms_p99: 99th percentile of the sender's lag in ms; None if nothing was sent.
+        idle, stolen: idle share and steal time of the CPU in each second of the measurement window, 0 to 1.
+        rate_errors: relative error of each saturated link's rate; None if the queues drain too fast to be
+            observed.
         sent: frames that hosts sent.
-        surplus: frames that arrived and that no host was to send.
-        damaged: frames that arrived with contents that no sender can have given them.
+        surplus: frames that arrived although no host was scheduled to send them.
+        damaged: frames that arrived with contents that no sender wrote.
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
-        link_loss_doubt: reason to doubt the loss that links were asked for; None if there is none.
-        scheduled: whether packets had times at which to be sent.
+        link_loss_doubt: reason to doubt the configured random loss of links; None if there is none.
+        scheduled: whether packets had scheduled times.
         link_rate_bps: rate of the links; None if no other rate is to be suggested.
-        coverages: time of the measured window that each observer saw.
+        coverages: time of the measurement window that each monitor observed.
     """
 
     packet_ms: float
@@ -76,15 +76,15 @@ class Evidence:
 
     @property
     def share_lost_elsewhere(self) -> float | None:
-        """Frames that were lost elsewhere, as a fraction of those sent."""
+        """Frames lost outside the queues, as a fraction of the frames sent."""
         if self.lost_elsewhere is None or not self.sent:
             return None
-        # A switch that retries has its queue count a drop twice: a negative number counts as none.
+        # If a switch retries, its queue counts a drop twice. The difference may then be negative.
         return max(0.0, self.lost_elsewhere / self.sent)
 
 
 class _Measure(NamedTuple):
-    """Measure of a run's validity: its value, the highest right one, and the reason for doubt above that."""
+    """Measure of a run's validity: its value, its limit, and the reason for doubt above the limit."""
 
     value: float
     most: float
@@ -92,7 +92,7 @@ class _Measure(NamedTuple):
 
 
 def judge(evidence: Evidence) -> Fidelity:
-    """Returns whether a run can be trusted, with the reasons if it cannot.
+    """Judges whether a run can be trusted, with the reasons if it cannot.
 
     Args:
         evidence: observations of the run.
@@ -102,11 +102,11 @@ def judge(evidence: Evidence) -> Fidelity:
     missed = [coverage.reason for coverage in evidence.coverages if coverage.lacking]
     reasons += missed
     if evidence.holds_observed and held is None and not missed:
-        reasons.append("how long switches held frames was not observed")
+        reasons.append("the time for which switches held frames was not observed")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
     if evidence.surplus:
-        reasons.append(f"{evidence.surplus} more packets arrived than hosts were to send")
+        reasons.append(f"{evidence.surplus} more packets arrived than hosts were scheduled to send")
     if evidence.damaged:
         reasons.append(f"{evidence.damaged} damaged or forged frames arrived")
     if evidence.link_loss_doubt is not None:
@@ -132,26 +132,26 @@ def judge(evidence: Evidence) -> Fidelity:
 
 
 def strain(evidence: Evidence) -> float:
-    """Returns the strain of the machine in a run: the largest ratio of a measure to its bound.
+    """Returns the strain of the machine in a run: the largest ratio of a measure to its limit.
 
     Args:
         evidence: observations of the run.
 
     Returns:
-        0 for a machine that does everything at once; above 1 a run is not valid.
+        The strain, 0 or more; a run with strain above 1 is not valid.
     """
     return max((measure.value / measure.most for measure in _measures(evidence)), default=0.0)
 
 
 def slower_rate_bps(rate_bps: int, strained: float) -> int | None:
-    """Returns the link rate at which the machine should keep up, or None if it does already.
+    """Returns the link rate at which the machine should keep up; None if it keeps up already.
 
     Args:
-        rate_bps: the present rate.
+        rate_bps: the current rate.
         strained: the strain of the machine at that rate, as `strain` returns it.
 
     Returns:
-        A round rate, half of the present one at most; None also if there is no slower one.
+        A round rate, at most half of the current one; None also if the current rate is the slowest.
     """
     if strained <= 1 or rate_bps <= MIN_RATE_BPS:
         return None
@@ -159,28 +159,27 @@ def slower_rate_bps(rate_bps: int, strained: float) -> int | None:
 
 
 def _measures(evidence: Evidence) -> Iterator[_Measure]:
-    """Yields the measures that were taken."""
     held, rms, mean = evidence.held, evidence.held_rms, evidence.held_mean
     if held is not None:
         yield _Measure(
             held.frame_times,
             MOST_HELD,
             f"{held.switch} held frames for {held.frame_times:.2f} of a frame's time on a link in the second "
-            f"from {held.second:g} s; at most {MOST_HELD:g} is right",
+            f"from {held.second:g} s; limit {MOST_HELD:g}",
         )
     if rms is not None:
         yield _Measure(
             rms.frame_times,
             MOST_HELD_RMS,
             f"{rms.switch} held many frames at a time, for {rms.frame_times:.2f} of a frame's time (root "
-            f"mean square) in the second from {rms.second:g} s; at most {MOST_HELD_RMS:g} is right",
+            f"mean square) in the second from {rms.second:g} s; limit {MOST_HELD_RMS:g}",
         )
     if mean is not None:
         yield _Measure(
             mean,
             MOST_HELD_MEAN,
-            f"switches held frames for {mean:.2f} of a frame's time on a link, on average; at most "
-            f"{MOST_HELD_MEAN:g} is right",
+            f"switches held frames for {mean:.2f} of a frame's time on a link on average; "
+            f"limit {MOST_HELD_MEAN:g}",
         )
     lag_ms, packet_ms = evidence.lag_ms_p99, evidence.packet_ms
     if lag_ms is not None:
@@ -188,14 +187,14 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
         yield _Measure(lag_ms, packet_ms, late)
     if evidence.stolen:
         stolen = max(evidence.stolen)
-        taken = f"the machine below took {stolen:.0%} of the processors' time in one second"
-        yield _Measure(stolen, MOST_STOLEN, taken)
+        reason = f"hypervisor steal time reached {stolen:.0%} in one second; limit {MOST_STOLEN:.0%}"
+        yield _Measure(stolen, MOST_STOLEN, reason)
     error = evidence.worst_rate_error
     if error is not None:
-        yield _Measure(abs(error), MOST_RATE_ERROR, f"a saturated link passed {1 + error:.1%} of its rate")
+        yield _Measure(abs(error), MOST_RATE_ERROR, f"a saturated link carried {1 + error:.1%} of its rate")
     lost = evidence.share_lost_elsewhere
     if lost is not None:
-        elsewhere = f"{lost:.1%} of the packets were lost elsewhere than in the links' queues"
+        elsewhere = f"{lost:.1%} of the packets were lost outside the links' queues"
         yield _Measure(lost, MOST_LOST_ELSEWHERE, elsewhere)
 
 

@@ -1,4 +1,4 @@
-"""Loss of links by the counters of their netem, and whether chance explains how far off it is."""
+"""Random loss of links by their netem counters, and whether chance explains its error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Chance that right links are doubted: half of it for the worst of them, half for their sum.
+# False alarm rate for correct links: half of it for the worst link, half for the sum of all.
 MOST_CHANCE = 1e-4
-# A smaller error, as a share of what was asked for, distorts nothing, even where chance does not explain it.
+# A smaller relative error does not distort results, even if chance does not explain it.
 _LEAST_ERROR = 1 / 20
 
 
@@ -16,9 +16,9 @@ class LinkLoss(NamedTuple):
     """Frames of a directed link, by the counters of its netem and of the queue behind it.
 
     Attributes:
-        link: name of the link, as `s3-s7`.
+        link: name of the link, like `s3-s7`.
         lost: frames that its netem lost.
-        passed: frames that its netem did not lose: sent, or dropped by the queue.
+        passed: frames that its netem passed on: sent, or dropped by the queue.
     """
 
     link: str
@@ -27,23 +27,23 @@ class LinkLoss(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """All of its frames."""
+        """Number of all its frames."""
         return self.lost + self.passed
 
 
 def link_loss_doubt(asked: float, links: Sequence[LinkLoss]) -> str | None:
-    """Returns the reason to doubt the loss of links, a sentence that tells whose counter differs.
+    """Tests whether links lose the configured share of frames.
 
-    Each of many links has a chance of its own to be far off, so that the bound for the worst follows their
-    number (Bonferroni).
+    The worst of many links may be far off by chance, so that its threshold is divided by the number of links
+    (Bonferroni correction).
 
     Args:
         asked: share that every link should lose, over 0 and below 1.
         links: their lost and passed frames.
 
     Returns:
-        The reason; None where chance explains the differences, or no difference is over a twentieth of
-        `asked`.
+        A sentence that names the link that is off; None if chance explains the differences, or none exceeds
+        a twentieth of `asked`.
     """
     seen = [link for link in links if link.frames]
     if not seen:
@@ -58,14 +58,14 @@ def link_loss_doubt(asked: float, links: Sequence[LinkLoss]) -> str | None:
 
 
 def chance_of_loss(asked: float, loss: LinkLoss) -> float:
-    """Returns the chance that a share of lost frames is at least as far from the one asked for.
+    """Returns the two-sided p-value of a number of lost frames under the binomial distribution.
 
     Args:
-        asked: share that should be lost, over 0 and below 1.
-        loss: frames, at least one.
+        asked: expected share of lost frames, over 0 and below 1.
+        loss: the frames, at least one.
 
     Returns:
-        Twice the tail of the binomial distribution on the side of the share, 1 at most.
+        Twice the tail on the side of the observed share, at most 1.
     """
     if loss.lost >= asked * loss.frames:
         return min(1.0, 2 * _upper_tail(loss.lost, loss.frames, asked))
@@ -79,13 +79,13 @@ def _is_off(asked: float, loss: LinkLoss, most_chance: float) -> bool:
 
 def _lost(whose: str, asked: float, loss: LinkLoss) -> str:
     return (
-        f"by netem's counters {whose} lost {loss.lost / loss.frames:.3%} of {loss.frames} packets; "
+        f"by netem's counters, {whose} lost {loss.lost / loss.frames:.3%} of {loss.frames} packets; "
         f"--link-loss asks for {asked:.3%}"
     )
 
 
 def _upper_tail(count: int, frames: int, share: float) -> float:
-    """Returns the chance of `count` or more of `frames`, where `count` is not below their mean."""
+    """Returns the probability of `count` or more of `frames`; `count` is at least the mean."""
     log_term = math.lgamma(frames + 1) - math.lgamma(count + 1) - math.lgamma(frames - count + 1)
     log_term += count * math.log(share) + (frames - count) * math.log1p(-share)
     term = tail = math.exp(log_term)

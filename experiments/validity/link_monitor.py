@@ -1,8 +1,7 @@
-"""Readings of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
+"""Monitor of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
 
-All queues are read again and again. A queue that held, at one reading, more than its link can send until the
-next was never empty in between, so that what the link sent meanwhile is its real rate: no assumption about
-the traffic is needed.
+All queues are read periodically. If a queue had more packets at one reading than its link can send until the
+next, it was never empty in between. What the link sent meanwhile then is its real rate, whatever the traffic.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from experiments.live_series import LiveLinkSeries
 from experiments.results.link_loads import LinkLog, directed_links
 from topology.errors import MachineError
 
-# Readings per time that a full queue takes to drain; more than one, so that a third full is enough.
+# Readings in the time that a full queue takes to drain; with 3, a queue that is a third full is enough.
 _READINGS_PER_QUEUE = 3
 _LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.02, 0.5
 # Reading may take at most this share of the time.
@@ -27,7 +26,11 @@ _MOST_SHARE = 1 / 40
 
 
 class LinkMonitor:
-    """Monitor of a fabric's queues; a context manager. Without netlink its log is None."""
+    """Monitor of a fabric's queues; a context manager.
+
+    Attributes:
+        log: the readings; None if the queues cannot be read over netlink.
+    """
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int, folder: Path | None = None) -> None:
         """Opens the queues.
@@ -35,7 +38,7 @@ class LinkMonitor:
         Args:
             fabric: the fabric.
             frame_bytes: length of its longest frames.
-            folder: folder of the results, for the table that is written meanwhile; None for none.
+            folder: folder of the results, for the table that is written during the run; None for no table.
         """
         self._network, spec = fabric.network, fabric.options.links
         self._drain_s = spec.queue_packets * spec.packet_s(frame_bytes)
@@ -89,7 +92,7 @@ class LinkMonitor:
 
     @staticmethod
     def _timed(action: Callable[[], None]) -> float:
-        """Returns the processor time of an action in s; on a busy machine it may take longer by the clock."""
+        """Returns the processor time of an action in s; waiting for a processor does not count."""
         started = time.thread_time()
         action()
         return time.thread_time() - started

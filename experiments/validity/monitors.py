@@ -1,4 +1,4 @@
-"""All that is observed while traffic runs: the processors, the switches and the links."""
+"""All monitors that run with traffic: of processors, controller, switches and links."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class CpuMonitor:
 def _cpu_times() -> tuple[float, float, float]:
     """Returns (idle, stolen, total) seconds of all cores since boot."""
     times = psutil.cpu_times()
-    # A guest's time is counted as user time, too.
+    # The user times already include those of guests.
     return times.idle + times.iowait, times.steal, sum(times) - times.guest - times.guest_nice
 
 
 def cpu_stolen_s() -> float:
-    """Returns the processor time in s, of all cores, that was taken from a virtual machine since its boot.
+    """Returns the steal time of all cores since boot, in s: see "steal" in proc(5).
 
-    The host gave it to others: proc(5), "steal". Packets that came in that time may be lost.
+    Packets that arrive in that time may be lost.
     """
     return float(psutil.cpu_times().steal)
 
@@ -68,7 +68,8 @@ class Monitors:
         Args:
             fabric: the fabric.
             frame_bytes: length of its longest frames.
-            folder: folder of the results, for the table of links that is written meanwhile; None for none.
+            folder: folder of the results, for the table of links that is written during the run; None for no
+                table.
         """
         self._cpu, self._controller = CpuMonitor(), ControllerMonitor(fabric)
         self._held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
@@ -86,11 +87,11 @@ class Monitors:
 
     @property
     def held_lately(self) -> HeldLately | None:
-        """The longest times for which switches held frames in the last second; None if nothing was seen."""
+        """The longest times for which switches held frames in the last second; None without samples."""
         return self._held.latest
 
     def observed(self) -> dict[str, Any]:
-        """Returns the observations, as RunRecord's attributes of these names."""
+        """Returns the observations, by the names of RunRecord's attributes."""
         return {
             "cpu": self._cpu.samples,
             "held": self._held.samples,

@@ -9,21 +9,21 @@ from typing import NamedTuple
 
 from experiments.validity.coverage import Coverage, Span, covered_s, note_time
 
-# A switch that few frames reached is judged as if so many had: one that is looked at just when a frame waits
-# would seem to hold all of them.
+# A switch with fewer frames is judged as if it had this many: with only a few frames, one sample that happens
+# to see a waiting frame would dominate the mean.
 LEAST_FRAMES = 30
-# Between two seconds the counters of all ports are read, which takes a while with very many.
+# Between two seconds the counters of all ports are read, which takes time in large fabrics.
 _BETWEEN_SECONDS_S = 0.25
 
 
 @dataclass
 class CpuSamples:
-    """Idle and stolen shares of all cores, second by second.
+    """Idle time and steal time of all cores, second by second.
 
     Attributes:
         times_s: end of each second, on time.monotonic's clock.
         idle: share of idle time in that second, 0 to 1.
-        stolen: share of the time that a virtual machine's host gave to others, 0 to 1.
+        stolen: share of steal time in that second, 0 to 1.
         span_s: length of a sample in s.
     """
 
@@ -33,15 +33,15 @@ class CpuSamples:
     span_s: float = 1.0
 
     def idle_between(self, begin_s: float, end_s: float) -> list[float]:
-        """Returns the idle shares of the samples that lie wholly within a span of time."""
+        """Returns the idle shares of the samples that lie entirely within a time span."""
         return [self.idle[place] for place in self._within(begin_s, end_s)]
 
     def stolen_between(self, begin_s: float, end_s: float) -> list[float]:
-        """Returns the stolen shares of the samples that lie wholly within a span of time."""
+        """Returns the shares of steal time of the samples that lie entirely within a time span."""
         return [self.stolen[place] for place in self._within(begin_s, end_s)]
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window for which the samples stand."""
+        """Returns the time of a window that the samples cover."""
         spans: list[Span] = []
         for time_s in self.times_s:
             if not spans or time_s - spans[-1][1] > 2 * self.span_s:
@@ -60,17 +60,17 @@ class CpuSamples:
 
 @dataclass
 class ControllerSamples:
-    """Spans of time in which the controller did not run, though nobody had asked for that.
+    """Time spans in which the controller was stopped although PolarLab had not stopped it.
 
     Attributes:
-        stops: the spans on time.monotonic's clock in s, ascending, each from the last look before a stop to
+        stops: the spans on time.monotonic's clock in s, ascending, each from the last check before a stop to
             the first one after it.
     """
 
     stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the controller ran; each stop in it is one too many."""
+        """Returns the time of a window in which the controller ran; no stop is allowed."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
         return Coverage("a running controller", window_s - stopped_s, window_s, ended, most_missed=0.0)
@@ -95,10 +95,10 @@ class HeldSecond:
     """One second of all switches.
 
     Attributes:
-        begin_s, end_s: its begin and end on time.monotonic's clock.
+        begin_s, end_s: its start and end on time.monotonic's clock.
         switches: name of the switch -> its sample.
-        stood_still_s: mean time in s for which a frame was held because the whole machine stood still: looks
-            that came late tell it.
+        stood_still_s: mean time in s for which a frame was held because the whole machine stood still, as
+            late samples show.
         stood_still_square: mean square of that time, in s^2.
     """
 
@@ -109,34 +109,34 @@ class HeldSecond:
     stood_still_square: float = 0.0
 
     def held_s(self, switch: str) -> float:
-        """Returns the mean time in s for which a switch held a frame before it took it up.
+        """Returns the mean time in s for which a switch held a frame before it read it.
 
-        Frames that wait on average are those that arrive in the mean waiting time (Little's law), whatever
-        the traffic.
+        By Little's law, it is the mean number of waiting frames divided by the arrival rate, whatever the
+        traffic.
         """
         return self.switches[switch].waiting / self._rate(switch) + self.stood_still_s
 
     def held_rms_s(self, switch: str) -> float:
         """Returns the root mean square of the time in s for which a switch held a frame.
 
-        Of two switches with the same mean, it is larger for that which holds frames seldom and for long, and
-        then sends many together.
+        Of two switches with the same mean, it is larger for the one that holds frames rarely but long, and
+        then sends them in a burst.
         """
         square = self.switches[switch].pairs / self._rate(switch) ** 2 + self.stood_still_square
         return math.sqrt(square)
 
     def _rate(self, switch: str) -> float:
-        """Returns the frames a second that reached a switch, LEAST_FRAMES at least."""
+        """Returns the frames per second that reached a switch, at least LEAST_FRAMES."""
         seconds = self.end_s - self.begin_s
         return max(self.switches[switch].frames, LEAST_FRAMES * min(1.0, seconds)) / seconds
 
 
 class Held(NamedTuple):
-    """The longest time for which a switch held frames in one second: their mean, or root mean square.
+    """The longest time for which a switch held frames in one second: its mean or root mean square.
 
     Attributes:
-        frame_times: that time, in times that a frame takes on a link.
-        second: begin of that second in s since the start of the traffic; of the live line, since any time.
+        frame_times: that time in frame times, the time of a frame on a link.
+        second: start of that second in s since the start of the traffic; arbitrary in live reports.
         switch: name of the switch.
     """
 
@@ -146,7 +146,7 @@ class Held(NamedTuple):
 
 
 class HeldLately(NamedTuple):
-    """The longest times for which switches held frames in the last second, while a run goes on.
+    """The longest times for which switches held frames in the last second of an ongoing run.
 
     Attributes:
         mean: the switch whose mean time was longest.
@@ -163,18 +163,18 @@ class HeldSamples:
 
     Attributes:
         seconds: the seconds that were observed.
-        ended: how the process that looks ended before its time, a clause; empty if it did not.
+        ended: clause that says how the monitoring process ended early; empty if it did not.
     """
 
     seconds: list[HeldSecond] = field(default_factory=list)
     ended: str = ""
 
     def lately(self, packet_s: float, now_s: float = -math.inf) -> HeldLately | None:
-        """Returns the longest times for which switches held frames in the last second; None without one.
+        """Returns the longest times for which switches held frames in the last second; None if not observed.
 
         Args:
             packet_s: time of a frame on a link, in s.
-            now_s: the present time on the clock of the seconds; one that ended long before is not the last.
+            now_s: the current time on the same clock; a second that ended long before it does not count.
         """
         last = [one for one in self.seconds[-1:] if now_s < one.end_s + 2 * (one.end_s - one.begin_s) + 1]
         mean = worst_held(last, packet_s)
@@ -182,13 +182,13 @@ class HeldSamples:
         return HeldLately(mean, rms) if mean and rms else None
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which switches were looked at."""
+        """Returns the time of a window in which switches were sampled."""
         spans = [(second.begin_s, second.end_s) for second in self.seconds]
         seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
         return Coverage("held frames", seconds, window[1] - window[0], self.ended)
 
     def between(self, begin_s: float, end_s: float) -> list[HeldSecond]:
-        """Returns the seconds that a span of time touches."""
+        """Returns the seconds that overlap a time span."""
         return [second for second in self.seconds if second.end_s > begin_s and second.begin_s < end_s]
 
 
@@ -199,19 +199,19 @@ def worst_held(
     excepted: Mapping[str, list[tuple[float, float]]] | None = None,
     measure: Callable[[HeldSecond, str], float] = HeldSecond.held_s,
 ) -> Held | None:
-    """Returns the second and the switch that held frames longest; None without any.
+    """Returns the second and the switch that held frames longest; None if there is none.
 
     Args:
         seconds: the seconds to judge.
         packet_s: time of a frame on a link, in s.
         start_s: start of the traffic on the clock of the seconds.
-        excepted: name of a switch -> spans of time (begin, end) on that clock in which it is not judged, as
-            it was made to fail.
-        measure: time in s of a second and a switch, by which they are compared.
+        excepted: name of a switch -> time spans (start, end) on that clock in which it is not judged, because
+            an injected fault stopped it.
+        measure: returns the time in s of a second and a switch by which they are compared.
     """
     excepted = excepted or {}
     found = [
-        # "+ 0.0": no "-0.0".
+        # "+ 0.0" turns -0.0 into 0.0.
         Held(measure(second, switch) / packet_s, round(second.begin_s - start_s, 1) + 0.0, switch)
         for second in seconds
         for switch in second.switches
@@ -223,10 +223,10 @@ def worst_held(
 
 
 def mean_held(seconds: list[HeldSecond], packet_s: float) -> float | None:
-    """Returns the mean time for which a frame was held by a switch, in frame times; None without frames.
+    """Returns the mean time for which a switch held a frame, in frame times; None without frames.
 
     Args:
-        seconds: the seconds, every frame of which counts the same.
+        seconds: the seconds; every frame has the same weight.
         packet_s: time of a frame on a link, in s.
     """
     frames = sum(sample.frames for second in seconds for sample in second.switches.values())

@@ -1,4 +1,4 @@
-"""Links and switches that a controller keeps packets from though nobody failed, drained or scheduled them."""
+"""Detects links and switches that a controller avoids although nothing failed or drained them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """What a controller's plan is for, in the words of its reports.
+    """The failures and drains that a controller's plan avoids, as its reports name them.
 
     Attributes:
-        failed, drained: locations of the elements that it avoids, as `s1-s7, s4`; `none` for none.
+        failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` for none.
     """
 
     failed: str
@@ -31,12 +31,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Asked:
-    """Elements that were failed or drained on purpose.
+    """Links and switches that were failed or drained on purpose.
 
     Attributes:
         topology: the graph of routers.
-        failed: elements that have failed, or are scheduled to.
-        drained: elements that are drained, or are scheduled to be.
+        failed: links and switches that have failed or are scheduled to.
+        drained: links and switches that are drained or are scheduled to be.
     """
 
     topology: Topology
@@ -45,7 +45,7 @@ class Asked:
 
     @cached_property
     def failure(self) -> Failure:
-        """The failure of elements between switches."""
+        """The combined failure of switches and the links between them."""
         return failure_of(self.topology, (element for element in self.failed if element.host is None))
 
     @cached_property
@@ -54,18 +54,18 @@ class Asked:
         return drain_of(self.topology, self.drained)
 
     def beyond(self, plans: Iterable[Plan], ports: Iterable[PortSet | tuple[str, int]] = ()) -> list[str]:
-        """Returns the locations of what plans avoid, or ports lead to, though it was not asked for.
+        """Returns the locations that plans avoid, or disabled ports lead to, without a request.
 
         Args:
             plans: plans of the controller.
-            ports: ports, as name of the switch and number, that the controller has set down or up.
+            ports: ports, as (name of the switch, number), that the controller has set down or up.
         """
         names = [name for plan in plans for name in self._beyond(plan)]
         names += [name for port in ports for name in self._behind(port)]
         return list(dict.fromkeys(names))
 
     def lacking(self, plan: Plan) -> list[str]:
-        """Returns the locations of the failed elements that a plan does not avoid."""
+        """Returns the locations of the failed links and switches that a plan does not avoid."""
         planned = failure_of(self.topology, self._elements(plan.failed))
         return [
             element.location
@@ -104,15 +104,15 @@ class Asked:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Returns some names in a line, the first few of many."""
+    """Returns names as a comma-separated list, shortened to the first five and a count."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def unasked_doubt(names: Sequence[str]) -> str:
-    """Returns the reason not to trust a run in which the controller took elements out of use unasked.
+    """Returns the reason to doubt a run in which the controller took links or switches out of use unasked.
 
     Args:
-        names: locations of the elements.
+        names: locations of the links and switches.
     """
-    return f"the controller took {listed(names)} out of use, which had not failed and was not scheduled to"
+    return f"the controller took {listed(names)} out of use without a failure or drain"

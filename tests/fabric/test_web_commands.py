@@ -57,7 +57,7 @@ def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_re
         page.wait(lambda: f"the controller's plan without {link} is in place" in page.text("entries"))
         page.press("restore")
         page.wait(lambda: not page.dead())
-        page.wait(lambda: "all is as it was" in page.text("entries"))
+        page.wait(lambda: "fully recovered" in page.text("entries"))
         assert page.errors() == []
     assert process.returncode == 0
 

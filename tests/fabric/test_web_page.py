@@ -61,7 +61,7 @@ def test_a_link_is_cut_by_a_click_and_packets_go_around_it(fabric, page):
     assert "port 1 of s1 (s1-s10) is down" in page.text("entries")
     page.press("restore")
     page.wait(lambda: not page.dead())
-    page.wait(lambda: "all is as it was" in page.text("entries"))
+    page.wait(lambda: "fully recovered" in page.text("entries"))
 
 
 def test_a_switch_without_power_is_shown_with_its_links(fabric, page):
@@ -299,7 +299,7 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
         ("GET", "api/results/..%2f..%2fetc", None, 404, ""),
         ("GET", "api/recording", None, 409, "not possible"),
         ("POST", "api/routing", {"parameters": "threshold=2"}, 400, "threshold must be over 0 and at most 1"),
-        ("POST", "api/routing", {"parameters": "buckets=2"}, 400, "part of what the switches hold"),
+        ("POST", "api/routing", {"parameters": "buckets=2"}, 400, "part of the installed rules"),
         ("POST", "api/collectives", {"pattern": "allreduce:star"}, 400, "star"),
         ("POST", "api/collectives", {"message_bytes": "many"}, 400, "must be like"),
     ],

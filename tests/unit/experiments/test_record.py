@@ -110,7 +110,7 @@ def test_a_pair_with_more_packets_than_were_sent_is_noticed_although_others_lost
     lossy[0, 2] -= 3 * FRAME_BYTES
     received = replace(record.result.received, **{counted: frames}, bytes=lossy)
     reasons = summarise(replace(record, result=replace(record.result, received=received))).fidelity.reasons
-    assert "2 more packets arrived than hosts were to send" in reasons
+    assert "2 more packets arrived than hosts were scheduled to send" in reasons
 
 
 def test_damaged_frames_make_a_run_not_valid(record):

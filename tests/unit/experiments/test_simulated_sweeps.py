@@ -88,10 +88,10 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(swept, tmp_path, work
         )
     kept = len(polarlab.open_results(folder).points)
     assert 1 <= kept <= workers  # what has ended beside the first is kept as well
-    assert told[-1] == f"{folder} holds {kept} points; the same command goes on with the other {4 - kept}"
+    assert told[-1] == f"{folder} has {kept} points; repeat the command for the other {4 - kept}"
     told = []
     polarlab.sweep("polarfly", out=folder, workers=workers, progress=told.append, **SWEPT)
-    assert any(f"{4 - kept} of those asked for are missing" in str(event) for event in told)
+    assert any(f"{4 - kept} requested points are missing" in str(event) for event in told)
     assert table(folder) == table(swept.folder)
 
 

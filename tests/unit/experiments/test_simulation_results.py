@@ -236,7 +236,7 @@ def test_what_a_user_may_not_expect_is_told(tmp_path):
 def test_progress_has_cycles_a_second():
     event = SimulationProgress(4000, 8000, 120, 51_234.0)
     assert event.fraction == 0.5
-    assert str(event) == "4,000 cycles, 120 packets arrived, 51,234 cycles a second"
+    assert str(event) == "4,000 cycles, 120 packets arrived, 51,234 cycles per second"
     assert SimulationProgress(4000, None, 120, 1.0).fraction is None
 
 
@@ -278,7 +278,7 @@ def test_the_first_compilation_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("experiments.simulation.fabric.is_compiled", lambda kernel: kernel == "drop")
     short = {"q": 2, "load": 0.5, "warmup": 0, "cycles": 50, "progress": told.append}
     polarlab.simulate("polarfly", out=tmp_path / "one", **short)
-    assert "compiled" in " ".join(str(event) for event in told if event.key == "kernels-compiled")
+    assert "compiling" in " ".join(str(event) for event in told if event.key == "kernels-compiled")
     told.clear()
     polarlab.simulate("polarfly", out=tmp_path / "two", flow_control="drop", **short)
     assert not any(event.key == "kernels-compiled" for event in told)

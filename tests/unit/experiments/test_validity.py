@@ -65,14 +65,14 @@ def test_frames_that_a_switch_holds_seldom_but_many_at_a_time_are_a_reason():
 
 
 def test_what_should_have_been_observed_and_was_not_is_a_reason():
-    assert verdict_of(None, None).reasons == ("how long switches held frames was not observed",)
+    assert verdict_of(None, None).reasons == ("the time for which switches held frames was not observed",)
     assert verdict_of(None, None, holds_observed=False).valid
 
 
 def test_time_that_the_machine_below_took_is_a_reason():
     assert verdict_of(stolen=[0.0, 0.1]).valid
     verdict = verdict_of(stolen=[0.0, 0.31])
-    assert verdict.reasons == ("the machine below took 31% of the processors' time in one second",)
+    assert verdict.reasons == ("hypervisor steal time reached 31% in one second; limit 20%",)
     assert verdict.cpu_stolen == 0.31
 
 
@@ -97,14 +97,14 @@ def test_nothing_sent_is_a_reason():
 def test_a_saturated_link_that_is_too_slow_or_too_fast_is_a_reason():
     assert verdict_of(rate_errors=[0.01, -0.04]).valid
     assert verdict_of(rate_errors=[0.01, -0.04]).link_rate_error == -0.04
-    assert verdict_of(rate_errors=[0.01, -0.06]).reasons == ("a saturated link passed 94.0% of its rate",)
-    assert verdict_of(rate_errors=[0.07]).reasons == ("a saturated link passed 107.0% of its rate",)
+    assert verdict_of(rate_errors=[0.01, -0.06]).reasons == ("a saturated link carried 94.0% of its rate",)
+    assert verdict_of(rate_errors=[0.07]).reasons == ("a saturated link carried 107.0% of its rate",)
 
 
 def test_packets_that_no_queue_dropped_are_a_reason():
     assert verdict_of(sent=1000, lost_elsewhere=9).valid
     verdict = verdict_of(sent=1000, lost_elsewhere=25)
-    assert verdict.reasons == ("2.5% of the packets were lost elsewhere than in the links' queues",)
+    assert verdict.reasons == ("2.5% of the packets were lost outside the links' queues",)
     assert verdict_of(sent=1000, lost_elsewhere=-3).lost_outside_queues == 0
 
 

@@ -408,5 +408,5 @@ def test_all_items_are_told_one_after_the_other(tmp_path):
     chosen = {"quick": True, "curves": ["none"], "out": tmp_path}
     polarlab.reproduce("dragonfly", "all", **chosen, progress=told.append)
     begun = [str(event) for event in told if event.key == "item-begun"]
-    assert begun[0] == "item 1 of 4, dragonfly table2: Sizes of the simulated trunked dragonfly"
+    assert begun[0] == "1 of 4, dragonfly table2: Sizes of the simulated trunked dragonfly"
     assert len(begun) == 4

@@ -114,7 +114,7 @@ def test_a_long_computation_has_a_bar_on_a_terminal(monkeypatch):
 
 def test_the_line_after_the_last_packet_tells_of_no_rate_that_fades():
     assert str(TrafficDraining(12.34, 1200, 840.0)) == (
-        "12.3 s: sending has ended; waiting for those of about 1200 packets that are not lost, p99 840 ms"
+        "12.3 s: sending has ended; about 1200 packets in flight or lost, p99 840 ms"
     )
 
 

@@ -126,7 +126,7 @@ def test_pairs_that_stay_silent_and_the_traffic_are_told_at_the_end():
     assert last == ("traffic", f"{words}; 5 of its packets lost")
     traffic = replace(traffic, ongoing=True)
     *_, last = course(replace(HEARD, repaired_ms=None, running=False, traffic=traffic))
-    assert last == ("traffic", f"{words}; it goes on; at least 5 of its packets lost")
+    assert last == ("traffic", f"{words}; still ongoing; at least 5 of its packets lost")
 
 
 def test_a_collective_is_told_with_its_progress_until_its_results_are_written(monkeypatch, tmp_path):
