@@ -26,7 +26,7 @@ from experiments.figures.style import (
     plain_log_labels,
     set_title,
 )
-from experiments.papers.model import Plot, Row, Sheet
+from experiments.papers.model import BarChart, Plot, Row
 
 _LARGE = 999.5  # numbers from here on have all of their digits
 _MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
@@ -39,10 +39,10 @@ _OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
 Styles = Mapping[str, tuple[str, str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
 _ROOM = 0.5  # share of a panel of bars for the numbers beyond them
-_SHEET_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
+_CHART_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
-def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
+def draw_item(title: str, plot: Plot | BarChart, rows: Sequence[Row]) -> Figure:
     """Returns the figure of an item of a paper.
 
     Args:
@@ -50,7 +50,7 @@ def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
         plot: the drawing.
         rows: the rows that are drawn; those without a height are left out.
     """
-    figure = _draw_sheet(plot, rows) if isinstance(plot, Sheet) else _draw_plot(plot, rows)
+    figure = _draw_bar_chart(plot, rows) if isinstance(plot, BarChart) else _draw_plot(plot, rows)
     set_title(figure, title)
     return figure
 
@@ -92,19 +92,19 @@ def _panels(plot: Plot, rows: Sequence[Row]) -> list[tuple[str, Plot, list[Row]]
     return [(name, plot, [row for row in drawn if row[plot.panels] == name]) for name in names]
 
 
-def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
+def _draw_bar_chart(chart: BarChart, rows: Sequence[Row]) -> Figure:
     """Returns a figure of horizontal bars, a line for each row, with headings where a group begins."""
     lines: list[Row | None] = []
     names: list[str] = []
     for number, row in enumerate(rows):
-        if sheet.group and (not number or rows[number - 1][sheet.group] != row[sheet.group]):
+        if chart.group and (not number or rows[number - 1][chart.group] != row[chart.group]):
             lines.append(None)
-            names.append(str(row[sheet.group]))
+            names.append(str(row[chart.group]))
         lines.append(row)
-        names.append(", ".join(str(row[name]) for name in sheet.names))
-    figure = new_figure((_SHEET_INCHES, _NAMES_INCHES + _LINE_INCHES * len(lines)))
-    panels = figure.subplots(1, len(sheet.measures), sharey=True, squeeze=False)[0]
-    for axes, (measure, title) in zip(panels, sheet.measures.items(), strict=True):
+        names.append(", ".join(str(row[name]) for name in chart.names))
+    figure = new_figure((_CHART_INCHES, _NAMES_INCHES + _LINE_INCHES * len(lines)))
+    panels = figure.subplots(1, len(chart.measures), sharey=True, squeeze=False)[0]
+    for axes, (measure, title) in zip(panels, chart.measures.items(), strict=True):
         for place, line in enumerate(lines):
             if line is not None:
                 _draw_line(axes, place, line, measure)
@@ -115,8 +115,8 @@ def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
     panels[0].set_ylim(len(lines) - 0.5, -0.5)
     for label, line in zip(panels[0].get_yticklabels(), lines, strict=True):
         label.set_fontweight("bold" if line is None else "normal")
-    if sheet.condition is not None:
-        column, heading = sheet.condition
+    if chart.condition is not None:
+        column, heading = chart.condition
         words = [heading if line is None else str(line[column]) for line in lines]
         right = panels[-1].secondary_yaxis("right")
         right.set_yticks(range(len(lines)), words, fontsize="x-small")

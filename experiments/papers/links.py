@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.papers.model import Effort, Plot, Row, Value
+from experiments.papers.model import Plot, Row, Scale, Value
 from experiments.papers.networks import Network
 from topology.analysis.bisection import bisect
 from topology.analysis.resilience import Resilience, distances_after, resilience
@@ -20,17 +20,17 @@ RUNS, QUICK_RUNS = 100, 20
 _STEP = 0.05  # of the share of failed links
 
 
-def bisection_row(family: str, network: Network, effort: Effort) -> Row:
+def bisection_row(family: str, network: Network, scale: Scale) -> Row:
     """Returns the row of a network in a table of bisections.
 
     Args:
         family: the name of the network's curve.
         network: the network.
-        effort: the effort; its seeds are searches.
+        scale: the scale; its seeds are searches.
     """
     graph = network.graph()
     full = SEARCHES if graph.routers <= _MANY_ROUTERS else QUICK_SEARCHES
-    found = bisect(graph, effort.number(full, QUICK_SEARCHES))
+    found = bisect(graph, scale.number(full, QUICK_SEARCHES))
     return {
         "family": family,
         "radix": graph.network_radix,
@@ -131,19 +131,19 @@ def failures_plot() -> Plot:
     )
 
 
-def failures(networks: Iterable[Network], effort: Effort) -> Failures:
+def failures(networks: Iterable[Network], scale: Scale) -> Failures:
     """Returns the failures of the links of some networks, and the distances on the way.
 
     Args:
         networks: the networks.
-        effort: the effort; its seeds are runs.
+        scale: the scale; its seeds are runs.
     """
     found: dict[str, Resilience] = {}
     rows: list[Row] = []
     shares = np.arange(0, 1, _STEP).round(2)
     for one in networks:
         graph = one.graph()
-        found[one.label] = of_network = resilience(graph, effort.number(RUNS, QUICK_RUNS))
+        found[one.label] = of_network = resilience(graph, scale.number(RUNS, QUICK_RUNS))
         for distances in distances_after(graph, of_network.order, shares):
             rows.append(
                 {

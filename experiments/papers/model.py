@@ -1,4 +1,4 @@
-"""Computed items of papers: their values, their data, and the effort that they take."""
+"""Computed items of papers: their values, their data, and the scale that they take."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Value(NamedTuple):
     interval: tuple[float, float] | None = None
 
 
-class Effort(NamedTuple):
-    """The effort for an item.
+class Scale(NamedTuple):
+    """The scale for an item.
 
     Attributes:
         quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
@@ -88,7 +88,7 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class BarChart:
     """A drawing of rows as a page of horizontal bars: a line for each row, a panel for each measure.
 
     Attributes:
@@ -107,7 +107,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Found:
+class ItemResult:
     """The result of the computation of an item.
 
     Attributes:
@@ -127,14 +127,14 @@ class Item:
 
     Attributes:
         title: its content, in a phrase.
-        compute: effort -> what it has found.
+        compute: scale -> what it has found.
         plot: the drawing of its rows; None of a table.
         priced: whether its numbers follow from prices.
         by_chance: whether its numbers are a matter of chance, so that it has seeds.
     """
 
     title: str
-    compute: Callable[[Effort], Found]
-    plot: Plot | Sheet | None = None
+    compute: Callable[[Scale], ItemResult]
+    plot: Plot | BarChart | None = None
     priced: bool = False
     by_chance: bool = False

@@ -21,9 +21,9 @@ from experiments.figures.style import save_figures
 from experiments.papers.claims import Claim, claims_of_item
 from experiments.papers.figure import draw_item
 from experiments.papers.findings import NOT_COMPUTED, finding_on
-from experiments.papers.model import Effort, Found, Item, Value
+from experiments.papers.model import Item, ItemResult, Scale, Value
 from experiments.papers.options import NONE, OTHER_PRICES
-from experiments.papers.performance.model import AnyItem, Place, PlacedItem, SimulatedItem
+from experiments.papers.performance.model import AnyItem, ComputeSettings, PlacedItem, SimulatedItem
 from experiments.papers.prices import are_of_paper, paper_prices, prices_digest
 from experiments.papers.registry import is_priced, item_of
 from experiments.results.open import CLAIMS
@@ -162,8 +162,8 @@ def papers_version() -> str:
 def reproduce_item(
     paper: str,
     name: str,
-    effort: Effort,
-    place: Place,
+    scale: Scale,
+    settings: ComputeSettings,
     clock: Callable[[], float] = time.monotonic,
 ) -> ReproducedItem:
     """Computes an item of a paper unless it is complete in a folder, and compares it with its claims.
@@ -171,38 +171,38 @@ def reproduce_item(
     Args:
         paper: the paper, one of PAPERS.
         name: the figure, table or section, as `fig12`.
-        effort: the effort.
-        place: the folder, which may hold other items, and the processes that simulate.
+        scale: the scale.
+        settings: the folder, which may hold other items, and the processes that simulate.
         clock: () -> seconds, for the duration.
 
     Raises:
         UsageError: the paper or the item is unknown, or the item is not computed.
         NoPointsError: the folder lacks curves without which nothing can be shown.
-        ParameterError: the folder has the item with another effort, or a damaged record.
+        ParameterError: the folder has the item with another scale, or a damaged record.
         MachineError: a network does not fit into the memory, or a cluster does not answer.
         KeyboardInterrupt: Ctrl-C; the folder holds the points that were simulated until then.
     """
-    item, directory = item_of(paper, name), place.directory
-    done = _complete(item, paper, name, effort, directory.path)
+    item, directory = item_of(paper, name), settings.directory
+    done = _complete(item, paper, name, scale, directory.path)
     resumed = done is not None
     if done is None:
         begun = clock()
-        found, core_seconds, missing = _found(item, effort, place)
+        found, core_seconds, missing = _found(item, scale, settings)
         done = ComputedItem(
             paper,
             name,
-            effort.quick,
-            effort.seeds,
+            scale.quick,
+            scale.seeds,
             papers_version(),
             round(clock() - begun, 3),
             _checked_values(found),
-            _digest(effort),
+            _digest(scale),
             core_seconds,
             missing,
             found.remark,
         )
         _write(item, done, found, directory)
-    compared = not (is_priced(item) and effort.prices and not are_of_paper(effort.prices))
+    compared = not (is_priced(item) and scale.prices and not are_of_paper(scale.prices))
     claims = tuple(
         checked(claim, done.values.get(claim.key), compared=compared) for claim in claims_of_item(paper, name)
     )
@@ -213,18 +213,18 @@ def reproduce_item(
     )
 
 
-def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: Iterable[str]) -> None:
+def check_labels(items: Iterable[tuple[str, AnyItem]], scale: Scale, labels: Iterable[str]) -> None:
     """Raises UsageError unless items have curves of all of some labels.
 
     Args:
         items: names and items.
-        effort: the effort.
+        scale: the scale.
         labels: labels of curves, as `PF-UGAL`, or with a pattern, as `PF-UGAL:tornado`.
     """
     listed = [*items]
     simulated = [one for _, one in listed if isinstance(one, SimulatedItem)]
     known: dict[str, list[str]] = {}
-    for curve in (curve for one in simulated for curve in one.curves(effort)):
+    for curve in (curve for one in simulated for curve in one.curves(scale)):
         known.setdefault(curve.label, []).append(curve.pattern)
     names = ", ".join(name for name, _ in listed)
     if not known:
@@ -242,18 +242,22 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], effort: Effort, labels: I
             raise UsageError(f"patterns of {label} must be of {', '.join(patterns)}, got {pattern!r}{near}")
 
 
-def _found(item: AnyItem, effort: Effort, place: Place) -> tuple[Found, float | None, tuple[str, ...]]:
+def _found(
+    item: AnyItem, scale: Scale, settings: ComputeSettings
+) -> tuple[ItemResult, float | None, tuple[str, ...]]:
     """Computes an item; returns it with the time of its simulations and its curves that lack points."""
     if isinstance(item, Item):
-        return item.compute(effort), None, ()
+        return item.compute(scale), None, ()
     if isinstance(item, PlacedItem):
-        return item.compute(effort, place), None, ()
+        return item.compute(scale, settings), None, ()
     from experiments.papers.performance.curves import measured  # has the simulator compiled
 
-    curves = measured(item.curves(effort), effort, place)
-    found = item.find(curves, effort)
+    curves = measured(item.curves(scale), scale, settings)
+    found = item.find(curves, scale)
     if not found.rows:
-        raise NoPointsError(f"{place.directory.path} has no points of these curves yet: simulate one of them")
+        raise NoPointsError(
+            f"{settings.directory.path} has no points of these curves yet: simulate one of them"
+        )
     missing = tuple(dict.fromkeys(curve.name for curve, one in curves.items() if not one.complete))
     return found, round(sum(one.seconds for one in curves.values()), 1), missing
 
@@ -266,30 +270,30 @@ def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> Chec
         found: the number; None where it is not computed.
         compared: whether the number is of the paper's own assumptions, so that it can agree.
     """
-    place = claim.item, claim.claim, claim.section, claim.value
+    quoted = claim.item, claim.claim, claim.section, claim.value
     if found is None:
-        return CheckedClaim(*place, None, None, claim.bound, claim.tolerance, None, NOT_COMPUTED)
+        return CheckedClaim(*quoted, None, None, claim.bound, claim.tolerance, None, NOT_COMPUTED)
     if not compared:
         return CheckedClaim(
-            *place, found.value, found.interval, claim.bound, claim.tolerance, None, OTHER_PRICES
+            *quoted, found.value, found.interval, claim.bound, claim.tolerance, None, OTHER_PRICES
         )
     within = claim.holds(found.value)
     finding = None if within else finding_on(claim, found.value)
     note = finding.note if finding else ""
-    return CheckedClaim(*place, found.value, found.interval, claim.bound, claim.tolerance, within, note)
+    return CheckedClaim(*quoted, found.value, found.interval, claim.bound, claim.tolerance, within, note)
 
 
-def _digest(effort: Effort) -> str:
+def _digest(scale: Scale) -> str:
     """Returns the digest of the user's prices; empty without them."""
-    return prices_digest(effort.prices) if effort.prices else ""
+    return prices_digest(scale.prices) if scale.prices else ""
 
 
-def _checked_values(found: Found) -> dict[str, Value]:
+def _checked_values(found: ItemResult) -> dict[str, Value]:
     """Returns the computed numbers of an item, all of them as values."""
     return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
 
 
-def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path) -> ComputedItem | None:
+def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) -> ComputedItem | None:
     """Returns the record of an item that is complete in a folder; None if it must be computed."""
     file = folder / f"{name}.json"
     if not file.exists():
@@ -298,9 +302,9 @@ def _complete(item: AnyItem, paper: str, name: str, effort: Effort, folder: Path
         record = read_record(file, ComputedItem)
     except ParameterError as error:
         raise ParameterError(f"{error}; remove the file, and {name} is computed again") from None
-    other_seeds = record.seeds != effort.seeds
+    other_seeds = record.seeds != scale.seeds
     goes_on = isinstance(item, SimulatedItem)  # from its points, which have their seeds
-    others = (record.paper, record.quick, record.prices) != (paper, effort.quick, _digest(effort))
+    others = (record.paper, record.quick, record.prices) != (paper, scale.quick, _digest(scale))
     if others or (other_seeds and not goes_on):
         raise ParameterError(f"{folder} has {name} of other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS is installed by now
@@ -352,7 +356,7 @@ def _is_whole(file: Path) -> bool:
     return _has_content(file) and _ENDS.get(file.suffix, b"") in read_bytes(file, RESULT_BYTES)[-_END_BYTES:]
 
 
-def _write(item: AnyItem, done: ComputedItem, found: Found, directory: RunDirectory) -> None:
+def _write(item: AnyItem, done: ComputedItem, found: ItemResult, directory: RunDirectory) -> None:
     """Writes the files of an item, its record last."""
     name = done.item
     columns = list(found.rows[0])

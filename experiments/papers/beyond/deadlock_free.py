@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
-from experiments.papers.beyond.members import Attached
-from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.beyond.members import NetworkWithHosts
+from experiments.papers.model import BarChart, ItemResult, Row, Scale
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import Curve, MeasuredCurves, divided_port, simulated
 from experiments.papers.performance.series import RANDOM, UNIFORM, curves_of
@@ -22,7 +22,7 @@ from simulation.settings import RouterSettings
 from topology.parameters import Value as Parameter
 
 _WORST = "worst-case"
-PLOT = Sheet(
+PLOT = BarChart(
     ("network", "routing", "channels"),
     {
         "uniform": "saturation, uniform",
@@ -53,9 +53,9 @@ class Contest:
     by_hop: tuple[tuple[str, int], ...]
 
     @property
-    def attached(self) -> Attached:
+    def with_hosts(self) -> NetworkWithHosts:
         """The network with its endpoints."""
-        return Attached(self.network, self.hosts)
+        return NetworkWithHosts(self.network, self.hosts)
 
     def fabrics(self) -> dict[str, FabricOptions]:
         """Returns label -> the network under one of its routings, with equal buffers of a port."""
@@ -142,39 +142,39 @@ _FULL = (
 )  # fmt: skip
 
 
-def contests(effort: Effort) -> tuple[Contest, ...]:
+def contests(scale: Scale) -> tuple[Contest, ...]:
     """Returns the networks that are compared, one of each family.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    return _QUICK if effort.quick else _FULL
+    return _QUICK if scale.quick else _FULL
 
 
-def deadlock_curves(effort: Effort) -> list[Curve]:
+def deadlock_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of all networks under uniform traffic and their adversarial pattern.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    loads = saturating_loads(effort)
+    loads = saturating_loads(scale)
     return [
         curve
-        for contest in contests(effort)
+        for contest in contests(scale)
         for curve in curves_of(contest.fabrics(), (UNIFORM, contest.adversarial), loads)
     ]
 
 
-def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
+def deadlock_free(curves: MeasuredCurves, scale: Scale) -> ItemResult:
     """Returns saturation of each network under each routing.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
+        scale: the scale.
     """
     rows: list[Row] = []
-    loads = saturating_loads(effort)
-    for contest in contests(effort):
+    loads = saturating_loads(scale)
+    for contest in contests(scale):
         graph = contest.network.graph()
         for label, fabric in contest.fabrics().items():
             both = [curves[Curve(label, fabric, one, loads)] for one in (UNIFORM, contest.adversarial)]
@@ -185,10 +185,10 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "family": contest.network.family,
                     "network": contest.network.label,
                     "routers": graph.routers,
-                    "endpoints": contest.attached.endpoints,
-                    "ports": contest.attached.ports,
-                    "cost": contest.attached.cost,
-                    "price": round(contest.attached.price, 2),
+                    "endpoints": contest.with_hosts.endpoints,
+                    "ports": contest.with_hosts.ports,
+                    "cost": contest.with_hosts.cost,
+                    "price": round(contest.with_hosts.price, 2),
                     "routing": fabric.routing,
                     "channels": channels_of(fabric.routers),
                     "buffer_flits": fabric.routers.buffer_flits,
@@ -198,4 +198,4 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "deadlock": any(point.deadlock for found in both for point in found.points),
                 }
             )
-    return Found({}, rows)
+    return ItemResult({}, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.model import Effort, Row, Value
+from experiments.papers.model import Row, Scale, Value
 from experiments.papers.performance.model import CurvePoint, MeasuredCurve
 from experiments.points.loads import LoadSteps
 
@@ -13,13 +13,13 @@ AT_HALF = LoadSteps(precision=HALF, steps=1, most=HALF)  # this load alone
 AT_FULL = LoadSteps(precision=1.0, steps=1, most=1.0)  # this load alone
 
 
-def saturating_loads(effort: Effort) -> LoadSteps:
+def saturating_loads(scale: Scale) -> LoadSteps:
     """Returns the loads in which saturation is searched, coarse ones for a quick look.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    return LoadSteps(precision=0.05, steps=4) if effort.quick else LoadSteps(precision=0.01, steps=10)
+    return LoadSteps(precision=0.05, steps=4) if scale.quick else LoadSteps(precision=0.01, steps=10)
 
 
 def all_complete(*curves: MeasuredCurve) -> bool:

@@ -32,7 +32,7 @@ _MOST_ENDPOINTS = 8
 
 
 @dataclass(frozen=True)
-class Attached:
+class NetworkWithHosts:
     """A network with endpoints.
 
     Attributes:
@@ -86,7 +86,7 @@ def _of_paper(member: Member) -> bool:
 
 
 @cache
-def _price(one: Attached) -> float:
+def _price(one: NetworkWithHosts) -> float:
     return network_cost(one.network.graph(), one.hosts, paper_prices()).per_endpoint
 
 
@@ -101,7 +101,9 @@ FAMILIES = (_BASE, *(name for name, entry in ALL_FAMILIES.own.items() if entry.m
 
 
 @cache
-def nearest_members(q: int, comparison: str, families: tuple[str, ...] = FAMILIES) -> tuple[Attached, ...]:
+def nearest_members(
+    q: int, comparison: str, families: tuple[str, ...] = FAMILIES
+) -> tuple[NetworkWithHosts, ...]:
     """Returns the members of some families that are nearest to a PolarFly with half its radix of endpoints.
 
     Of the members with the nearest number of ports it is that with most endpoints. Equal in cost is the
@@ -119,7 +121,7 @@ def nearest_members(q: int, comparison: str, families: tuple[str, ...] = FAMILIE
 
 
 @cache
-def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
+def compared_members(q: int, comparison: str) -> tuple[NetworkWithHosts, ...]:
     """Returns those of the nearest members of all families that are about equal to a PolarFly.
 
     Args:
@@ -145,7 +147,7 @@ def left_out(q: int, comparison: str) -> tuple[str, ...]:
     return tuple(family for family in FAMILIES if family not in compared)
 
 
-_COUNTED: Mapping[str, Callable[[Attached], float]] = {
+_COUNTED: Mapping[str, Callable[[NetworkWithHosts], float]] = {
     ENDPOINTS: lambda one: one.endpoints,
     COST: lambda one: one.cost,
     PRICE: lambda one: one.price,
@@ -156,17 +158,17 @@ def _members(family: str) -> list[Member]:
     return [member for member in members_of_family(family) if _FORMS.get(family, _any)(member)]
 
 
-def _attached(family: str, member: Member, hosts: int | None = None) -> Attached:
+def _network_with_hosts(family: str, member: Member, hosts: int | None = None) -> NetworkWithHosts:
     label = " ".join([family, *(f"{key}={value}" for key, value in member.params.items())])
-    return Attached(network(label, family, **member.params), hosts or member.hosts)
+    return NetworkWithHosts(network(label, family, **member.params), hosts or member.hosts)
 
 
-def _base(q: int) -> Attached:
-    [base] = [_attached(_BASE, one) for one in _members(_BASE) if one.params["q"] == q]
+def _base(q: int) -> NetworkWithHosts:
+    [base] = [_network_with_hosts(_BASE, one) for one in _members(_BASE) if one.params["q"] == q]
     return base
 
 
-def _nearest(family: str, base: Attached, comparison: str) -> Attached | None:
+def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWithHosts | None:
     """Returns the member of a family that is nearest to a network; None if all are too large."""
     if comparison == RADIX:
         return _of_equal_ports(family, base)
@@ -174,11 +176,13 @@ def _nearest(family: str, base: Attached, comparison: str) -> Attached | None:
     # No graph is made of those that have too many endpoints even with one at a router: it may be too large.
     members = [one for one in members if one.endpoints // one.hosts < _MOST_APART * base.endpoints]
     alone = comparison == ENDPOINTS
-    found = [_attached(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
+    found = (
+        [_network_with_hosts(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
+    )
     return min(found, key=lambda one: sum(_apart(one, base, comparison)), default=None)
 
 
-def _apart(one: Attached, base: Attached, comparison: str) -> tuple[float, ...]:
+def _apart(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str) -> tuple[float, ...]:
     """Returns the logarithms of the factors between two networks, in what is compared and in endpoints."""
     if comparison == RADIX:
         return (0.0,)  # they are about equal in nothing else
@@ -186,7 +190,7 @@ def _apart(one: Attached, base: Attached, comparison: str) -> tuple[float, ...]:
     return _factor(counted(one), counted(base)), _factor(one.endpoints, base.endpoints)
 
 
-def _of_equal_ports(family: str, base: Attached) -> Attached | None:
+def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | None:
     """Returns the member of the nearest number of ports that has most endpoints."""
     members = [
         one
@@ -194,7 +198,7 @@ def _of_equal_ports(family: str, base: Attached) -> Attached | None:
         if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MOST_ENDPOINTS * base.endpoints
     ]
     nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints), default=None)
-    return _attached(family, nearest) if nearest else None
+    return _network_with_hosts(family, nearest) if nearest else None
 
 
 def _ports(member: Member) -> int:
@@ -202,10 +206,10 @@ def _ports(member: Member) -> int:
     return member.radix + (member.hosts if member.hosting is None else 0)
 
 
-def _with_hosts(family: str, members: Iterable[Member]) -> Iterator[Attached]:
+def _with_hosts(family: str, members: Iterable[Member]) -> Iterator[NetworkWithHosts]:
     for member in members:
         for hosts in range(1, 2 * member.hosts + 1):
-            yield _attached(family, member, hosts)
+            yield _network_with_hosts(family, member, hosts)
 
 
 def _factor(one: float, other: float) -> float:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from experiments.papers.beyond.fair import practice_of
-from experiments.papers.beyond.members import PRICE, Attached, nearest_members
-from experiments.papers.model import Effort, Found, Row, Sheet
-from experiments.papers.performance.model import Place
+from experiments.papers.beyond.fair import best_routing_of
+from experiments.papers.beyond.members import PRICE, NetworkWithHosts, nearest_members
+from experiments.papers.model import BarChart, ItemResult, Row, Scale
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
@@ -32,7 +32,7 @@ _WARMUP_S = 5
 _FOLDER = "real"
 # Routings without a choice, which the fluid model knows; the fat tree's own is one.
 _MINIMAL = {"dragonfly": "hierarchical", "fat-tree": "nca"}
-PLOT = Sheet(
+PLOT = BarChart(
     ("network", "routing", "validity"),
     {
         "accepted": "real packets",
@@ -56,7 +56,7 @@ class RealNetwork:
         repeat: replications of a point.
     """
 
-    member: Attached
+    member: NetworkWithHosts
     patterns: tuple[str, ...]
     loads: tuple[float, ...]
     seconds: int
@@ -66,7 +66,7 @@ class RealNetwork:
     def routings(self) -> tuple[str, ...]:
         """A minimal routing, and that of `fair`."""
         family = self.member.network.family
-        return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), practice_of(family).routing)))
+        return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 
     def sweep(self) -> Sweep:
         """Returns the specification of its sweep.
@@ -90,28 +90,28 @@ class RealNetwork:
         return cast(Sweep, specification(Experiment(SWEEP, values)))
 
 
-def real_networks(effort: Effort) -> Iterator[RealNetwork]:
+def real_networks(scale: Scale) -> Iterator[RealNetwork]:
     """Yields the networks that are emulated.
 
     Args:
-        effort: the effort; a quick look has smaller networks, and tornado at one load.
+        scale: the scale; a quick look has smaller networks, and tornado at one load.
     """
-    for member in nearest_members(_QUICK_Q if effort.quick else _Q, PRICE, FAMILIES):
-        repeat = effort.seeds or 1
-        if effort.quick:
+    for member in nearest_members(_QUICK_Q if scale.quick else _Q, PRICE, FAMILIES):
+        repeat = scale.seeds or 1
+        if scale.quick:
             yield RealNetwork(member, (TORNADO,), (0.4,), 5, repeat)
         else:
-            worst = practice_of(member.network.family).adversarial
+            worst = best_routing_of(member.network.family).adversarial
             patterns = tuple(dict.fromkeys((UNIFORM, TORNADO, worst)))
             yield RealNetwork(member, patterns, (0.2, 0.4, 0.6), 20, repeat)
 
 
-def real_packets(effort: Effort, place: Place) -> Found:
+def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
     """Returns the accepted load of real packets, of simulations and of the fluid model.
 
     Args:
-        effort: the effort; its seeds are replications of a point.
-        place: the folder, in which each network has one of its own.
+        scale: the scale; its seeds are replications of a point.
+        settings: the folder, in which each network has one of its own.
 
     Raises:
         MachineError: this process does not run as root, or the machine lacks something else.
@@ -122,29 +122,29 @@ def real_packets(effort: Effort, place: Place) -> Found:
 
     require_emulation()
     rows: list[Row] = []
-    for one in real_networks(effort):
-        rows += [_row(one, point) for point in _compared(one, place)]
+    for one in real_networks(scale):
+        rows += [_row(one, point) for point in _compared(one, settings)]
     rows.sort(key=lambda row: row["traffic"])
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
-def _compared(one: RealNetwork, place: Place) -> list[Compared]:
+def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
     """Returns the points of a network, measured unless its folder has them."""
     from experiments.simulation.crosscheck import crosscheck  # has the simulator compiled
     from experiments.sweep import run_sweep
 
     network = one.member.network
-    folder = Path(place.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
+    folder = Path(settings.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
     sweep = one.sweep()
     try:
-        run_sweep(sweep.points, sweep.sweep, folder, place.notify)
+        run_sweep(sweep.points, sweep.sweep, folder, settings.notify)
     finally:
         if folder.exists():  # measured points, of an interrupted sweep, too
-            place.directory.keep()
+            settings.directory.keep()
     kept = kept_crosscheck(folder)
     if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):
         return list(kept.values())
-    return list(crosscheck(folder, place.notify).points)
+    return list(crosscheck(folder, settings.notify).points)
 
 
 def _row(one: RealNetwork, point: Compared) -> Row:

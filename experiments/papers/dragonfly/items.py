@@ -13,11 +13,11 @@ from experiments.papers.dragonfly.performance import (
     compared_curves,
 )
 from experiments.papers.dragonfly.sizes import sizes
-from experiments.papers.model import Effort, Found, Item, Plot
+from experiments.papers.model import Item, ItemResult, Plot, Scale
 from experiments.papers.performance.model import SimulatedItem, accepted_plot, latency_plot
 
 
-def configuration(_effort: Effort) -> Found:
+def configuration(_scale: Scale) -> ItemResult:
     """Returns the sizes of the simulated dragonfly (Table II)."""
     graph = SIMULATED.graph()
     values = {
@@ -25,7 +25,7 @@ def configuration(_effort: Effort) -> Found:
         "endpoints": graph.endpoints(HOSTS),
         "ports": graph.network_radix + HOSTS,
     }
-    return Found(values, [{"network": SIMULATED.label, "links": graph.links, **values}])
+    return ItemResult(values, [{"network": SIMULATED.label, "links": graph.links, **values}])
 
 
 ITEMS: Mapping[str, Item | SimulatedItem] = {

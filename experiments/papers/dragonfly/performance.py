@@ -9,7 +9,7 @@ with any number of channels, and take the one with most room; the others need a 
 
 from __future__ import annotations
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -21,10 +21,10 @@ from experiments.papers.performance.series import (
     OVERLOAD,
     UNIFORM,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     latency_ratio,
-    of_whole_size,
     ratio,
 )
 from experiments.points.loads import LoadSteps
@@ -60,19 +60,19 @@ def _routers(channels: int, policy: ChannelPolicy) -> RouterSettings:
     )
 
 
-def _simulated(effort: Effort) -> tuple[Network, int]:
-    return (_SMALL, _SMALL_HOSTS) if effort.quick else (SIMULATED, HOSTS)
+def _simulated(scale: Scale) -> tuple[Network, int]:
+    return (_SMALL, _SMALL_HOSTS) if scale.quick else (SIMULATED, HOSTS)
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 9: six routings under uniform traffic, and under that to the next group.
 
     Beside the loads up to saturation there is full load, under which a routing may accept more.
 
     Args:
-        effort: the effort; a quick look has a small dragonfly.
+        scale: the scale; a quick look has a small dragonfly.
     """
-    one, hosts = _simulated(effort)
+    one, hosts = _simulated(scale)
     hop, coloured = _routers(_CHANNELS, "hop"), _routers(_CHANNELS, "any")
     more_hops = _routers(_VALIANT_HOPS, "hop")
     fabrics = {
@@ -90,7 +90,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the claims' values of Fig 9: the greatest accepted loads at any load, full load included.
 
@@ -117,17 +117,17 @@ def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
     return accepted
 
 
-def channel_curves(effort: Effort) -> list[Curve]:
+def channel_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 10: adaptive routing of four colours over the number of virtual channels.
 
     Args:
-        effort: the effort; a quick look has a small dragonfly, and fewer channels.
+        scale: the scale; a quick look has a small dragonfly, and fewer channels.
     """
-    one, hosts = _simulated(effort)
+    one, hosts = _simulated(scale)
     routing = _COLOURS["4-color adaptive"]
     fabrics = {
         _label(count): simulated(one, hosts, routing, _routers(count, "any"))
-        for count in range(1, (2 if effort.quick else _MOST_CHANNELS) + 1)
+        for count in range(1, (2 if scale.quick else _MOST_CHANNELS) + 1)
     }
     return curves_of(fabrics, (UNIFORM, NEXT_GROUP), COARSE)
 
@@ -136,7 +136,7 @@ def _label(channels: int) -> str:
     return f"{channels} VC" if channels == 1 else f"{channels} VCs"
 
 
-@of_whole_size
+@at_full_size
 def channels(curves: MeasuredCurves) -> Values:
     """Returns the claim's value of Fig 10: the latency with most virtual channels over that with one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from topology.analysis.balance import LinkClass, balance_of
 from topology.families.dragonflies.dragonfly import complete_link_classes
 
@@ -60,11 +60,11 @@ def largest_endpoints(ports: int) -> Mapping[str, Mapping[int, int]]:
     return largest
 
 
-def sizes(effort: Effort) -> Found:
+def sizes(scale: Scale) -> ItemResult:
     """Returns the endpoints of the largest networks that carry uniform traffic, over the radix (Fig 12)."""
     rows: list[Row] = [
         {"family": name, "ports": radix, "endpoints": endpoints}
-        for name, own in largest_endpoints(_QUICK_RADIX if effort.quick else _LARGEST_RADIX).items()
+        for name, own in largest_endpoints(_QUICK_RADIX if scale.quick else _LARGEST_RADIX).items()
         for radix, endpoints in own.items()
     ]
-    return Found({}, rows)
+    return ItemResult({}, rows)

@@ -18,14 +18,14 @@ from typing import NamedTuple
 from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
+    ComputeSettings,
     Curve,
     CurvePoint,
     MeasuredCurve,
     MeasuredCurves,
-    Place,
 )
 from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
 from experiments.planned_fabric import PlannedFabric
@@ -49,37 +49,37 @@ FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
 QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
 
 
-def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredCurves:
+def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -> MeasuredCurves:
     """Returns curves with their points, simulated up to the first load that is not carried.
 
     Curves that the place does not simulate are incomplete unless its folder holds all of their points.
 
     Args:
         curves: the curves.
-        effort: the effort.
-        place: the place; points go to the table in its folder, and come from there.
+        scale: the scale.
+        settings: the folder and the processes; points go to the table in its folder, and come from there.
 
     Raises:
         MachineError: a network does not fit into the memory, or a cluster does not answer.
         KeyboardInterrupt: Ctrl-C; the table holds the points until then.
     """
-    store = PointStore(place.directory)
-    searches = {curve: _Search(curve, effort, store) for curve in curves}
-    with back_end_for(place.workers, place.scheduler, place.notify) as back_end:
-        do_points(_groups(searches, place, store), back_end)
+    store = PointStore(settings.directory)
+    searches = {curve: _Search(curve, scale, store) for curve in curves}
+    with back_end_for(settings.workers, settings.scheduler, settings.notify) as back_end:
+        do_points(_groups(searches, settings, store), back_end)
     return {curve: search.measured() for curve, search in searches.items()}
 
 
 def estimate_curves(
-    curves: Sequence[Curve], effort: Effort, folder: Path, labels: frozenset[str] | None, workers: int | None
+    curves: Sequence[Curve], scale: Scale, folder: Path, labels: frozenset[str] | None, workers: int | None
 ) -> Estimate:
     """Returns what the missing points of curves take, at most; nothing is written.
 
     Args:
         curves: the curves.
-        effort: the effort.
+        scale: the scale.
         folder: folder of the items, which may not exist.
-        labels: the curves that are simulated, as in a Place.
+        labels: the curves that are simulated, as in a ComputeSettings.
         workers: processes of this machine; None for one on each of its cores.
     """
     works: list[Work] = []
@@ -88,9 +88,9 @@ def estimate_curves(
         directory = RunDirectory(Path(copy), go_on=True)
         if (folder / POINTS).is_file():
             directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))
-        place, store = Place(directory, labels=labels), PointStore(directory)
-        searches = {curve: _Search(curve, effort, store) for curve in curves if place.simulates(curve)}
-        for group in _groups(searches, place, store):
+        settings, store = ComputeSettings(directory, labels=labels), PointStore(directory)
+        searches = {curve: _Search(curve, scale, store) for curve in curves if settings.simulates(curve)}
+        for group in _groups(searches, settings, store):
             for search in group.searches:
                 found, loads = search.measured(), search.curve.loads
                 traffic = [one for _, one in search.of_load(loads.load(max(1, loads.count // 2)))]
@@ -103,27 +103,29 @@ def estimate_curves(
     return estimate_simulations(works, done + missing, missing, workers or usable_cores())
 
 
-def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
+def _groups(
+    searches: Mapping[Curve, _Search], settings: ComputeSettings, store: PointStore
+) -> list[_CurvesOfNetwork]:
     """Returns the curves that a place simulates by their networks and routings."""
     groups: dict[FabricOptions, list[_Search]] = {}
-    for curve in filter(place.simulates, searches):
+    for curve in filter(settings.simulates, searches):
         # Failures come with the traffic: they share the plan of the whole network.
         groups.setdefault(curve.fabric, []).append(searches[curve])
-    return [_CurvesOfNetwork(fabric, own, store, place.notify) for fabric, own in groups.items()]
+    return [_CurvesOfNetwork(fabric, own, store, settings.notify) for fabric, own in groups.items()]
 
 
 class _Search:
     """The search of a curve's saturation, as far as the table of points has come."""
 
-    def __init__(self, curve: Curve, effort: Effort, store: PointStore) -> None:
+    def __init__(self, curve: Curve, scale: Scale, store: PointStore) -> None:
         self.curve = curve
-        self._effort, self._store = effort, store
+        self._scale, self._store = scale, store
         self._rows: dict[float, list[tuple[str, SimulatedTraffic]]] = {}
 
     def of_load(self, load: float) -> list[tuple[str, SimulatedTraffic]]:
         """Returns digest and traffic of each simulation of a load, one for each seed."""
         if load not in self._rows:
-            traffic = replications(self.curve, load, self._effort)
+            traffic = replications(self.curve, load, self._scale)
             self._rows[load] = [(digest_of(self.curve, one), one) for one in traffic]
         return self._rows[load]
 
@@ -223,13 +225,13 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         self._notify(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
 
 
-def replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
+def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedTraffic]:
     """Yields the traffic of a curve at a load, with each seed."""
-    times = QUICK if effort.quick else FULL
+    times = QUICK if scale.quick else FULL
     if curve.warmup is not None:
         times = replace(times, warmup=curve.warmup)
     failures = curve.failures
-    for seed in range(1, (effort.seeds or 1) + 1):
+    for seed in range(1, (scale.seeds or 1) + 1):
         traffic = SimulatedTraffic(pattern_name(curve.pattern), load, seed=seed, times=times)
         if failures is not None:
             faults = failures.faults(curve.fabric.topology, seed)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from experiments.events.base import Notify, ignore
-from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Value
+from experiments.papers.model import BarChart, Item, ItemResult, Plot, Row, Scale, Value
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.points.loads import LoadSteps
@@ -230,7 +230,7 @@ class MeasuredCurve:
 
 
 @dataclass(frozen=True)
-class Place:
+class ComputeSettings:
     """The place where curves are simulated.
 
     Attributes:
@@ -266,15 +266,15 @@ class SimulatedItem:
 
     Attributes:
         title: its content, in a phrase.
-        curves: effort -> the curves that it needs.
-        find: the curves with their points, effort -> what they show.
+        curves: scale -> the curves that it needs.
+        find: the curves with their points, scale -> what they show.
         plot: the drawing of its rows.
     """
 
     title: str
-    curves: Callable[[Effort], Sequence[Curve]]
-    find: Callable[[MeasuredCurves, Effort], Found]
-    plot: Plot | Sheet
+    curves: Callable[[Scale], Sequence[Curve]]
+    find: Callable[[MeasuredCurves, Scale], ItemResult]
+    plot: Plot | BarChart
 
 
 @dataclass(frozen=True)
@@ -283,15 +283,15 @@ class PlacedItem:
 
     Attributes:
         title: its content, in a phrase.
-        compute: effort, place -> what it has found.
+        compute: scale, settings -> what it has found.
         plot: the drawing of its rows.
         real: whether it sends real packets, for which the process must be root.
         by_chance: whether it has seeds.
     """
 
     title: str
-    compute: Callable[[Effort, Place], Found]
-    plot: Plot | Sheet
+    compute: Callable[[Scale, ComputeSettings], ItemResult]
+    plot: Plot | BarChart
     real: bool = False
     by_chance: bool = False
 

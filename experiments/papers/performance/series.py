@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
@@ -34,13 +34,13 @@ Values = Mapping[str, Callable[[], Value | float | None]]
 Name = tuple[str, str]
 
 
-def wide_loads(effort: Effort) -> LoadSteps:
+def wide_loads(scale: Scale) -> LoadSteps:
     """Returns the loads of curves that may go on up to full load.
 
     Args:
-        effort: the effort; a quick look has coarse ones.
+        scale: the scale; a quick look has coarse ones.
     """
-    return COARSE if effort.quick else LoadSteps()
+    return COARSE if scale.quick else LoadSteps()
 
 
 def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loads: LoadSteps) -> list[Curve]:
@@ -73,9 +73,9 @@ def all_rows(curves: MeasuredCurves) -> list[Row]:
     return list({(row["curve"], row["pattern"], row["load"]): row for row in rows}.values())
 
 
-def of_whole_size(
+def at_full_size(
     values: Callable[[MeasuredCurves], Values],
-) -> Callable[[MeasuredCurves, Effort], Found]:
+) -> Callable[[MeasuredCurves, Scale], ItemResult]:
     """Returns the function that gives an item's result: points, and values of claims on the whole networks.
 
     Claims on curves that are not complete have no value.
@@ -85,14 +85,14 @@ def of_whole_size(
     """
 
     @wraps(values)
-    def find(curves: MeasuredCurves, effort: Effort) -> Found:
+    def find(curves: MeasuredCurves, scale: Scale) -> ItemResult:
         found: dict[str, Value | float] = {}
-        for key, value_of in ({} if effort.quick else values(curves)).items():
+        for key, value_of in ({} if scale.quick else values(curves)).items():
             with suppress(CurveNotMeasuredError):
                 value = value_of()
                 if value is not None:
                     found[key] = value
-        return Found(found, all_rows(curves))
+        return ItemResult(found, all_rows(curves))
 
     return find
 

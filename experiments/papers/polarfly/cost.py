@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.performance.model import Curve, MeasuredCurves
 from experiments.papers.performance.series import RANDOM, UNIFORM, by_name, ratio
 from experiments.papers.polarfly.performance import compared_curves
@@ -27,19 +27,19 @@ _CURVES: Mapping[str, Sequence[str]] = {
 _TRAFFIC = {"uniform": UNIFORM, "permutation": RANDOM}
 
 
-def cost_curves(effort: Effort) -> list[Curve]:
+def cost_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8 on which the cost depends; none for a quick look."""
-    if effort.quick:
+    if scale.quick:
         return []
     named = {name for names in _CURVES.values() for name in names}
     return [
         curve
-        for curve in compared_curves(effort)
+        for curve in compared_curves(scale)
         if curve.label in named and curve.pattern in _TRAFFIC.values()
     ]
 
 
-def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
+def cost(curves: MeasuredCurves, _scale: Scale) -> ItemResult:
     """Returns the optical links of networks of 1,024 nodes, for the same accepted traffic."""
     switches = (_LEVELS - 1) * _SWITCHES + _TOP_SWITCHES
     links = {name: _NODES * each for name, each in _LINKS.items()}
@@ -62,7 +62,9 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
                 }
             )
     if not curves:
-        return Found({}, rows, "all networks are taken to accept the same; only the full figure simulates")
+        return ItemResult(
+            {}, rows, "all networks are taken to accept the same; only the full figure simulates"
+        )
     values = {
         "fat tree uniform": ratios["fat tree", "uniform"],
         "fat tree permutation": ratios["fat tree", "permutation"],
@@ -71,7 +73,7 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
         "slimfly conclusion": ratios["Slim Fly", "uniform"],
         "dragonfly": ratios["Dragonfly", "uniform"],
     }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import common
 from topology.families.low_diameter.expanded_polarfly import ExpandedPolarFly
 from topology.families.low_diameter.polarfly import PolarFly
@@ -20,10 +20,10 @@ _QUADRIC, _PLAIN, _LINKED = "quadric", "nonquadric, plain", "nonquadric"
 _KINDS = {_QUADRIC: "quadric", _PLAIN: "other"}
 
 
-def expansion(effort: Effort) -> Found:
+def expansion(scale: Scale) -> ItemResult:
     """Returns sizes and distances of ER_31 with copied clusters."""
     begin = PolarFly(_ORDER)
-    numbers = _QUICK_COPIES if effort.quick else _COPIES
+    numbers = _QUICK_COPIES if scale.quick else _COPIES
     values: dict[str, float] = {}
     rows = [_grown(begin, kind, copies) for kind in (*_KINDS, _LINKED) for copies in numbers]
     for kind, name in _KINDS.items():
@@ -36,7 +36,7 @@ def expansion(effort: Effort) -> Found:
             f"{name} path length": max(row["average_path_length"] for row in own),
             f"{name} scalability": last["added_routers"] / last["added_degree"],
         }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
 def _grown(begin: PolarFly, kind: str, copies: int) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -22,9 +22,9 @@ from experiments.papers.performance.series import (
     UNIFORM,
     Name,
     Values,
+    at_full_size,
     by_name,
     latency_ratios,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -43,16 +43,16 @@ _Q, _QUICK_Q = 31, 7  # of Table V
 _GROWN = {"quadric": 2, "nonquadric": 1}  # ports that a copy takes, by the cluster
 
 
-def _loads(fabric: FabricOptions, pattern: str, effort: Effort) -> LoadSteps:
+def _loads(fabric: FabricOptions, pattern: str, scale: Scale) -> LoadSteps:
     """Returns the loads of a curve: small ones of permutations on one path, which 1 / p of the load fills."""
     if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
-        return LoadSteps(precision=0.01 if effort.quick else 0.0025, steps=5, most=0.5)
-    return wide_loads(effort)
+        return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, most=0.5)
+    return wide_loads(scale)
 
 
-def _curves(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], effort: Effort) -> list[Curve]:
+def _curves(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], scale: Scale) -> list[Curve]:
     return [
-        Curve(label, fabric, pattern, _loads(fabric, pattern, effort))
+        Curve(label, fabric, pattern, _loads(fabric, pattern, scale))
         for label, fabric in fabrics.items()
         for pattern in patterns
     ]
@@ -87,20 +87,20 @@ def _polarflies(q: int) -> dict[str, FabricOptions]:
     }
 
 
-def _compared(effort: Effort) -> dict[str, FabricOptions]:
+def _compared(scale: Scale) -> dict[str, FabricOptions]:
     """Returns label -> network of Table V under a routing; small ones for a quick look."""
     q, slim, arity, (a1, h1), (a2, h2) = (
-        (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if effort.quick else (_Q, 23, 18, (12, 6), (6, 27))
+        (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if scale.quick else (_Q, 23, 18, (12, 6), (6, 27))
     )
     routers, degree = q * q + q + 1, q + 1
     half = carried_hosts(degree, 2)
     jellyfish = network("JF", "jellyfish", routers=routers, degree=degree)
     others: list[tuple[Network, int, str, str]] = [
-        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", UGAL),
+        (network("SF", "slimfly", q=slim), 4 if scale.quick else 18, "min", UGAL),
         (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL),
         (
             network("DF2", "dragonfly", a=a2, h=h2),
-            2 if effort.quick else 10,
+            2 if scale.quick else 10,
             "hierarchical",
             UGAL_HIERARCHICAL,
         ),
@@ -117,12 +117,12 @@ def _compared(effort: Effort) -> dict[str, FabricOptions]:
     return {**found, "FT-NCA": simulated(tree, arity, "nca", shared_port())}
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8: networks of Table V under uniform traffic and two permutations."""
-    return _curves(_compared(effort), (UNIFORM, *_PERMUTATIONS), effort)
+    return _curves(_compared(scale), (UNIFORM, *_PERMUTATIONS), scale)
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 8."""
     named = by_name(curves)
@@ -148,12 +148,12 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def near_curves(effort: Effort) -> list[Curve]:
+def near_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 9: PolarFly under permutations of routers one and two hops apart."""
-    return _curves(_polarflies(_QUICK_Q if effort.quick else _Q), (_TWO_HOPS, _ONE_HOP), effort)
+    return _curves(_polarflies(_QUICK_Q if scale.quick else _Q), (_TWO_HOPS, _ONE_HOP), scale)
 
 
-@of_whole_size
+@at_full_size
 def near(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 9."""
     named = by_name(curves)
@@ -175,15 +175,15 @@ def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> floa
     return min((value for of_pattern in found for value in of_pattern.values()), default=None)
 
 
-def size_curves(effort: Effort) -> list[Curve]:
+def size_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 10: PolarFlies of several sizes under uniform traffic."""
-    sizes = _QUICK_SIZES if effort.quick else _SIZES
+    sizes = _QUICK_SIZES if scale.quick else _SIZES
     names: Mapping[str, str] = {"min": "MIN", "ugal-pf": "UGAL_PF"}
     fabrics = {f"q={q} {name}": polarfly(q, routing) for q in sizes for routing, name in names.items()}
-    return _curves(fabrics, (UNIFORM,), effort)
+    return _curves(fabrics, (UNIFORM,), scale)
 
 
-@of_whole_size
+@at_full_size
 def sizes(curves: MeasuredCurves) -> Values:
     """Returns the value of the claim of Fig 10."""
 
@@ -194,7 +194,7 @@ def sizes(curves: MeasuredCurves) -> Values:
     return {"sizes": least_over_largest}
 
 
-def grown_curves(effort: Effort) -> list[Curve]:
+def grown_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
     UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break; it is
@@ -202,7 +202,7 @@ def grown_curves(effort: Effort) -> list[Curve]:
     authors' published generator has for such a graph: q + 1, and two more for each copy of the quadrics, or
     one for each of another cluster.
     """
-    q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
+    q, copies = (5, _QUICK_COPIES) if scale.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])
     fabrics = {
         f"{grown_by} {name}": polarfly(q, routing, expand, hosts)
@@ -216,10 +216,10 @@ def grown_curves(effort: Effort) -> list[Curve]:
             ),
         )
     }
-    return _curves(fabrics, (UNIFORM,), effort)
+    return _curves(fabrics, (UNIFORM,), scale)
 
 
-@of_whole_size
+@at_full_size
 def grown(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 11: throughput over that without copies, and by itself.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from experiments.papers.links import bisection_row
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import Network, network
 from experiments.papers.polarstar.sizes import hyperx_sides, largest_bundleflies, largest_polarstar
 from topology.analysis.bisection import Bisection, bisect, search_remark
@@ -42,31 +42,31 @@ _PAIRED = "Inductive-Quad, no link between supernodes cut"
 _COLUMNS = ("family", "radix", "routers", "links", "cut", "share", "halves", "method", "searches")
 
 
-def bisections(effort: Effort) -> Found:
+def bisections(scale: Scale) -> ItemResult:
     """Returns the shares of links in bisections of families of diameter 3 over the radix (Fig 12).
 
     A family is compared by the mean share over its radixes, with PolarStar's mean over the same. PolarStars
     are the largest of each radix, dragonflies and Megaflies balanced.
     """
-    radixes = range(_RADIXES[0], (_QUICK if effort.quick else _SEARCHED) + 1)
+    radixes = range(_RADIXES[0], (_QUICK if scale.quick else _SEARCHED) + 1)
     paired = _paired(radixes[-1])
     rows: list[Row] = []
     shares: dict[str, dict[int, float]] = {_POLARSTAR: {}}
     for radix in radixes:
         design = largest_polarstar(radix)
-        rows.append(_row(_POLARSTAR, _polarstar(design), effort))
+        rows.append(_row(_POLARSTAR, _polarstar(design), scale))
         shares[_POLARSTAR][radix] = known_share(rows[-1], paired if design.supernode == "iq" else {})
     for family, one in _others(radixes):
-        rows.append(_row(family, one, effort))
+        rows.append(_row(family, one, scale))
         shares.setdefault(family, {})[rows[-1]["radix"]] = rows[-1]["share"]
-    if effort.quick:  # claims are on means over all radixes
-        return Found({}, rows, search_remark())
+    if scale.quick:  # claims are on means over all radixes
+        return ItemResult({}, rows, search_remark())
     own = shares[_POLARSTAR]
     values = {
         key: float(np.mean([*shares[family].values()]) / np.mean([own[radix] for radix in shares[family]]))
         for key, family in _COMPARED.items()
     }
-    return Found(values, rows, search_remark())
+    return ItemResult(values, rows, search_remark())
 
 
 def _others(radixes: range) -> Iterator[tuple[str, Network]]:
@@ -90,9 +90,9 @@ def _others(radixes: range) -> Iterator[tuple[str, Network]]:
             yield "Megafly", network(f"MF {radix}", "megafly", rho=radix // 2, a=radix)
 
 
-def _row(family: str, one: Network, effort: Effort) -> Row:
+def _row(family: str, one: Network, scale: Scale) -> Row:
     """Returns the row of a network that is halved by search."""
-    found = bisection_row(family, one, effort)
+    found = bisection_row(family, one, scale)
     return {column: found[column] for column in _COLUMNS}
 
 
@@ -117,16 +117,16 @@ def _polarstar(design: Design) -> Network:
     return network(f"PS {kind}", "polarstar", q=design.q, supernode=kind, degree=design.degree)
 
 
-def bisections_by_supernode(effort: Effort) -> Found:
+def bisections_by_supernode(scale: Scale) -> ItemResult:
     """Returns the shares of links in bisections of the largest PolarStar of each radix and kind (Fig 13)."""
     paired = _paired()
     rows: list[Row] = []
     spread: dict[str, float] = {}
     for kind, name in _KINDS.items():
-        own = [_row(name, _polarstar(design), effort) for design in _largest(kind, _SEARCHED)]
+        own = [_row(name, _polarstar(design), scale) for design in _largest(kind, _SEARCHED)]
         rows += own
         spread[kind] = float(np.std([known_share(row, paired if kind == "iq" else {}) for row in own]))
-    return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
+    return ItemResult({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 
 def _largest(kind: str, most: int = _RADIXES[-1]) -> Iterator[Design]:

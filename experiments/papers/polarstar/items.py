@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.papers.links import failures, failures_plot
-from experiments.papers.model import Effort, Found, Item, Plot
+from experiments.papers.model import Item, ItemResult, Plot, Scale
 from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections, bisections_by_supernode
 from experiments.papers.polarstar.motifs import motif_times
@@ -29,16 +29,16 @@ _NAMES = {
 }
 
 
-def link_failures(effort: Effort) -> Found:
+def link_failures(scale: Scale) -> ItemResult:
     """Returns the distances of the networks of Table 3 while their links fail (Fig 14)."""
-    found = failures((one for one, _ in TABLE_3), effort)
+    found = failures((one for one, _ in TABLE_3), scale)
     grown = {label: found.growth(label, _FAILED) for label in ("DF", _BASE)}
     values = {
         **{name: found.ratio(label, _BASE) for label, name in _NAMES.items()},
         "dragonfly diameter": grown["DF"].diameter / grown[_BASE].diameter,
         "dragonfly path": grown["DF"].path / grown[_BASE].path,
     }
-    return Found(values, found.rows)
+    return ItemResult(values, found.rows)
 
 
 ITEMS: Mapping[str, AnyItem] = {

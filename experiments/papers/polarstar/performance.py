@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import network
 from experiments.papers.performance.model import (
     Curve,
@@ -30,10 +30,10 @@ from experiments.papers.performance.series import (
     UNIFORM,
     Name,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     load_ratio,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -80,13 +80,13 @@ _OWN = {
 }
 
 
-def fabrics(effort: Effort) -> tuple[Fabrics, Fabrics, Fabrics]:
+def fabrics(scale: Scale) -> tuple[Fabrics, Fabrics, Fabrics]:
     """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree.
 
     Args:
-        effort: the effort; a quick look has five small networks.
+        scale: the scale; a quick look has five small networks.
     """
-    networks = _SMALL if effort.quick else TABLE_3
+    networks = _SMALL if scale.quick else TABLE_3
     minimal: Fabrics = {}
     adaptive: Fabrics = {}
     tree: Fabrics = {}
@@ -101,21 +101,21 @@ def fabrics(effort: Effort) -> tuple[Fabrics, Fabrics, Fabrics]:
     return minimal, adaptive, tree
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 9: the networks of Table 3 under four patterns, minimal paths and UGAL.
 
     Args:
-        effort: the effort; a quick look has five small networks and coarse loads.
+        scale: the scale; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = fabrics(effort)
+    minimal, adaptive, tree = fabrics(scale)
     return [
-        *curves_of({**minimal, **adaptive, **tree}, (UNIFORM,), wide_loads(effort)),
-        *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if effort.quick else _FEW_LINKS),
-        *curves_of({**adaptive, **tree}, _PERMUTATIONS, wide_loads(effort)),
+        *curves_of({**minimal, **adaptive, **tree}, (UNIFORM,), wide_loads(scale)),
+        *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if scale.quick else _FEW_LINKS),
+        *curves_of({**adaptive, **tree}, _PERMUTATIONS, wide_loads(scale)),
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 9: ratios of loads at saturation.
 
@@ -133,20 +133,20 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def adversarial_curves(effort: Effort) -> list[Curve]:
+def adversarial_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 10: every group, or supernode, sends to one other over long minimal paths.
 
     Args:
-        effort: the effort; a quick look has five small networks and coarse loads.
+        scale: the scale; a quick look has five small networks and coarse loads.
     """
-    minimal, adaptive, tree = fabrics(effort)
+    minimal, adaptive, tree = fabrics(scale)
     return [
-        *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if effort.quick else _ONE_LINK),
-        *curves_of({**adaptive, **tree}, (ADVERSARIAL,), wide_loads(effort)),
+        *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if scale.quick else _ONE_LINK),
+        *curves_of({**adaptive, **tree}, (ADVERSARIAL,), wide_loads(scale)),
     ]
 
 
-@of_whole_size
+@at_full_size
 def adversarial(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 10: ratios of loads at saturation under UGAL.
 

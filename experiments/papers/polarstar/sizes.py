@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from experiments.papers.links import geometric_mean
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network, size_values
 from experiments.papers.sizes import (
     largest_sizes,
@@ -95,7 +95,7 @@ def largest_polarstar(radix: int) -> Design:
     return next(one for one in all_designs(radix) if one.supernode in _KINDS)
 
 
-def scales(_effort: Effort) -> Found:
+def scales(_scale: Scale) -> ItemResult:
     """Returns the largest networks of diameter 3 over the radix (Fig 1).
 
     The mean over a family is of the radixes that its members have, as the 1.31 over Bundlefly in the
@@ -115,10 +115,10 @@ def scales(_effort: Effort) -> Found:
             sizes["PolarStar"][radix] / routers for radix, routers in own[name].items() if radix in _RADIXES
         )
         values |= {f"over {key}": mean, f"v1 over {key}": mean}
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def factors(_effort: Effort) -> Found:
+def factors(_scale: Scale) -> ItemResult:
     """Returns the orders of the factors of star products over their degree (Fig 4, Tables 1 and 2)."""
     rows: list[Row] = [
         {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
@@ -130,10 +130,10 @@ def factors(_effort: Effort) -> Found:
                 rows.append({"graph": kind, "degree": degree, "routers": supernode_order(kind, degree)})
     values = {f"iq d={degree}": float(supernode_order("iq", degree)) for degree in (3, 4, 7)}
     er_11 = network("ER", "polarfly", q=11).graph()
-    return Found({**values, "er q=11": er_11.routers}, rows)
+    return ItemResult({**values, "er q=11": er_11.routers}, rows)
 
 
-def best_supernodes(_effort: Effort) -> Found:
+def best_supernodes(_scale: Scale) -> ItemResult:
     """Returns the largest PolarStar of each radix by the kind of its supernodes (Fig 7)."""
     rows: list[Row] = []
     best: list[str] = []
@@ -144,10 +144,10 @@ def best_supernodes(_effort: Effort) -> Found:
                 rows.append({"supernode": kind, "radix": radix, "routers": max(own)})
         if designs:
             best.append(designs[0].supernode)
-    return Found({"iq best": best.count("iq") / len(best)}, rows)
+    return ItemResult({"iq best": best.count("iq") / len(best)}, rows)
 
 
-def configurations(_effort: Effort) -> Found:
+def configurations(_scale: Scale) -> ItemResult:
     """Returns the sizes of the networks of Table 3."""
     rows: list[Row] = []
     values = dict(size_values(one for one, _ in TABLE_3))
@@ -165,4 +165,4 @@ def configurations(_effort: Effort) -> Found:
             }
         )
     del values["PS-Pal radix"], values["PS-Pal endpoints"]
-    return Found(values, rows)
+    return ItemResult(values, rows)

@@ -17,11 +17,11 @@ from dataclasses import asdict
 from functools import cache
 from math import ceil
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network
 from experiments.papers.prices import are_of_paper, paper_prices
 from experiments.papers.slimfly.cost_readings import Reading, agreeing, all_readings
-from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest, shortcuts_like
+from experiments.papers.slimfly.networks import FAMILIES, Balanced, matching_dln, nearest
 from topology.costs.cost import Cost, network_cost, router_ports
 from topology.costs.prices import Prices
 
@@ -32,9 +32,9 @@ _LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
 _MORE = 1500  # endpoints
 
 
-def costs(effort: Effort) -> Found:
+def costs(scale: Scale) -> ItemResult:
     """Returns cost and power of Slim Fly and of networks of its size or its ports (Table IV)."""
-    prices = effort.prices or paper_prices()
+    prices = scale.prices or paper_prices()
     slim_fly, grown = _cost(SLIM_FLY, prices), _cost(_grown(), prices)
     same_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
     same_ports = {name: _of_ports(name, slim_fly.ports) for name in _COMPARED}
@@ -43,7 +43,7 @@ def costs(effort: Effort) -> Found:
         _row("more endpoints", _grown(), prices),
         *(_row("same size", one, prices) for one in same_size.values()),
         *(_row("same ports", one, prices) for one in same_ports.values()),
-        _row("same routers", shortcuts_like(SLIM_FLY), prices),
+        _row("same routers", matching_dln(SLIM_FLY), prices),
     ]
     sizes = {name: [one for one in FAMILIES[name] if one.endpoints <= _LIMIT] for name in ("SF", "DF")}
     values = {
@@ -52,15 +52,15 @@ def costs(effort: Effort) -> Found:
         **{f"{name} sizes": len(own) for name, own in sizes.items()},
         **_compared_costs(Reading(), prices),
     }
-    return Found({key: value for key, value in values.items() if value is not None}, rows)
+    return ItemResult({key: value for key, value in values.items() if value is not None}, rows)
 
 
-def costs_by_reading(effort: Effort) -> Found:
+def costs_by_reading(scale: Scale) -> ItemResult:
     """Returns the costs of Table IV by every reading of the choices that its text leaves open.
 
     With other prices than the paper's, no claim is compared.
     """
-    prices = effort.prices or paper_prices()
+    prices = scale.prices or paper_prices()
     rows: list[Row] = []
     for reading in all_readings():
         values = _compared_costs(reading, prices)
@@ -75,7 +75,7 @@ def costs_by_reading(effort: Effort) -> Found:
                 "claims": ", ".join(claim.key for claim in agree),
             }
         )
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
 def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float | None]:
@@ -105,14 +105,14 @@ def _change(cost: float, base: float) -> float | None:
     return cost / base - 1 if base else None
 
 
-def costs_by_size(effort: Effort) -> Found:
+def costs_by_size(scale: Scale) -> ItemResult:
     """Returns cost and power of balanced networks by the number of their endpoints, from 50 on (Fig 11)."""
-    prices = effort.prices or paper_prices()
-    limit = _QUICK_LIMIT if effort.quick else _LIMIT
+    prices = scale.prices or paper_prices()
+    limit = _QUICK_LIMIT if scale.quick else _LIMIT
     rows: list[Row] = []
     for members in FAMILIES.values():
         rows += [_row("balanced", one, prices) for one in members if _LEAST <= one.endpoints <= limit]
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
 def _ports(one: Balanced) -> int:

@@ -6,11 +6,11 @@ import math
 
 from experiments.papers.claims import claims_of_item
 from experiments.papers.links import QUICK_RUNS, RUNS, bisection_row, failures
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.networks import network
 from experiments.papers.slimfly.networks import FAMILIES, nearest
 from experiments.papers.slimfly.readings import (
-    NOT_LOOKED_AT,
+    NO_DISTANCES,
     disconnection_readings,
     interval_in_steps,
     isolating_share,
@@ -36,19 +36,19 @@ _CLAIMED = (
 )
 
 
-def bisections(effort: Effort) -> Found:
+def bisections(scale: Scale) -> ItemResult:
     """Returns the links in bisections per endpoint (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
     over_formula: dict[str, float] = {}
     for family in FAMILIES:
         one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
-        row = _with_endpoints(bisection_row(family, one.network, effort), one.endpoints)
+        row = _with_endpoints(bisection_row(family, one.network, scale), one.endpoints)
         per_endpoint[family] = row["per_endpoint"]
         over_formula[family] = _over_torus_formula(row)
         rows.append(row)
     torus = network("T3D", "torus", shape="10x10x10")
-    row = bisection_row("T3D, side 10", torus, effort)
+    row = bisection_row("T3D, side 10", torus, scale)
     rows.append(_with_endpoints(row, row["routers"]))
     values = {
         "hypercube": per_endpoint["HC"],
@@ -61,7 +61,7 @@ def bisections(effort: Effort) -> Found:
         "over the others": per_endpoint["SF"]
         / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
     }
-    return Found(values, rows, search_remark())
+    return ItemResult(values, rows, search_remark())
 
 
 def _with_endpoints(row: Row, endpoints: int) -> Row:
@@ -75,7 +75,7 @@ def _over_torus_formula(row: Row) -> float:
     return float(row["cut"] / (2 * row["routers"] / row["radix"]))
 
 
-def disconnections(effort: Effort) -> Found:
+def disconnections(scale: Scale) -> ItemResult:
     """Returns the shares of failed links that disconnect networks (Table III), with readings of them.
 
     As the paper removes links in steps of 5 %, a share is the last step that the median order survives.
@@ -86,7 +86,7 @@ def disconnections(effort: Effort) -> Found:
     for name, size in _CLAIMED:
         one, key = nearest(_ELSEWHERE.get(name, name), size), f"{name} {size}"
         graph = one.network.graph()
-        found = resilience(graph, effort.seeds or RUNS)  # a quick look, too, has them in two seconds
+        found = resilience(graph, scale.seeds or RUNS)  # a quick look, too, has them in two seconds
         readings = disconnection_readings(found)
         values[key] = Value(readings["connected_half"], interval_in_steps(found))
         rows.append(
@@ -101,13 +101,13 @@ def disconnections(effort: Effort) -> Found:
                 **readings,
             }
         )
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def distances(effort: Effort) -> Found:
+def distances(scale: Scale) -> ItemResult:
     """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
     networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D", "T5D", "DLN")), _TRUNKED]
-    found = failures(networks, Effort(effort.quick, effort.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
+    found = failures(networks, Scale(scale.quick, scale.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:
         """Returns the last share before the first one at which a column exceeds a limit."""
@@ -129,10 +129,10 @@ def distances(effort: Effort) -> Found:
         "DLN path": last("DLN", "average_path_length", begin["DLN"] + 1),
         "SF path": last("SF", "average_path_length", begin["SF"] + 1),
     }
-    orders = effort.number(RUNS, QUICK_RUNS)
+    orders = scale.number(RUNS, QUICK_RUNS)
     parts = {one.label: small_distances(one.graph(), orders) for one in networks if one.label in _GROWING}
     rows = [
-        {**row, **(parts[row["network"]][row["failed"]] if row["network"] in parts else NOT_LOOKED_AT)}
+        {**row, **(parts[row["network"]][row["failed"]] if row["network"] in parts else NO_DISTANCES)}
         for row in found.rows
     ]
-    return Found(values, rows)
+    return ItemResult(values, rows)

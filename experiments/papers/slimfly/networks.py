@@ -78,7 +78,7 @@ def long_hops() -> Iterator[Balanced]:
         yield Balanced(network("LH-HC", "long-hop", dimension=dimension, distance=3), 1, 1 << dimension)
 
 
-def shortcuts_like(one: Balanced) -> Balanced:
+def matching_dln(one: Balanced) -> Balanced:
     """Returns a DLN of as many routers, links and endpoints as a network without parallel links has.
 
     Args:
@@ -109,7 +109,7 @@ def nearest(family: str, endpoints: int) -> Balanced:
         endpoints: N.
     """
     if family == "DLN":
-        return shortcuts_like(nearest("SF", endpoints))
+        return matching_dln(nearest("SF", endpoints))
 
     def apart(one: Balanced) -> float:
         return max(one.endpoints / endpoints, endpoints / one.endpoints)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -27,11 +27,11 @@ from experiments.papers.performance.series import (
     UNIFORM,
     VALIANT,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     latency_ratio,
     load_ratio,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -86,9 +86,9 @@ def slim_fly(q: int, hosts: int, name: str) -> FabricOptions:
     return simulated(own, hosts, routing.name, _routers(routing.hops), routing.decision)
 
 
-def _others(effort: Effort) -> dict[str, FabricOptions]:
+def _others(scale: Scale) -> dict[str, FabricOptions]:
     """Returns the dragonfly and the fat tree of about as many endpoints, under one routing each."""
-    h, arity = (2, 4) if effort.quick else (7, 22)
+    h, arity = (2, 4) if scale.quick else (7, 22)
     dragonfly: Network = network("DF", "dragonfly", a=2 * h, h=h)
     tree = network("FT", "fat-tree", arity=arity, levels=3)
     return {
@@ -97,21 +97,21 @@ def _others(effort: Effort) -> dict[str, FabricOptions]:
     }
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 6: Slim Fly, a dragonfly and a fat tree under four patterns.
 
     The worst case of a dragonfly and of a fat tree is that all of a group, or of a subtree, send to the next
     one (`adv:1`); the shift is without the half that is for the source itself (`half-shift`).
 
     Args:
-        effort: the effort; a quick look has small networks and coarse loads.
+        scale: the scale; a quick look has small networks and coarse loads.
     """
-    q, hosts = (_QUICK_Q, _QUICK_BALANCED) if effort.quick else (_Q, _BALANCED)
+    q, hosts = (_QUICK_Q, _QUICK_BALANCED) if scale.quick else (_Q, _BALANCED)
     slim = {f"SF-{name}": slim_fly(q, hosts, name) for name in _ROUTINGS}
     minimal = {"SF-MIN": slim["SF-MIN"]}
     detours = {label: fabric for label, fabric in slim.items() if label not in minimal}
-    others, loads = _others(effort), wide_loads(effort)
-    one_path = _QUICK_ONE_PATH if effort.quick else _ONE_PATH
+    others, loads = _others(scale), wide_loads(scale)
+    one_path = _QUICK_ONE_PATH if scale.quick else _ONE_PATH
     return [
         *curves_of({**slim, **others}, (UNIFORM, BIT_REVERSE, HALF_SHIFT), loads),
         *curves_of(minimal, (WORST,), one_path),
@@ -120,7 +120,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 6: saturations of Slim Fly.
 
@@ -150,23 +150,23 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def accepted_curves(effort: Effort) -> list[Curve]:
+def accepted_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8: Slim Fly with more endpoints, and with other buffers, uniform traffic.
 
     Beside the loads up to saturation, those of endpoints have full load, at which a network may accept more
     than the load at which its first links are full. Those of buffers are under UGAL-L.
 
     Args:
-        effort: the effort; a quick look has a small Slim Fly and coarse loads.
+        scale: the scale; a quick look has a small Slim Fly and coarse loads.
     """
-    q, counts = (_QUICK_Q, _QUICK_HOSTS) if effort.quick else (_Q, _HOSTS)
-    loads = wide_loads(effort)
+    q, counts = (_QUICK_Q, _QUICK_HOSTS) if scale.quick else (_Q, _HOSTS)
+    loads = wide_loads(scale)
     endpoints = {f"p={hosts} {name}": slim_fly(q, hosts, name) for hosts in counts for name in _COMPARED}
     balanced = slim_fly(q, counts[0], "UGAL-L")
     channels = balanced.routers.channels
     buffers = {
         f"{flits} flits UGAL-L": replace(balanced, routers=_routers(channels, flits))
-        for flits in (_QUICK_BUFFERS if effort.quick else _BUFFERS)
+        for flits in (_QUICK_BUFFERS if scale.quick else _BUFFERS)
     }
     return [
         *curves_of(endpoints, (UNIFORM,), loads),
@@ -175,7 +175,7 @@ def accepted_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def accepted(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 8: the greatest accepted load by the endpoints of a router.
 

@@ -19,7 +19,7 @@ STEPS = (np.arange(20) * 0.05).round(2)
 # Parts of the runs, with the ends of the names of their columns.
 _PARTS: Mapping[str, float] = {"half": 0.5, "80": 0.8, "90": 0.9, "all": 1.0}
 # The columns of `small_distances`, of networks that it does not look at.
-NOT_LOOKED_AT: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))
+NO_DISTANCES: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))
 _HALVINGS = 50
 
 
@@ -43,7 +43,7 @@ def small_distances(topology: Topology, runs: int) -> dict[float, dict[str, floa
     kept = diameters <= 4, diameters <= diameters[:, :1] + 2, paths <= paths[:, :1] + 1
     parts = np.mean(kept, axis=1).T.tolist()
     return {
-        step: dict(zip(NOT_LOOKED_AT, of_step, strict=True))
+        step: dict(zip(NO_DISTANCES, of_step, strict=True))
         for step, of_step in zip(STEPS.tolist(), parts, strict=True)
     }
 

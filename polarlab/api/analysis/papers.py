@@ -12,9 +12,9 @@ from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
-from experiments.papers.model import Effort, Item
+from experiments.papers.model import Item, Scale
 from experiments.papers.options import ALL, LIST, NONE, OTHER_PRICES
-from experiments.papers.performance.model import AnyItem, Place, SimulatedItem
+from experiments.papers.performance.model import AnyItem, ComputeSettings, SimulatedItem
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
     ITEMS,
@@ -182,19 +182,19 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, scheduler)
     cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
-    effort = Effort(quick, seeds, _prices(paper, item, prices))
-    folder = _default_folder(paper, effort) if out is None else Path(out)
+    scale = Scale(quick, seeds, _prices(paper, item, prices))
+    folder = _default_folder(paper, scale) if out is None else Path(out)
     labels = _labels(curves)
     # Where curves are named, nothing else is measured.
     names = items_of_all(paper, real=os.geteuid() == 0 and labels is None) if item == ALL else [item]
     if labels is not None:
-        check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
+        check_labels([(name, item_of(paper, name)) for name in names], scale, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, workers, cluster, paced(progress), labels)
+        settings = ComputeSettings(directory, workers, cluster, paced(progress), labels)
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
-                place.notify(
+                settings.notify(
                     Notice(
                         "item-begun",
                         paper=paper,
@@ -204,14 +204,14 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
                         items=len(names),
                     )
                 )
-            found[name] = _item(paper, name, effort, place, needed=item != ALL)
+            found[name] = _item(paper, name, scale, settings, needed=item != ALL)
         items = tuple(one for one in found.values() if one is not None)
         report = None
         if item == ALL:
             from experiments.report.page import REPORT, rendered
             from experiments.report.papers import paper_page
 
-            directory.write_text(REPORT, rendered(paper_page(paper, items, effort, folder)))
+            directory.write_text(REPORT, rendered(paper_page(paper, items, scale, folder)))
             report = folder / REPORT
         skipped = tuple(name for name, one in found.items() if one is None)
         return Reproduction(paper, folder, items, report, skipped)
@@ -250,18 +250,18 @@ def estimate_paper(
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, None)
     checked_scheduler(workers, None, None, insecure=False)
-    effort, labels = Effort(quick, seeds), _labels(curves)
+    scale, labels = Scale(quick, seeds), _labels(curves)
     names = items_of_all(paper, real=False) if item == ALL else [item]
     items = [(name, item_of(paper, name)) for name in names]
     if labels is not None:
-        check_labels(items, effort, sorted(labels))
+        check_labels(items, scale, sorted(labels))
     simulated = [one for _, one in items if isinstance(one, SimulatedItem)]
     others = [name for name, one in items if not isinstance(one, SimulatedItem)]
     from experiments.papers.performance.curves import estimate_curves  # has the simulator compiled
 
-    folder = _default_folder(paper, effort) if out is None else Path(out)
-    of_items = dict.fromkeys(curve for one in simulated for curve in one.curves(effort))
-    found = estimate_curves([*of_items], effort, folder, labels, workers)
+    folder = _default_folder(paper, scale) if out is None else Path(out)
+    of_items = dict.fromkeys(curve for one in simulated for curve in one.curves(scale))
+    found = estimate_curves([*of_items], scale, folder, labels, workers)
     if not simulated:
         return replace(found, seconds=None, core_seconds=None, basis="no simulated curves")
     return replace(found, basis=f"{found.basis}; without {', '.join(others)}") if others else found
@@ -287,10 +287,12 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
         raise UsageError(f"--scheduler must be given with an item that is simulated, got {name}")
 
 
-def _item(paper: str, name: str, effort: Effort, place: Place, *, needed: bool) -> ReproducedItem | None:
+def _item(
+    paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
+) -> ReproducedItem | None:
     """Returns an item; None if nothing of it is simulated, which is an error where the item is needed."""
     try:
-        return reproduce_item(paper, name, effort, place)
+        return reproduce_item(paper, name, scale, settings)
     except NoPointsError:
         if needed:
             raise
@@ -320,8 +322,8 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
     return read_prices(Path(path))
 
 
-def _default_folder(paper: str, effort: Effort) -> Path:
-    """Returns the folder of a paper's items, one for each effort."""
-    parts = [paper, *(["quick"] if effort.quick else []), *([f"seeds{effort.seeds}"] if effort.seeds else [])]
-    parts += [f"prices-{prices_digest(effort.prices)}"] if effort.prices else []
+def _default_folder(paper: str, scale: Scale) -> Path:
+    """Returns the folder of a paper's items, one for each scale."""
+    parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
+    parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))

@@ -10,8 +10,8 @@ import polarlab
 from experiments.papers import reproduction
 from experiments.papers.claims import Claim
 from experiments.papers.findings import Finding
-from experiments.papers.model import Effort, Found, Item, Plot, Value
-from experiments.papers.performance.model import Place
+from experiments.papers.model import Item, ItemResult, Plot, Scale, Value
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS, is_by_chance
 from experiments.papers.reproduction import checked, reproduce_item
@@ -32,7 +32,7 @@ def computed(monkeypatch):
 
     def compute(effort):
         efforts.append(effort)
-        return Found({"ratio": Value(1.55, (1.5, 1.6))}, [{"x": 1, "y": 2, "name": "a"}])
+        return ItemResult({"ratio": Value(1.55, (1.5, 1.6))}, [{"x": 1, "y": 2, "name": "a"}])
 
     item = Item("Ratios", compute, Plot("x", "y", "x", "y", by="name"))
     monkeypatch.setattr(reproduction, "item_of", lambda *_names: item)
@@ -40,18 +40,20 @@ def computed(monkeypatch):
     return efforts
 
 
-FULL = Effort()
+FULL = Scale()
 
 
 def reproduced(folder, effort=FULL):
     with kept_directory(folder, go_on=True) as directory:
-        return reproduce_item("polarfly", "fig1", effort, Place(directory), count(10.0, 2.5).__next__)
+        return reproduce_item(
+            "polarfly", "fig1", effort, ComputeSettings(directory), count(10.0, 2.5).__next__
+        )
 
 
 def test_an_item_is_computed_once_and_its_files_are_complete(tmp_path, computed):
     first = reproduced(tmp_path / "out")
     again = reproduced(tmp_path / "out")
-    assert computed == [Effort()]
+    assert computed == [Scale()]
     assert (first.resumed, again.resumed) == (False, True)
     assert first.claims == again.claims
     assert first.seconds == again.seconds == 2.5
@@ -84,7 +86,7 @@ def test_an_item_of_other_code_is_computed_again(tmp_path, computed, monkeypatch
 def test_an_item_of_other_options_is_kept(tmp_path):
     reproduced(tmp_path)
     with pytest.raises(polarlab.ParameterError, match="other options"):
-        reproduced(tmp_path, Effort(quick=True))
+        reproduced(tmp_path, Scale(quick=True))
 
 
 @pytest.mark.usefixtures("computed")
@@ -169,7 +171,7 @@ def test_a_number_outside_needs_a_note(monkeypatch, value, note, within, unexpla
     assert one.note == ("" if within else note)
 
 
-class WithoutSeeds(Effort):
+class WithoutSeeds(Scale):
     """A quick effort that nothing may ask for its seeds."""
 
     def number(self, full, quick):
@@ -317,7 +319,7 @@ PRICES = "\n".join(
 def test_an_item_of_other_prices_is_kept(tmp_path):
     reproduced(tmp_path)
     with pytest.raises(polarlab.ParameterError, match="other options"):
-        reproduced(tmp_path, Effort(prices=paper_prices()))
+        reproduced(tmp_path, Scale(prices=paper_prices()))
 
 
 def test_costs_follow_from_the_prices_of_a_file(tmp_path, capsys):
