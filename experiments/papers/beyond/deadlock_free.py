@@ -1,7 +1,7 @@
-"""Routings that cannot deadlock with one virtual channel, beside those that need a channel for each hop.
+"""Routings that are deadlock-free with one virtual channel, and routings that need one channel per hop.
 
-The networks are of about equal cost of an endpoint, in ports of routers, and have about as many endpoints;
-under all routings a port has as much buffer.
+The networks have about the same cost per endpoint, in router ports, and about the same number of endpoints.
+The buffer of a port has the same size for all routings.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network under a routing that needs one virtual channel, and under others with a channel for each hop.
+    """A network with routings that need one virtual channel, and others that need one per hop.
 
     Attributes:
         network: the network.
         hosts: endpoints at each router that has any.
-        adversarial: name of the pattern that is the family's worst case, or a permutation.
-        free: names of routings whose dependencies of channels have no circle with one virtual channel.
-        by_hop: name of another routing -> the hops of its longest path.
+        adversarial: name of the pattern: the family's worst case, or a permutation.
+        free: names of routings whose channel dependencies are acyclic with one virtual channel.
+        by_hop: (name, hops of the longest path) of the other routings.
     """
 
     network: Network
@@ -58,7 +58,7 @@ class Contest:
         return NetworkWithHosts(self.network, self.hosts)
 
     def fabrics(self) -> dict[str, FabricOptions]:
-        """Returns label -> the network under one of its routings, with equal buffers of a port."""
+        """Returns label -> the network with one of its routings; all have equal buffers per port."""
         routings = [(routing, divided_port(1, policy="any")) for routing in self.free]
         routings += [(routing, divided_port(hops)) for routing, hops in self.by_hop]
         return {
@@ -70,7 +70,7 @@ class Contest:
 
 
 def channels_of(routers: RouterSettings) -> str:
-    """Returns the virtual channels of routers in words.
+    """Describes the virtual channels of routers in words.
 
     Args:
         routers: settings of routers and links.
@@ -81,7 +81,7 @@ def channels_of(routers: RouterSettings) -> str:
 def _contest(
     label: str, hosts: int, adversarial: str, free: str, by_hop: dict[str, int], **params: Parameter
 ) -> Contest:
-    """Returns a contest on a family, whose name is the label's first word."""
+    """Returns a contest for the family that the label's first word names."""
     return Contest(
         network(label, label.partition(" ")[0], **params),
         hosts,
@@ -92,14 +92,14 @@ def _contest(
 
 
 def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
-    """Returns a minimal routing and one with detours of twice as many hops."""
+    """Returns the hops of a minimal routing, and of one whose detours have twice as many."""
     return {minimal: hops, adaptive: 2 * hops}
 
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
 _COLOURED = "four-color four-color-adaptive"
-# Of equal cost: 3 ports for an endpoint, those of the router that it is at and of links among them. Families
-# that are missing have no member of about this cost and as many endpoints.
+# All cost about 3 router ports per endpoint: its own, and its share of the ports of links. Missing families
+# have no member of about this cost and size.
 _QUICK = (
     _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
     _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),
@@ -152,7 +152,7 @@ def contests(scale: Scale) -> tuple[Contest, ...]:
 
 
 def deadlock_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of all networks under uniform traffic and their adversarial pattern.
+    """Returns the curves of all networks under uniform traffic and under their adversarial pattern.
 
     Args:
         scale: the scale.
@@ -166,7 +166,7 @@ def deadlock_curves(scale: Scale) -> list[Curve]:
 
 
 def deadlock_free(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation of each network under each routing.
+    """Returns the saturation of each network with each routing.
 
     Args:
         curves: the curves with their points.

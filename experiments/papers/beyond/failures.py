@@ -1,4 +1,4 @@
-"""Failed links: throughput of PolarFly with the repairs of its plan alone, and with plans made anew."""
+"""Failed links: throughput of PolarFly with fast reroute alone, and with new plans."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
 REPAIRS = {False: "fast reroute", True: "re-planned"}
 _ROUTINGS = {"min": "MIN", "ugal-pf": "UGAL_PF"}
 _Q, _QUICK_Q = 11, 7
-# Paths of a surviving graph and rerouted packets take more hops than the two and four of the whole network;
-# each channel has the buffer of the four that the whole network needs.
+# With failures, packets take more hops than the two and four of the intact network and need more channels.
+# Each channel has the same buffer as one of the four that suffice for the intact network.
 _ROUTERS = RouterSettings(channels=8)
 LOW = 0.1
 _AT_LOW = LoadSteps(precision=LOW, steps=1, most=LOW)  # this load alone
@@ -46,7 +46,7 @@ PLOT = Plot(
 
 
 def _curve(scale: Scale, routing: str, share: float, replanned: bool, loads: LoadSteps) -> Curve:
-    """Returns a curve of a PolarFly of which a share of the links has failed; a whole one has no repairs."""
+    """Returns the curve of a PolarFly with a share of failed links; an intact one needs no repair."""
     whole = polarfly(_QUICK_Q if scale.quick else _Q, routing, routers=_ROUTERS)
     curve = Curve(f"PF-{_ROUTINGS[routing]}", whole, UNIFORM, loads)
     if not share:
@@ -56,7 +56,7 @@ def _curve(scale: Scale, routing: str, share: float, replanned: bool, loads: Loa
 
 
 def failure_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of both routings under uniform traffic, with each share of failed links and repair.
+    """Returns the curves of both routings under uniform traffic, for each share of failed links and repair.
 
     Args:
         scale: the scale.
@@ -67,10 +67,10 @@ def failure_curves(scale: Scale) -> list[Curve]:
 
 
 def failures(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and loads that are accepted below and beyond it, over the share of failed links.
+    """Returns saturation, and the accepted loads below and beyond it, over the share of failed links.
 
-    A network that loses more than one packet in a hundred carries no load: its saturation is 0. The delivered
-    share is that at a load of LOW, at which no queue is full.
+    A network that loses more than 1 % of its packets has no stable load: its saturation is 0. The delivered
+    share is measured at a load of LOW, where no queue is full.
 
     Args:
         curves: the curves with their points.

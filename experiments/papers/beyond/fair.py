@@ -1,4 +1,4 @@
-"""All families side by side: members of about equal ports, endpoints or cost, on one page."""
+"""All families compared: members with about equal ports, endpoints or cost, in one chart."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ PLOT = BarChart(
 
 
 class BestRouting(NamedTuple):
-    """The routing of a family, and its worst pattern.
+    """The best routing of a family, and an adversarial pattern.
 
     Attributes:
         routing: name of the routing.
-        adversarial: name of the pattern: the worst case that the family's source has, or a permutation.
+        adversarial: name of the pattern: the worst case in the family's source, or a permutation.
     """
 
     routing: str
     adversarial: str
 
 
-# Plans with all routers as intermediates take minutes where most pairs have many shortest paths.
+# If most pairs have many shortest paths, plans with all routers as intermediates take minutes.
 _UGAL_IN_ORDER = f"{UGAL_OF_MANY_GROUPS},over=dor"
 _BEST_ROUTINGS: Mapping[str, BestRouting] = {
     "polarfly": BestRouting("ugal-pf", "worst-case"),
@@ -84,7 +84,7 @@ _BEST_ROUTINGS: Mapping[str, BestRouting] = {
 
 
 def best_routing_of(family: str) -> BestRouting:
-    """Returns the routing of a family, and its worst pattern.
+    """Returns the best routing of a family, and an adversarial pattern.
 
     Args:
         family: name of the family, one of `members.FAMILIES`.
@@ -102,16 +102,16 @@ def _order(scale: Scale) -> int:
 
 
 def _remark(scale: Scale) -> str:
-    """Returns which families are not compared, and how halves are found."""
+    """Returns the note on families that are not compared, and on the search for bisections."""
     missing = {one: left_out(_order(scale), one) for one in COMPARISONS}
     without = "; ".join(f"{one}: {', '.join(names)}" for one, names in missing.items() if names)
-    return ". ".join(filter(None, (f"families without a member about equal: {without}", search_remark())))
+    return ". ".join(filter(None, (f"families without a comparable member: {without}", search_remark())))
 
 
 def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
-    """Returns the curves of a member by the columns of their saturation."""
+    """Returns the curves of a member by the column of their saturation."""
     of_family = best_routing_of(member.network.family)
-    # Adaptive routings have a detour of two paths, with a channel for each hop.
+    # Detours of adaptive routings consist of two minimal paths; each hop has its own channel.
     adaptive = of_family.routing != "nca"
     routers = divided_port(2 * member.network.graph().diameter) if adaptive else shared_port()
     fabric = simulated(member.network, member.hosts, of_family.routing, routers)
@@ -122,7 +122,7 @@ def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
 
 
 def fair_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of all members; one that is in several comparisons has its curves once.
+    """Returns the curves of all members, without duplicates for members of several comparisons.
 
     Args:
         scale: the scale.
@@ -132,11 +132,11 @@ def fair_curves(scale: Scale) -> list[Curve]:
 
 
 def fair(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns a row for each member of each comparison.
+    """Returns one row per member and comparison.
 
     Args:
         curves: the curves with their points.
-        scale: the scale; its seeds are simulations of a point, and searches for a bisection.
+        scale: the scale; its seeds are the simulations of a point and the searches for a bisection.
     """
     rows: list[Row] = []
     for comparison, member in _members(scale):

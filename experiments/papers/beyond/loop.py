@@ -1,4 +1,4 @@
-"""Controller's loop: load that PolarFly carries when a controller moves flows, over q and the period."""
+"""Controller's loop: stable load of PolarFly if a controller moves flows, over q and the loop's period."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from experiments.spec.fabric import FabricOptions
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
 _PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # cycles
-# A loop settles within a number of its periods, and not before a number of cycles.
+# The warm-up lasts this many periods of the loop, but at least this many cycles.
 _WARM_PERIODS, _WARM_CYCLES = 100, 8000
 _QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES = 40, 2000
 _PER_PACKET = 0
@@ -43,7 +43,7 @@ PLOT = Plot(
 
 
 def _fabric(q: int, period: int) -> FabricOptions:
-    """Returns a PolarFly under UGAL_PF with a loop of a period; with none, sources decide for each packet."""
+    """Returns a PolarFly with UGAL_PF under a loop; at period 0, sources decide for each packet."""
     whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
 
@@ -53,7 +53,7 @@ def _decision(period: int) -> str:
 
 
 def _curve(q: int, period: int, pattern: str, scale: Scale, loads: LoadSteps) -> Curve:
-    """Returns a curve with as long a warm-up as the loop takes to settle."""
+    """Returns a curve whose warm-up is long enough for the loop to settle."""
     periods, cycles = (
         (_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES) if scale.quick else (_WARM_PERIODS, _WARM_CYCLES)
     )
@@ -62,7 +62,7 @@ def _curve(q: int, period: int, pattern: str, scale: Scale, loads: LoadSteps) ->
 
 
 def _members(scale: Scale) -> list[tuple[int, int, str]]:
-    """Returns orders, periods and patterns, each with each."""
+    """Returns all combinations of order, period and pattern."""
     orders, periods = (_QUICK_QS, _QUICK_PERIODS) if scale.quick else (_QS, _PERIODS)
     return [
         (q, period, pattern) for q in orders for period in (_PER_PACKET, *periods) for pattern in _PATTERNS
@@ -70,7 +70,7 @@ def _members(scale: Scale) -> list[tuple[int, int, str]]:
 
 
 def loop_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of each order and period under two permutations.
+    """Returns the curves for each order and period under two permutations.
 
     Args:
         scale: the scale.
@@ -80,7 +80,7 @@ def loop_curves(scale: Scale) -> list[Curve]:
 
 
 def loop(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and the load that is accepted at a load of 0.5, over the order q.
+    """Returns saturation, and the accepted load at an offered load of 0.5, over the order q.
 
     Args:
         curves: the curves with their points.

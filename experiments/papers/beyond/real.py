@@ -1,8 +1,8 @@
-"""Small networks as fabrics of real packets, beside the simulator and the fluid model.
+"""Small networks as emulated fabrics with real packets, compared with the simulator and the fluid model.
 
-The networks are those members of seven families whose price is nearest to a PolarFly's, of 27 to 48
-routers. Each is a sweep of its own folder, which goes on where it was interrupted, and whose packets are sent
-again over simulated switches.
+The networks are the members of seven families whose prices are nearest to a PolarFly's; they have 27 to 48
+routers. Each is a sweep in its own folder, which resumes after an interruption. The simulator then sends the
+same packets over simulated switches.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from experiments.spec.resolve import Sweep, specification
 from experiments.spec.values import plain_name
 
 _Q, _QUICK_Q = 5, 3
-# Not all families, as each takes its measurement's time: those that the papers compare.
+# Only the families that the papers compare, because real packets take real time.
 FAMILIES = ("polarfly", "slimfly", "polarstar", "dragonfly", "hyperx", "fat-tree", "jellyfish")
 _RATE = "1Mbit"
 _WARMUP_S = 5
 _FOLDER = "real"
-# Routings without a choice, which the fluid model knows; the fat tree's own is one.
+# Oblivious minimal routings, which the fluid model supports; that of other families is `min`.
 _MINIMAL = {"dragonfly": "hierarchical", "fat-tree": "nca"}
 PLOT = BarChart(
     ("network", "routing", "validity"),
@@ -46,7 +46,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """A network with its routings, under its traffic.
+    """A network with the routings and the traffic that it is measured with.
 
     Attributes:
         member: the network with its endpoints.
@@ -64,7 +64,7 @@ class RealNetwork:
 
     @property
     def routings(self) -> tuple[str, ...]:
-        """A minimal routing, and that of `fair`."""
+        """A minimal routing, and the routing of `fair`."""
         family = self.member.network.family
         return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 
@@ -91,10 +91,10 @@ class RealNetwork:
 
 
 def real_networks(scale: Scale) -> Iterator[RealNetwork]:
-    """Yields the networks that are emulated.
+    """Yields the networks to emulate.
 
     Args:
-        scale: the scale; a quick look has smaller networks, and tornado at one load.
+        scale: the scale; at quick scale the networks are smaller and have tornado traffic at one load.
     """
     for member in nearest_members(_QUICK_Q if scale.quick else _Q, PRICE, FAMILIES):
         repeat = scale.seeds or 1
@@ -107,16 +107,16 @@ def real_networks(scale: Scale) -> Iterator[RealNetwork]:
 
 
 def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
-    """Returns the accepted load of real packets, of simulations and of the fluid model.
+    """Measures the accepted load of real packets; returns it beside simulations and the fluid model.
 
     Args:
-        scale: the scale; its seeds are replications of a point.
-        settings: the folder, in which each network has one of its own.
+        scale: the scale; its seeds are the replications of a point.
+        settings: the folder, in which each network has its own.
 
     Raises:
-        MachineError: this process does not run as root, or the machine lacks something else.
-        NegativeResult: a proof failed, or packets took other paths than planned.
-        KeyboardInterrupt: Ctrl-C; the folders have the points that were measured until then.
+        MachineError: this process does not run as root, or the machine lacks another requirement.
+        NegativeResult: a proof failed, or packets did not take the planned paths.
+        KeyboardInterrupt: Ctrl-C; the folders have the points measured until then.
     """
     from emulation.requirements import require_emulation  # only this item needs Mininet
 
@@ -129,8 +129,8 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
-    """Returns the points of a network, measured unless its folder has them."""
-    from experiments.simulation.crosscheck import crosscheck  # has the simulator compiled
+    """Returns the points of a network, and measures those that its folder lacks."""
+    from experiments.simulation.crosscheck import crosscheck  # importing it compiles the simulator
     from experiments.sweep import run_sweep
 
     network = one.member.network
@@ -139,7 +139,7 @@ def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
     try:
         run_sweep(sweep.points, sweep.sweep, folder, settings.notify)
     finally:
-        if folder.exists():  # measured points, of an interrupted sweep, too
+        if folder.exists():  # keep measured points even if the sweep was interrupted
             settings.directory.keep()
     kept = kept_crosscheck(folder)
     if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):

@@ -1,4 +1,4 @@
-"""Threshold of UGAL_PF: saturation and latency over the occupancy beyond which packets take detours."""
+"""Threshold of UGAL_PF: saturation and latency over the queue occupancy from which packets take detours."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ PLOT = Plot(
 
 
 def _members(scale: Scale) -> list[tuple[float, str]]:
-    """Returns thresholds and patterns, each with each."""
+    """Returns all combinations of threshold and pattern."""
     return list(product(_QUICK_THRESHOLDS if scale.quick else _THRESHOLDS, _PATTERNS))
 
 
 def _curve(threshold: float, pattern: str, scale: Scale, loads: LoadSteps) -> Curve:
-    """Returns a curve of a PolarFly under UGAL_PF."""
+    """Returns a curve of a PolarFly with UGAL_PF."""
     q = _QUICK_Q if scale.quick else _Q
     fabric = polarfly(q, f"ugal-pf:threshold={threshold}", routers=divided_port(4))
     return Curve(f"threshold {threshold}", fabric, pattern, loads)
 
 
 def threshold_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of each threshold under uniform traffic and two permutations.
+    """Returns the curves for each threshold under uniform traffic and two permutations.
 
     Args:
         scale: the scale.

@@ -1,10 +1,11 @@
-"""Performance of a trunked dragonfly under routings of colours and their alternatives (Figs 9 and 10).
+"""Performance of a trunked dragonfly with coloured routings and their alternatives (Figs 9 and 10).
 
-Packets have 8 phits, links within a group 10 cycles and global ones 100, routers no speedup and random
-arbitration (Table II). Simulated buffers are of one size: that of the paper's global links, 256 phits for a
-virtual channel, which their round trip needs; its local ones have 32. Coloured routings are free of circles
-with any number of channels, and take the one with most room; the others need a channel for each hop, five of
-`valiant-group` where the paper's has four. OLM-MML of the paper, which misroutes locally, is not built.
+Packets have 8 phits. Links within a group take 10 cycles and global links 100; routers have no speedup and
+arbitrate at random (Table II). All simulated buffers have the size that the round trip of global links needs,
+256 phits per virtual channel; in the paper, buffers of local links have 32. Coloured routings have acyclic
+channel dependencies with any number of channels, and use the channel with most free space. The others need
+one channel per hop: `valiant-group` needs five, while the paper's Valiant routing has four. The paper's
+OLM-MML, which misroutes locally, is not implemented.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ NEXT_GROUP = "adv:1"
 SIMULATED, HOSTS = network("trunked dragonfly", "dragonfly", a=24, h=13, trunking=4), 13
 _SMALL, _SMALL_HOSTS = network("trunked dragonfly", "dragonfly", a=8, h=4, trunking=4, groups=9), 4
 _CHANNELS = 3
-_MOST_CHANNELS = 4  # of Fig 10
+_MOST_CHANNELS = 4  # in Fig 10
 _ONE_PATH = LoadSteps(precision=0.01, steps=5, most=0.5)
 _VALIANT_HOPS = 5
 # Name of the curve -> routing.
@@ -65,12 +66,12 @@ def _simulated(scale: Scale) -> tuple[Network, int]:
 
 
 def compared_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of Fig 9: six routings under uniform traffic, and under that to the next group.
+    """Returns the curves of Fig 9: six routings under uniform traffic and under traffic to the next group.
 
-    Beside the loads up to saturation there is full load, under which a routing may accept more.
+    Full load is added to the loads up to saturation, because a routing may accept more there.
 
     Args:
-        scale: the scale; a quick look has a small dragonfly.
+        scale: the scale; at quick scale the dragonfly is small.
     """
     one, hosts = _simulated(scale)
     hop, coloured = _routers(_CHANNELS, "hop"), _routers(_CHANNELS, "any")
@@ -92,9 +93,9 @@ def compared_curves(scale: Scale) -> list[Curve]:
 
 @at_full_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns the claims' values of Fig 9: the greatest accepted loads at any load, full load included.
+    """Returns the values of the claims of Fig 9: the highest accepted loads, including those at full load.
 
-    The paper's axes end where its curves of accepted load do, so that saturation is not their measure.
+    Saturation would be another measure: the paper's curves show accepted loads up to the end of the axis.
 
     Args:
         curves: the curves with their points.
@@ -108,7 +109,7 @@ def compared(curves: MeasuredCurves) -> Values:
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
-    """Returns the greatest accepted load of each routing under a pattern."""
+    """Returns the highest accepted load of each routing under a pattern."""
     accepted: dict[str, Value] = {}
     for curve, found in curves.items():
         if curve.pattern == pattern:
@@ -118,10 +119,10 @@ def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
 
 
 def channel_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of Fig 10: adaptive routing of four colours over the number of virtual channels.
+    """Returns the curves of Fig 10: adaptive four-colour routing by number of virtual channels.
 
     Args:
-        scale: the scale; a quick look has a small dragonfly, and fewer channels.
+        scale: the scale; at quick scale the dragonfly is small and there are fewer channels.
     """
     one, hosts = _simulated(scale)
     routing = _COLOURS["4-color adaptive"]
@@ -138,9 +139,9 @@ def _label(channels: int) -> str:
 
 @at_full_size
 def channels(curves: MeasuredCurves) -> Values:
-    """Returns the claim's value of Fig 10: the latency with most virtual channels over that with one.
+    """Returns the value of the claim of Fig 10: latency with most virtual channels over latency with one.
 
-    It is that of traffic to the next group, at the greatest load that both carry.
+    The latencies are those of traffic to the next group, at the highest load that is stable for both.
 
     Args:
         curves: the curves with their points.
