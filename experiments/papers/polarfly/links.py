@@ -1,4 +1,4 @@
-"""Bisections and failures of links of PolarFly beside other networks (Figs 12 and 14)."""
+"""Bisections and link failures of PolarFly and other networks (Figs 12 and 14)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from topology.analysis.bisection import search_remark
 
 _LARGEST_RADIX, _QUICK_RADIX = 128, 48
 _JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
-_LEAST_RADIX = 18  # from which the paper states a bound
+_LEAST_RADIX = 18  # the paper's bound applies from this radix on
 
 
 def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
-    """Yields networks with the names of their families, PolarFly's of all radixes first."""
+    """Yields (family, network), PolarFlies of all radixes first."""
     largest = _QUICK_RADIX if scale.quick else _LARGEST_RADIX
     radixes = [radix for radix in polarfly_radixes(_LARGEST_RADIX) if 6 <= radix <= largest]
     chosen = sorted({*radixes, _LARGEST_RADIX})
@@ -28,7 +28,7 @@ def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
             yield "Slim Fly", network(f"SF {q}", "slimfly", q=q)
     for radix in chosen:
         if radix <= _JELLYFISH_RADIX:
-            # As many ends of links as ER_q has routers may be odd: one router more makes them even.
+            # A graph has an even number of link ends. Where ER_q's size makes it odd, add a router.
             routers = radix * radix - radix + 1
             routers += routers * radix % 2
             yield "Jellyfish", network(f"JF {radix}", "jellyfish", routers=routers, degree=radix)
@@ -39,7 +39,7 @@ def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the shares of links in bisections over the radix (Fig 12)."""
+    """Returns the share of links in a bisection over the radix (Fig 12)."""
     rows: list[Row] = [bisection_row(family, one, scale) for family, one in _networks(scale)]
     shares = {
         family: {row["radix"]: row["share"] for row in rows if row["family"] == family}

@@ -1,4 +1,4 @@
-"""Sizes of PolarFly beside other families: feasible degrees, shares of the Moore bound, Table V."""
+"""Sizes of PolarFly and other families: feasible degrees, shares of the Moore bound, Table V."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from topology.families.low_diameter.slimfly import mms_radix
 from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
-_LARGEST_EXPONENT = 20  # of the radix up to which feasible degrees are counted
-_LARGEST_RADIX = 128  # of the figures
+_LARGEST_EXPONENT = 20  # feasible degrees are counted up to radix 2^20
+_LARGEST_RADIX = 128  # in the figures
 _NAMED = (32, 48, 62, 128)
 TABLE_V = (
     network("PF", "polarfly", q=31),

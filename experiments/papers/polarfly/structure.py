@@ -1,4 +1,4 @@
-"""Structure of ER_q, counted exhaustively: clusters, triangles by clusters and classes, numbers of paths."""
+"""Structure of ER_q, counted exhaustively: clusters, triangles by cluster and class, numbers of paths."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUADRICS = -1  # the cluster of the quadrics
 
 
 def _cluster_of(graph: PolarFly) -> dict[int, int]:
-    """Returns router -> number of its cluster."""
+    """Returns router -> index of its cluster."""
     found = dict.fromkeys(range(graph.routers), _QUADRICS)
     return found | {r: number for number, fan in enumerate(graph.clusters().members) for r in fan}
 
@@ -112,12 +112,12 @@ def _commons(found: Mapping[str, Iterable[int]]) -> dict[str, float]:
 
 
 def _path_key(length: int, ends: list[str], middle: str) -> str:
-    """Returns the key of the claim on paths of a length between routers of two classes; empty if none.
+    """Returns the key of the claim on paths of a length between two classes of routers; empty if none.
 
     Args:
         length: the number of links, 1 to 4.
         ends: the classes of both ends, in the order W, V1, V2.
-        middle: class of the router between them; empty of adjacent ones.
+        middle: class of the router between them; empty if they are adjacent.
     """
     quadrics = ends.count("W")
     if not middle:

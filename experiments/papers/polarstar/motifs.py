@@ -1,9 +1,9 @@
-"""Completion times of motifs on PolarStar and on other networks of Table 3 (Fig 11), by simulation.
+"""Simulated completion times of motifs on PolarStar and other networks of Table 3 (Fig 11).
 
-The numbers of messages, buffers and iterations are lost in the copies of the paper. Those here are of SST's
-own tests of its motifs: messages of 4 KiB, flits of 8 bytes, ranks on hosts in their order, and no time for
-computations. The allreduce is SST's, up a binary tree of ranks and down again. Routers are those of Figs 9
-and 10.
+The available copies of the paper lack the sizes of messages and buffers and the number of iterations. This
+module uses the values of SST's own tests of its motifs: messages of 4 KiB, flits of 8 bytes, ranks on hosts
+in order, and no computation time. The allreduce is SST's, up and down a binary tree of ranks. Routers are
+those of Figs 9 and 10.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class StoredTime:
     """A row of the table: the time of a motif on a network.
 
     Attributes:
-        digest: digest of what decides about the time.
+        digest: digest of everything that determines the time.
         curve: name of the network with its routing.
         pattern: name of the motif.
         cycles: cycles until the last rank has its result.
-        ideal_cycles: the least that they can be.
-        seconds: time of the simulation.
+        ideal_cycles: lower bound on the cycles.
+        seconds: run time of the simulation.
     """
 
     digest: str
@@ -51,17 +51,17 @@ class StoredTime:
 
 
 def motif_networks(scale: Scale) -> dict[str, FabricOptions]:
-    """Returns label -> network, of those that are compared, under minimal routings and under UGAL.
+    """Returns label -> compared network, with minimal routings and with UGAL.
 
     Args:
-        scale: the scale; a quick look has small networks.
+        scale: the scale; at quick scale the networks are small.
     """
     every = (one for group in fabrics(scale) for one in group.items())
     return {label: fabric for label, fabric in every if label.rpartition("-")[0] in _NETWORKS}
 
 
 def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
-    """Returns the times of both motifs on each network, and their speeds over those of the dragonfly.
+    """Returns the times of both motifs on each network, and their speeds relative to the dragonfly.
 
     Args:
         scale: the scale.
@@ -69,7 +69,7 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
     Raises:
         MachineError: a network does not fit into the memory.
-        KeyboardInterrupt: Ctrl-C; the table has the times until then.
+        KeyboardInterrupt: Ctrl-C; the table has the times simulated until then.
     """
     store = RowStore(settings.directory, TIMES, StoredTime)
     times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
@@ -93,7 +93,7 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _base(curve: str) -> str:
-    """Returns the name of the dragonfly under the like routing; beside the tree, under UGAL."""
+    """Returns the name of the dragonfly's curve with the same kind of routing; for the tree, with UGAL."""
     return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 
 
@@ -122,7 +122,7 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
 def _times(
     label: str, options: FabricOptions, scale: Scale, settings: ComputeSettings, store: RowStore[StoredTime]
 ) -> Iterator[tuple[str, StoredTime]]:
-    """Yields the motifs with their times on a network, simulated unless the table has them."""
+    """Yields the motifs with their times on a network, and simulates those that the table lacks."""
     ranks = QUICK_RANKS if scale.quick else _RANKS
     fabric: PlannedFabric | None = None
     for name, pattern in _MOTIFS.items():
@@ -139,7 +139,7 @@ def _simulated(
     label: str, fabric: PlannedFabric, traffic: SimulatedApplication, settings: ComputeSettings
 ) -> StoredTime:
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
-    from experiments.simulation.applications import simulate_messages  # has the simulator compiled
+    from experiments.simulation.applications import simulate_messages  # importing it compiles the simulator
 
     record = simulate_messages(fabric, traffic, settings.notify)
     application = record.application

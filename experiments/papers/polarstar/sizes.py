@@ -1,4 +1,4 @@
-"""Sizes of PolarStar beside other families of diameter 3 (Figs 1, 4, 7, Table 3)."""
+"""Sizes of PolarStar and other families of diameter 3 (Figs 1, 4, 7, Table 3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from topology.finite_fields.prime_powers import prime_power
 
 _RADIXES = range(8, 129)
 _DIAMETER = 3
-# Kinds of supernodes in the paper; PolarLab has others, too.
+# Kinds of supernodes in the paper; PolarLab has more.
 _KINDS = ("iq", "paley", "complete")
 # Networks of Table 3 with the hosts at each router.
 TABLE_3 = (
@@ -40,7 +40,7 @@ TABLE_3 = (
 def _largest_by_family() -> dict[str, dict[int, int]]:
     """Returns name of a family -> radix -> routers of the largest member of that radix, PolarStar first.
 
-    The sizes are those of formulas: members need not be small enough to be built.
+    The sizes come from formulas, so members may be too large to build.
     """
     designs = {radix: [one for one in all_designs(radix) if one.supernode in _KINDS] for radix in _RADIXES}
     return {
@@ -98,8 +98,8 @@ def largest_polarstar(radix: int) -> Design:
 def scales(_scale: Scale) -> ItemResult:
     """Returns the largest networks of diameter 3 over the radix (Fig 1).
 
-    The mean over a family is of the radixes that its members have, as the 1.31 over Bundlefly in the
-    abstract's first version shows: over the largest Bundlefly that fits into each radix it is 1.14.
+    The mean ratio to a family covers only radixes that its members have. The 1.31 over Bundlefly in the first
+    version of the abstract confirms this: over the largest Bundlefly that fits each radix, it would be 1.14.
     """
     own = _largest_by_family()
     sizes = {name: {radix: up_to(of_family, radix) for radix in _RADIXES} for name, of_family in own.items()}
@@ -119,7 +119,7 @@ def scales(_scale: Scale) -> ItemResult:
 
 
 def factors(_scale: Scale) -> ItemResult:
-    """Returns the orders of the factors of star products over their degree (Fig 4, Tables 1 and 2)."""
+    """Returns the orders of the factor graphs of star products over their degree (Fig 4, Tables 1 and 2)."""
     rows: list[Row] = [
         {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
         for q in filter(prime_power, range(2, _RADIXES[-1]))
@@ -134,7 +134,7 @@ def factors(_scale: Scale) -> ItemResult:
 
 
 def best_supernodes(_scale: Scale) -> ItemResult:
-    """Returns the largest PolarStar of each radix by the kind of its supernodes (Fig 7)."""
+    """Returns the largest PolarStar of each radix by kind of supernode (Fig 7)."""
     rows: list[Row] = []
     best: list[str] = []
     for radix in _RADIXES:

@@ -1,7 +1,7 @@
 """Virtual channels that DFSSSP needs for Slim Fly and for rings with random shortcuts (section IV-D).
 
-The sizes of the paper's networks are not known. Here they are all Slim Flies from q = 5 on with balanced
-hosts, and DLNs of as many routers, links and hosts.
+The sizes of the paper's networks are unknown. This module uses all balanced Slim Flies from q = 5 on, and
+DLNs with the same numbers of routers, links and hosts.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _LAST_ENDPOINTS, _QUICK_LAST_ENDPOINTS = 10_830, 2500
 
 
 def channels(scale: Scale) -> ItemResult:
-    """Returns the layers of paths of Slim Flies and DLNs."""
+    """Returns the numbers of layers that the paths of Slim Flies and DLNs need."""
     rows = [_row(one) for one in _networks(scale)]
     layers = {name: [row["channels"] for row in rows if row["network"] == name] for name in ("SF", "DLN")}
     values = {
         "SF channels": max(layers["SF"]),
         "DLN channels least": min(layers["DLN"]),
     }
-    if not scale.quick:  # that of the largest network
+    if not scale.quick:  # the claim is about the largest network
         values["DLN channels most"] = max(layers["DLN"])
     return ItemResult(values, rows)
 
@@ -40,7 +40,7 @@ def _networks(scale: Scale) -> Iterator[Balanced]:
 
 
 def _row(one: Balanced) -> Row:
-    """Returns the row of a network: its layers, and the paths beyond each of them."""
+    """Returns the row of a network: its number of layers, and the paths in each."""
     graph = one.network.graph()
     sizes = divide_into_layers(balanced_paths(graph, one.hosts), 2 * graph.links)
     return {

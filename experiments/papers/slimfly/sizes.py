@@ -1,4 +1,4 @@
-"""Sizes of Slim Fly beside other families (Figs 1, 5a, 5b, Table II, section V)."""
+"""Sizes of Slim Fly and other families (Figs 1, 5a, 5b, Table II, section V)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FAT_TREE = (network("FT", "fat-tree", arity=22, levels=3), 22)
 
 
 def average_hops(scale: Scale) -> ItemResult:
-    """Returns the mean distances of routers with endpoints over the size (Fig 1)."""
+    """Returns the mean distance between routers with endpoints over the size (Fig 1)."""
     rows: list[Row] = []
     ratios: list[float] = []
     for size in _QUICK_ENDPOINTS if scale.quick else _ENDPOINTS:
@@ -78,13 +78,13 @@ def diameter_three(_scale: Scale) -> ItemResult:
 
 
 def diameters(_scale: Scale) -> ItemResult:
-    """Returns diameters of the networks of about 1024 endpoints (Table II)."""
+    """Returns the diameters of networks with about 1024 endpoints (Table II)."""
     found = {family: nearest(family, 1024) for family in FAMILIES}
     rows: list[Row] = [
         {"family": family, "endpoints": one.endpoints, "diameter": one.network.graph().diameter}
         for family, one in found.items()
     ]
-    # Of d dimensions: d sides, and half a side away in each.
+    # The paper's formula for d dimensions: half a side in each.
     tori = {
         family: graph.diameter / (dimensions / 2 * graph.routers ** (1 / dimensions))
         for family, dimensions in (("T3D", 3), ("T5D", 5))
