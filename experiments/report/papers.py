@@ -24,7 +24,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
     Args:
         paper: name of the paper.
         items: its items, whose files are in the folder.
-        scale: the scale with which they were computed.
+        scale: the scale at which they were computed.
         folder: their folder, with the figures and the data.
     """
     claims = [claim for item in items for claim in item.claims]

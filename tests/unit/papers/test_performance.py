@@ -221,7 +221,7 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     assert {row["pattern"] for row in rows} == {"tornado", "uniform"}
     assert (tmp_path / "fig9.png").stat().st_size > 10_000
     assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path)]) == 0
-    assert "complete there before" in capfd.readouterr().out
+    assert "already complete" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,12 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
         (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "exclude each other"),
         (["--scheduler", "here"], "scheduler must be tcp://"),
         (["--curves", "PF-MIN,PF-UGLA"], "got 'PF-UGLA'; did you mean 'PF-UGAL'?"),
-        (["--curves", "PF-MIN,"], "curves must be none or of PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
-        (["--curves", "PF-MIN:tornado"], "patterns of PF-MIN must be of perm2hop, perm1hop, got 'tornado'"),
-        (["--curves", "PF-MIN:"], "patterns of PF-MIN must be of perm2hop, perm1hop, got ''"),
+        (["--curves", "PF-MIN,"], "curves must be none or among PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
+        (
+            ["--curves", "PF-MIN:tornado"],
+            "patterns of PF-MIN must be among perm2hop, perm1hop, got 'tornado'",
+        ),
+        (["--curves", "PF-MIN:"], "patterns of PF-MIN must be among perm2hop, perm1hop, got ''"),
         (["--curves", "none"], "has no points of these curves yet"),
     ],
 )

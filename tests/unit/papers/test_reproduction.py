@@ -153,10 +153,10 @@ def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeyp
         assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
         shown = " ".join(capsys.readouterr().out.split())
         assert "METIS is not installed: halves are found by Kernighan-Lin passes alone; pip install" in shown
-    assert "complete there before" in shown
+    assert "already complete" in shown
     monkeypatch.undo()
     assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
-    assert bisection.metis_found() != ("complete there before" in capsys.readouterr().out)
+    assert bisection.metis_found() != ("already complete" in capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
             "paper must be one of polarfly, polarstar, slimfly, dragonfly, beyond, got 'polarfli'",
         ),
         (["polarfli"], "paper must be one of polarfly"),
-        (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
+        (["polarfly"], "paper polarfly needs an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
         (["slimfly", "fig12"], "fig12 is not computed: fig11 with the prices of other routers and cables"),
         (["dragonfly", "table1"], "table1 is not computed: its headings are lost"),
@@ -246,21 +246,21 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
         (["polarfly", "fig13"], "fig13 is not computed: a drawing: polarlab topology polarfly"),
         (
             ["beyond", "real", "--scheduler", "tcp://127.0.0.1:1"],
-            "--scheduler must be given with an item that is simulated, got beyond real",
+            "--scheduler needs a simulated figure or table, got beyond real",
         ),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
         (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
         (
             ["polarfly", "fig1", "--seeds", "3"],
-            "--seeds must be given with an item that is a matter of chance, got polarfly fig1",
+            "--seeds needs a figure or table that depends on chance, got polarfly fig1",
         ),
         (
             ["polarfly", "fig12", "--scheduler", "tcp://127.0.0.1:9"],
-            "--scheduler must be given with an item that is simulated, got polarfly fig12",
+            "--scheduler needs a simulated figure or table, got polarfly fig12",
         ),
-        (["list", "fig1"], "paper list has all items; leave 'fig1' out"),
-        (["list", "--quick"], "paper list takes no --quick"),
+        (["list", "fig1"], "paper list shows all items; leave 'fig1' out"),
+        (["list", "--quick"], "paper list does not accept --quick"),
     ],
 )
 def test_wrong_use(words, text, capsys):
@@ -298,7 +298,7 @@ def test_all_items_come_with_a_page(tmp_path, capsys, curves):
     assert all(claim["claim"] in page for claim in result["claims"])
     assert run("dragonfly", "all", "--quick", *curves, "--out", tmp_path) == 0
     text = " ".join(capsys.readouterr().out.split())  # a long path comes on a line of its own
-    assert f"all of it on one page: {tmp_path / 'report.html'}" in text
+    assert f"page with all items: {tmp_path / 'report.html'}" in text
     assert (
         "not computed by PolarLab: table1 (its headings are lost in the copies of the paper); table4" in text
     )
@@ -365,8 +365,8 @@ def test_the_paper_s_prices_in_a_file_are_compared(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["slimfly", "fig5a"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
-        (["polarfly", "all"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
+        (["slimfly", "fig5a"], "--prices only applies to slimfly table4, slimfly cost-readings"),
+        (["polarfly", "all"], "--prices only applies to slimfly table4, slimfly cost-readings"),
         (["slimfly", "table4"], "prices.toml cannot be read"),
     ],
 )
@@ -391,12 +391,12 @@ def test_an_item_without_claims_of_its_own_has_its_files(tmp_path, capsys):
         ({"paper": 3}, "paper must be one of polarfly, .*, got 3"),
         ({"item": ["fig8"]}, r"item of polarfly must be one of .*, got \['fig8'\]"),
         ({"curves": "PF-MIN"}, "curves must be a list of labels, got 'PF-MIN'"),
-        ({"curves": [3]}, "curves must be none or of PF-MIN, .*, got '3'"),
+        ({"curves": [3]}, "curves must be none or among PF-MIN, .*, got '3'"),
         ({"curves": 3}, "curves must be a list of labels, got 3"),
         ({"prices": {}, "paper": "slimfly", "item": "table4"}, "prices must be a file, got {}"),
         ({"out": ""}, "out must be a folder, got ''"),
         ({"out": 3}, "out must be a folder, got 3"),
-        ({"progress": 5}, "progress must be a function of an event, got 5"),
+        ({"progress": 5}, "progress must be a function that takes an event, got 5"),
     ],
 )
 def test_arguments_of_other_types_are_refused(given, text, tmp_path):
