@@ -1,4 +1,4 @@
-"""Gallery of reproduced papers, docs/lab/papers-gallery.md, built from the output of `polarlab paper PAPER all`.
+"""Gallery of reproduced papers, docs/lab/papers-gallery.md, from the output of `polarlab paper PAPER all`.
 
 `.venv/bin/python docs/generate/papers_page.py` regenerates the page from docs/figures/papers/. With a
 folder of results (results/papers), it first copies the figures and data of all items that are complete
