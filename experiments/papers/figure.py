@@ -125,7 +125,7 @@ def _draw_bar_chart(chart: BarChart, rows: Sequence[Row]) -> Figure:
 
 
 def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
-    """Draws the bar of a row's measure with its interval and its value; nothing if there is no value."""
+    """Draws the bar of a row's measure with its interval and its value, if it has a value."""
     value = row[measure]
     if value in (None, ""):
         return

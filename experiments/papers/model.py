@@ -25,7 +25,7 @@ class Value(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """How much is computed for a figure or table, and at which prices.
+    """Sizes, number of runs and prices for the computation of a figure or table.
 
     Attributes:
         quick: whether to use fewer sizes and runs, and smaller networks in simulations.

@@ -17,7 +17,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # before the words of a command line
+_EXAMPLE = "example: "  # in errors, before command-line words
 
 
 def checked_topology(value: Any) -> Topology:
@@ -96,10 +96,10 @@ def keywords_in_errors(subject: object) -> Iterator[None]:
         text = str(error)
         if isinstance(subject, Experiment) or "polarlab " in text:
             raise
-        message, as_in, example = text.partition(_EXAMPLE)
+        message, before_example, example = text.partition(_EXAMPLE)
         name, must, rest = _OPTION.sub(lambda found: keyword(found[1]), message).partition(" must ")
         name = keyword(name) if name in option_names() else name
-        changed = f"{name}{must}{rest}{as_in}{_call(example)}"
+        changed = f"{name}{must}{rest}{before_example}{_call(example)}"
         if changed == text:
             raise
         raise type(error)(changed) from None

@@ -231,7 +231,7 @@ class MeasuredCurve:
 
 @dataclass(frozen=True)
 class ComputeSettings:
-    """Where and how curves are simulated.
+    """Folder, processes and selection for the simulation of curves.
 
     Attributes:
         directory: folder of the paper, which keeps the simulated points.

@@ -78,8 +78,8 @@ def at_full_size(
 ) -> Callable[[MeasuredCurves, Scale], ItemResult]:
     """Decorates a function from curves to values of claims, which are about full-size networks only.
 
-    The decorated function returns the points together with these values. At quick scale there are no values,
-    and claims on incomplete curves have none.
+    The decorated function returns the points together with these values. It omits the values at quick scale
+    and those of claims on incomplete curves.
 
     Args:
         values: the curves with their points -> key of a claim -> function that returns its value.

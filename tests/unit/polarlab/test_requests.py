@@ -239,9 +239,9 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
 @pytest.mark.parametrize(
     ("name", "params", "text"),
     [
-        ("polarfly", {}, 'polarfly must be given q, as in: "polarfly", q=7'),
-        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; as in: "polarfly", q=7'),
-        ("graph", {}, 'graph must be given from_, as in: "graph", from_="examples/torus-3x3.edges"'),
+        ("polarfly", {}, 'polarfly needs q; example: "polarfly", q=7'),
+        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; example: "polarfly", q=7'),
+        ("graph", {}, 'graph needs from_; example: "graph", from_="examples/torus-3x3.edges"'),
     ],
 )
 def test_errors_of_topologies_show_a_call(name, params, text):
