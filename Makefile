@@ -1,19 +1,19 @@
-# PolarLab: `make help` lists the targets; `make demo` and `make test` do all of their own set-up.
+# PolarLab: `make help` lists the targets; `make demo` and `make test` install what they need.
 
 VENV := .venv/bin
 POLARLAB := $(VENV)/polarlab
-# Set-up and fabrics need root; where we are not, sudo asks for it.
+# Set-up and fabrics need root; sudo is used where the caller is not root.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
-# Byte code is kept wherever this runs: else each of the hundreds of processes of the tests compiles the code.
+# Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys stubs messages digests benchmarks package clean help
 
-setup: ## programs, kernel settings and the environment .venv/ with the command
+setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
 
-# After a change of the requirements in setup.cfg, and to take newer versions. Some minutes.
-lock: ## vagrant/requirements.lock: the newest versions that setup.cfg admits, with the hashes of their files
+# Run this after changing the requirements in setup.cfg, or to take newer versions. It takes some minutes.
+lock: ## update vagrant/requirements.lock to the newest versions that setup.cfg allows, with hashes
 	@/usr/bin/python3 -m venv --clear build/lock
 	@build/lock/bin/pip install -qq --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe \
@@ -21,13 +21,13 @@ lock: ## vagrant/requirements.lock: the newest versions that setup.cfg admits, w
 		$(foreach extra,ryu test notebooks cluster docs,--extra $(extra)) \
 		--output-file vagrant/requirements.lock pyproject.toml vagrant/requirements.in
 
-# What `lint`, `mutations` and `package` need beside.
+# Further requirements of `lint`, `mutations` and `package`.
 dev:
 	@$(SUDO) vagrant/provision.sh dev
 
-# ER_5 with two hosts a router: the graph, the proof, a run, and a tornado under minimal and adaptive
-# routing, side by side. The results stay in results/.
-demo: setup ## graph, proof, a run, and a sweep of two routings
+# ER_5 with two hosts per router: the graph, the proof, a run, and a tornado under minimal and adaptive
+# routing, side by side. The results are kept in results/.
+demo: setup ## show a graph, a proof, a run, and a sweep of two routings
 	$(POLARLAB) topology polarfly --q 5 --hosts 2
 	$(POLARLAB) verify polarfly --q 5 --hosts 2 --routing min
 	$(SUDO) $(POLARLAB) run polarfly --q 5 --hosts 2 --link-rate 500kbit --pattern uniform --load 0.4 \
@@ -35,29 +35,29 @@ demo: setup ## graph, proof, a run, and a sweep of two routings
 	$(SUDO) $(POLARLAB) sweep polarfly --q 5 --hosts 2 --link-rate 300kbit --routings min,ugal-pf \
 		--patterns tornado --loads 0.6 --warmup 8 --duration 5 --out results/demo-$$(date +%Y%m%d-%H%M%S)
 
-# SELECT chooses tests: `make test` leaves out those that only repeat what others show, `make test-all` does not.
+# SELECT chooses tests: slow tests only repeat others at length, and only `make test-all` runs them.
 test: SELECT := -m "not slow"
-# Some unit tests wait, for shells and for other processes: there is a worker more than processors. Each takes
-# whole files, whose tests share what takes long to make; in their order the last ones are short.
+# Some unit tests wait for shells and other processes, so there is one worker more than processors. A worker runs
+# whole files, because tests of a file share costly fixtures; in the files' order the last ones are short.
 UNITS = -n "$$(($$(nproc) + 1))" --dist loadfile --no-loadscope-reorder
-# Fabrics wait more than they compute: each worker has a machine of its own, as far as fabrics can tell.
+# Fabrics wait more than they compute: each worker has namespaces that look to fabrics like a separate machine.
 FABRICS = --dist loadgroup --tx "$$(nproc)*popen//python=tests/fabric/machine.sh $(VENV)/python"
-test: ## all tests, on real switches as well
-test-all: ## the same, and those that repeat them at length
+test: ## run the tests, including those on real switches
+test-all: ## run the tests, including the slow ones
 test test-all:
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python -m pytest -q $(UNITS) $(SELECT) tests/unit
 	@$(SUDO) $(VENV)/python -m pytest -q --durations=15 $(FABRICS) $(SELECT) tests/fabric
 
-# What needs no Mininet works on other versions than Debian's, too.
+# Code that needs no Mininet also works on other versions of Python than Debian's.
 test-pythons: PYTHONS = python3.12 python3.13
-test-pythons: ## unit tests on other versions of Python; PYTHONS="..." names the interpreters
+test-pythons: ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
 
-# `make test-frameworks FRAMEWORKS=os-ken` takes only that one.
+# `make test-frameworks FRAMEWORKS=os-ken` tests only that one.
 FRAMEWORKS := ryu os-ken
 test-frameworks: SELECT := -m "not slow"
-test-frameworks: ## tests of controller and fabrics, all of them under each controller framework
+test-frameworks: ## run the tests of controller and fabrics with each controller framework
 	@$(SUDO) vagrant/provision.sh tests
 	@for framework in $(FRAMEWORKS); do \
 		python="env POLARLAB_FRAMEWORK=$$framework $(VENV)/python"; \
@@ -66,21 +66,21 @@ test-frameworks: ## tests of controller and fabrics, all of them under each cont
 		$(SUDO) $$python -m pytest -q $(FABRICS) $(SELECT) tests/fabric || exit 1; \
 	done
 
-# Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds those that need switches.
-mutations: dev ## faults put into copies of the code, each of which the tests must catch
+# Checks that the tests catch the faults of tests/mutations.toml; ARGS=--fabric adds faults that need switches.
+mutations: dev ## check that the tests catch faults injected into copies of the code
 	@$(SUDO) $(VENV)/python tests/mutations.py $(ARGS)
 
-# `make fuzz N=500 SEED=1 ATTACKS="controller"` runs 500 inputs of that one, made from that seed.
-fuzz: ## generated attacks; N inputs of each, SEED repeats a run, ATTACKS="..." names some
+# `make fuzz N=500 SEED=1 ATTACKS="controller"` runs 500 inputs of that attack, generated from that seed.
+fuzz: ## run generated attacks; N=inputs of each, SEED repeats a run, ATTACKS="..." chooses
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python tests/fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(ATTACKS)
 
-# The kernel's datapath, in a virtual machine that this makes; TESTS="..." runs other tests in it.
-vm-test: ## tests of the kernel datapath, in a virtual machine
+# Creates a virtual machine with the kernel's datapath; TESTS="..." runs other tests in it.
+vm-test: ## test the kernel datapath in a virtual machine
 	@$(SUDO) vagrant/provision.sh vm-test
 	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
 
-lint: dev ## style, types, layers and spelling
+lint: dev ## check style, types, layers, spelling
 	@$(VENV)/ruff check .
 	@$(VENV)/ruff format --check .
 	@$(VENV)/mypy
@@ -88,43 +88,43 @@ lint: dev ## style, types, layers and spelling
 	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
 
-bench: ## measurements; ROWS="..." runs only those rows; BEFORE=COMMIT is compared with
+bench: ## run the benchmarks; ROWS="..." chooses rows, BEFORE=COMMIT compares with a commit
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) env $(if $(BEFORE),BEFORE=$(BEFORE)) $(VENV)/python tests/bench $(ROWS)
 
-# Pages that follow from the code are made first, in build/docs/.
-docs: ## the documentation as a site, in site/
+# Pages that follow from the code are generated first, in build/docs/.
+docs: ## build the documentation's site in site/
 	@$(SUDO) vagrant/provision.sh docs
 	@$(VENV)/python docs/generate/assembly.py
 	@PYTHONPATH=docs/generate $(VENV)/python -m zensical build --strict --clean
 
-benchmarks: ## docs/lab/benchmarks.md, from the results that `make bench` left
+benchmarks: ## update docs/lab/benchmarks.md from the results of `make bench`
 	@$(VENV)/python docs/generate/benchmarks_page.py results/bench.json
 
-messages: ## tests/data/messages.txt, what is said of wrong use; read the difference
+messages: ## update tests/data/messages.txt, the messages about wrong use; review the diff
 	@$(VENV)/python tests/messages.py
 
-stubs: ## polarlab/api/keyword_types.pyi, the types of keywords, made of the options
+stubs: ## update polarlab/api/keyword_types.pyi, the types of keywords, from the options
 	@$(VENV)/python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi.new && mv polarlab/api/keyword_types.pyi.new polarlab/api/keyword_types.pyi
 
-# Needed after each change of the code of routings, simulator or traffic that leaves the numbers as they are.
-digests: ## experiments/papers/kept_code.csv, by which kept points stay valid; refuses if numbers have changed
+# Needed after each change of the code of routings, simulator or traffic that does not change the numbers.
+digests: ## update experiments/papers/kept_code.csv, so that kept points stay valid; refuses if numbers changed
 	@$(VENV)/python tests/digests.py
 
-keys: ## docs/reference/keys.md, the meaning of all keys and columns of results
+keys: ## update docs/reference/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md
 
-# The source archive is made first, and the wheel from it: what the archive lacks, the wheel lacks as well.
-# For a release, setup.cfg, CITATION.cff and CHANGELOG.md get its version (a test compares them), and lint,
+# The source archive is built first, and the wheel from it: a file that the archive lacks is missing in the wheel, too.
+# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
 # test-all, test-pythons, vm-test and bench must have passed.
-package: dev ## wheel and source archive, in dist/
+package: dev ## build the wheel and the source archive in dist/
 	@rm -rf dist build
 	@$(VENV)/python -m build
 	@ls -l dist
 
-clean: ## removal of crashed fabrics and build files
+clean: ## remove crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
 	@rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
 
-help: ## this list
+help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1: \2/p' Makefile

@@ -1,7 +1,7 @@
-"""Records as JSON: typed dataclasses written as objects and read back.
+"""Records as JSON: typed dataclasses, written as objects and read back.
 
-A field made by `omitted` is left out of the object where it is None; every other field is always there.
-Readers pass over keys that they do not know, so that newer files can be read by older code.
+A field declared with `omitted` is left out of the object if it is None; all other fields are always present.
+Readers ignore unknown keys, so that older code can read newer files.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, FileError, read_bytes
 
-# Version of the meaning of the records' keys. Keys may be added without a new one.
+# Increased when the meaning of a key changes; adding keys does not need a new version.
 FORMAT = 1
 Record = TypeVar("Record")
 
@@ -22,37 +22,37 @@ _OMITTED, _MEANING = "omitted where None", "meaning"
 
 
 def omitted(meaning: str = "") -> Any:
-    """Returns a dataclass field that is None by default, and then left out of the JSON object.
+    """Returns a dataclass field with default None, which omits it from the JSON object.
 
     Args:
-        meaning: what it is, of a field that no docstring describes.
+        meaning: description of the field, if no docstring describes it.
     """
     return field(default=None, metadata={_OMITTED: True, _MEANING: meaning})
 
 
 def described(meaning: str) -> Any:
-    """Returns a dataclass field without a default whose meaning is here, not in a docstring."""
+    """Returns a dataclass field without default, described here instead of in a docstring."""
     return field(metadata={_MEANING: meaning})
 
 
 def meaning_of(entry: Field[Any]) -> str:
-    """Returns the meaning of a dataclass field that no docstring describes; empty of others."""
+    """Returns the description given to `omitted` or `described`; empty if there is none."""
     return str(entry.metadata.get(_MEANING, ""))
 
 
 def is_omitted(entry: Field[Any]) -> bool:
-    """Returns whether a field of a dataclass is left out of the JSON object where it is None."""
+    """Returns whether a dataclass field is omitted from the JSON object if it is None."""
     return _OMITTED in entry.metadata
 
 
 def plain(value: Any) -> Any:
-    """Returns a record as JSON can carry it: objects, lists, strings, numbers.
+    """Converts a record to JSON types: dictionaries, lists, strings, numbers.
 
     Args:
-        value: a dataclass, a mapping, a sequence, or what JSON has itself.
+        value: a dataclass, a mapping, a sequence, or a value of a JSON type.
 
     Returns:
-        The same as dictionaries (keys as text) and lists; fields in the order of the dataclass.
+        Dictionaries with text keys, fields in the order of the dataclass, and lists.
     """
     if is_dataclass(value):
         present = ((f, getattr(value, f.name)) for f in fields(value))
@@ -65,30 +65,29 @@ def plain(value: Any) -> Any:
 
 
 def read_record(path: Path, kind: type[Record], *, opened: Callable[[int], object] | None = None) -> Record:
-    """Returns the record that a JSON file holds.
+    """Reads a record from a JSON file.
 
     Args:
         path: the file.
         kind: the dataclass of the record.
-        opened: called with the descriptor of the open file whose content is returned.
+        opened: called with the descriptor of the open file before it is read.
 
     Raises:
-        ParameterError: the file is missing, it is not JSON, its content does not fit the dataclass, or it
-            has a newer format.
+        ParameterError: the file is missing, is not JSON, does not fit the dataclass, or has a newer format.
     """
-    import msgspec  # only where results are read
+    import msgspec  # imported only to read results
 
     try:
         record = msgspec.json.decode(read_bytes(path, RESULT_BYTES, opened=opened), type=kind)
     except FileError as error:
         if error.missing:
             raise ParameterError(
-                f"{path.parent} does not hold complete results: {path.name} is missing"
+                f"{path.parent} does not contain complete results: {path.name} is missing"
             ) from None
         raise
-    except (ValueError, RecursionError) as error:  # msgspec's errors and those of UTF-8 are ValueErrors
-        raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
+    except (ValueError, RecursionError) as error:  # errors of msgspec and UTF-8 are ValueErrors
+        raise ParameterError(f"{path} is damaged or not from PolarLab: {error}") from None
     version = getattr(record, "format", FORMAT)
     if version > FORMAT:
-        raise ParameterError(f"{path} must be of format {FORMAT} or older, got {version}; update PolarLab")
+        raise ParameterError(f"{path} must have format {FORMAT} or older, got {version}; update PolarLab")
     return record

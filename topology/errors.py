@@ -11,7 +11,7 @@ import errno
 
 
 class PolarLabError(Exception):
-    """Root of every error that PolarLab raises on purpose; its text is one line for the user."""
+    """Root of every error that PolarLab raises on purpose; its message is one line for the user."""
 
 
 class NegativeResult(PolarLabError):
@@ -19,15 +19,15 @@ class NegativeResult(PolarLabError):
 
 
 class UsageError(PolarLabError):
-    """A request names something that does not exist or makes no sense; the text has a remedy (status 2)."""
+    """A request names something that is unknown or makes no sense; the message has a remedy (status 2)."""
 
 
 class ParameterError(UsageError, ValueError):
-    """A parameter is outside its domain; the text names the domain and the nearest values (status 2)."""
+    """A parameter is outside its domain; the message names the domain and the nearest values (status 2)."""
 
 
 class MachineError(PolarLabError):
-    """The machine lacks something; the text names it and says how to get it (status 3)."""
+    """The machine lacks something; the message names it and says how to get it (status 3)."""
 
 
 class Status(enum.IntEnum):

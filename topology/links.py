@@ -91,7 +91,7 @@ def parse_rate_bps(text: str) -> int:
         The rate in bit/s, rounded.
 
     Raises:
-        ParameterError: the text has another form, or the rate is outside LinkSpec's domain.
+        ParameterError: the text is malformed, or the rate is outside LinkSpec's domain.
     """
     matched = _RATE.fullmatch(text.strip())
     if not matched:

@@ -98,8 +98,8 @@ def make_topology(name: str, params: Params) -> Topology:
         options = ", ".join(f"--{parameter.name}" for parameter in chosen.parameters)
         raise ParameterError(
             f"parameters of {name} must be {options}, got --{foreign[0].replace('_', '-')}"
-            f"{hint(foreign[0], by_key)}; example: {chosen.example}"
+            f"{hint(foreign[0], by_key)}; as in: {chosen.example}"
         )
     if missing := sorted(required - params.keys()):
-        raise ParameterError(f"{name} needs --{by_key[missing[0]].name}; example: {chosen.example}")
+        raise ParameterError(f"{name} needs --{by_key[missing[0]].name}, as in: {chosen.example}")
     return chosen.make(**{key: by_key[key].check(value) for key, value in params.items()})

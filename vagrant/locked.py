@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Entries of vagrant/requirements.lock that some extras of setup.cfg need, for pip to install.
+"""Prints the entries of vagrant/requirements.lock that some extras of setup.cfg need, for pip to install.
 
-    vagrant/locked.py ryu test      what these extras and PolarLab itself need
-    vagrant/locked.py               what vagrant/requirements.in needs, to be installed before
+    vagrant/locked.py ryu test      the requirements of these extras and of PolarLab itself
+    vagrant/locked.py               the requirements of vagrant/requirements.in, which are installed first
 
-The lock file says of each package what needs it; all of that is in its comments behind `via`.
+The comments behind `via` in the lock file name the packages that need each entry.
 """
 
 import configparser
@@ -19,12 +19,12 @@ BASE = "requirements.in"
 
 
 def normal(name: str) -> str:
-    """Returns the name of a distribution as indices spell it."""
+    """Returns the normalized name of a distribution, as in package indexes."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def locked(lock: str, setup: str, extras: list[str]) -> str:
-    """Returns the entries of a lock file that extras need; those of requirements.in if there are none."""
+    """Returns the entries of a lock file that extras need; without extras, those for requirements.in."""
     settings = configparser.ConfigParser()
     settings.read_string(setup)
     wanted = {BASE}

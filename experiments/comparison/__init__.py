@@ -1,1 +1,1 @@
-"""Comparison of results: their differing settings and their values, side by side."""
+"""Comparison of results: differing settings and values, side by side."""

@@ -1,4 +1,4 @@
-"""Comparison of results of one kind, whatever the kind."""
+"""Comparison of results of the same kind."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from topology.errors import ParameterError
 
 
 def compare(*results: Results | Path | str) -> Comparison:
-    """Returns the results of runs, of simulations, of sweeps or of failovers side by side.
+    """Compares results of runs, simulations, sweeps or failovers.
 
     Args:
-        results: at least two results of one kind, or their folders.
+        results: at least two results of the same kind, or their folders.
 
     Raises:
-        ParameterError: there are fewer than two, one is named twice, one is not complete, or they are of
-            different kinds.
+        ParameterError: there are fewer than two, one occurs twice, one is incomplete, or their kinds differ.
     """
     folders = [folder_of(one) for one in results]
     if len(folders) < 2:
         raise ParameterError(f"a comparison needs two runs or more, got {len(folders)}")
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise ParameterError("a run is named twice")
+        raise ParameterError("runs must be different, got one twice")
     opened = [open_results(folder) for folder in folders]
     kind = opened[0].kind
     for one in opened:
         if one.kind != kind:
             raise ParameterError(
-                f"results must be of one kind to be compared, got a {kind.name} ({folders[0]}) "
+                f"results must be of the same kind, got a {kind.name} ({folders[0]}) "
                 f"and a {one.kind.name} ({one.folder})"
             )
     compare_kind = resolve_name(kind.compare)

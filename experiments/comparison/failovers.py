@@ -1,21 +1,21 @@
-"""Failovers side by side, single ones and series."""
+"""Comparison of failovers and of series of failovers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row, rows_of
+from experiments.comparison.model import Comparison, ValueRow, rows_of
 from experiments.comparison.settings import side_by_side
 from experiments.results.open import Failover, Failovers
 
 _QUANTILES = ("p50", "p90", "p99", "max")
-# Entries of a summary that are settings, or have a table of their own.
-_NO_RESULTS = ("name", "params", "routing", "hosts", "local_repair", "faults", "phases", "format")
+# Entries of a summary that are settings or are compared elsewhere.
+_NOT_RESULTS = ("name", "params", "routing", "hosts", "local_repair", "faults", "phases", "format")
 
 
 def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
-    """Returns failovers side by side: every value of their summaries, and their phases' counts.
+    """Compares failovers by all values of their summaries, including counts of phases.
 
     Args:
         failovers: the failovers.
@@ -31,12 +31,12 @@ def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
             for phase, entries in summary["phases"].items()
             for name, value in entries.items()
         }
-        values.append({name: value for name, value in summary.items() if name not in _NO_RESULTS} | counts)
+        values.append({name: value for name, value in summary.items() if name not in _NOT_RESULTS} | counts)
     return side_by_side(failovers, results=rows_of(values))
 
 
 def compare_series(series: Sequence[Failovers]) -> Comparison:
-    """Returns series of failovers side by side: means with their intervals, and quantiles.
+    """Compares series of failovers by means with their intervals, and by quantiles.
 
     Args:
         series: the series.
@@ -46,7 +46,7 @@ def compare_series(series: Sequence[Failovers]) -> Comparison:
     """
     summaries = [one.summary for one in series]
     tables = [summary.distributions() for summary in summaries]
-    results: dict[str, Row] = {
+    results: dict[str, ValueRow] = {
         "failovers": [len(summary.seeds) for summary in summaries],
         "interrupted": [summary.interrupted for summary in summaries],
         "negative": [summary.negative for summary in summaries],

@@ -1,4 +1,4 @@
-"""Model of a comparison: the settings and values of several results, side by side."""
+"""Model of a comparison: settings and values of several results, side by side."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ from experiments.results.frames import Table, text_table
 from experiments.results.metrics import METRICS, In
 from experiments.results.text import readable, with_half
 
-# A value of a manifest or a summary as JSON has it: a number, a text, a list, or a mapping.
-Value = Any
-Row = list[Value]
+# A value of a manifest or a summary in JSON types: a number, a text, a list or a mapping.
+JsonValue = Any
+ValueRow = list[JsonValue]
 
 
 @dataclass(frozen=True)
 class ComparedPoint:
-    """Point of several sweeps; every list has one value for each sweep, None where it was not measured.
+    """Point of several sweeps; each list has one entry per sweep, None if it was not measured there.
 
     Attributes:
         routing, pattern, load: the point.
-        values: values by their columns in `points.csv`.
-        differences: value of each sweep less that of the first, for numbers.
-        varied: key of `--vary` -> its value at the point; empty if the sweeps vary nothing else.
-        intervals: half the width of the 95 % confidence interval of values that have one.
+        values: column of `points.csv` -> values.
+        differences: column -> values minus that of the first sweep, for numbers.
+        varied: key of `--vary` -> its value at the point; may be empty.
+        intervals: column -> half the width of 95 % confidence intervals, if known.
     """
 
     routing: str
     pattern: str
     load: float
-    values: Mapping[str, Row]
+    values: Mapping[str, ValueRow]
     differences: Mapping[str, list[float | None]]
-    varied: Mapping[str, Value] = field(default_factory=dict)
+    varied: Mapping[str, JsonValue] = field(default_factory=dict)
     intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """The point in a table."""
+        """The name of the point in a table."""
         options = (f" {key}={readable(value)}" for key, value in self.varied.items() if "." not in key)
         return f"{self.routing} {self.pattern} {self.load:g}{''.join(options)}"
 
 
-def rows_of(tables: Sequence[Mapping[str, Value]]) -> dict[str, Row]:
-    """Returns values side by side by their names; None where a table has none."""
+def rows_of(tables: Sequence[Mapping[str, JsonValue]]) -> dict[str, ValueRow]:
+    """Merges tables to name -> list of values; None if a table lacks the name."""
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: [table.get(name) for table in tables] for name in names}
 
 
 def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
-    """Returns the columns of points by which one sweep is better than another, where a point has a value.
+    """Returns the columns with a better or worse value, if any point has one.
 
     Args:
         points: points of sweeps of one kind.
@@ -67,33 +67,33 @@ def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Table):
-    """Results of one kind side by side: settings in which they differ, and their results.
+    """Results of the same kind side by side: differing settings, and values.
 
-    Every mapping has, under each name, one value for each of `runs`; of sweeps, `points` has the results.
+    `differing`, `results` and `intervals` have one value for each of `runs` under each name.
 
     Attributes:
-        kind: kind of the results, in the plural: `runs`, `simulations`, `sweeps`, `failovers`.
+        kind: plural of the kind: `runs`, `simulations`, `sweeps`, `failovers` etc.
         runs: names of the results.
-        same: entries of the manifests that are equal in all of them.
-        differing: entries in which they differ; None where a manifest has no such entry.
-        results: measured results; None where one has no such result.
-        intervals: half the width of the 95 % confidence interval of a result that is a mean; None of others.
-        collectives: (message size in bytes, bus bandwidth in bit/s) by size, for each run; empty if it is
-            not a collective.
+        same: entries of the manifests that are equal in all results.
+        differing: entries that differ; None if a manifest lacks the entry.
+        results: measured values; None if a result lacks the value. Empty for sweeps, which have `points`.
+        intervals: half the width of the 95 % confidence interval of means; otherwise None.
+        collectives: list of (message size in bytes, bus bandwidth in bit/s) for each run; empty for other
+            traffic.
         points: points of sweeps.
     """
 
     kind: str
     runs: tuple[str, ...]
-    same: Mapping[str, Value]
-    differing: Mapping[str, Row]
-    results: Mapping[str, Row] = field(default_factory=dict)
+    same: Mapping[str, JsonValue]
+    differing: Mapping[str, ValueRow]
+    results: Mapping[str, ValueRow] = field(default_factory=dict)
     intervals: Mapping[str, list[float | None]] = field(default_factory=dict)
     collectives: list[list[tuple[int, float]]] = field(default_factory=list)
     points: tuple[ComparedPoint, ...] = ()
 
     def rows(self) -> list[TableRow]:
-        """Returns the table of differing settings and of results, a row for each name."""
+        """Returns the table of differing settings and of values, one row per name."""
         if self.points:
             return [
                 {"point": point.name, "value": name, **dict(zip(self.runs, values, strict=True))}
@@ -104,13 +104,13 @@ class Comparison(Table):
         return [{"value": name, **dict(zip(self.runs, entries[name], strict=True))} for name in entries]
 
     def __repr__(self) -> str:
-        """Returns the equal settings in a line, the differing ones, and the results with their intervals."""
+        """Returns a line of equal settings, and tables of differing settings and of values with intervals."""
         equal = ", ".join(f"{name} {readable(value)}" for name, value in self.same.items())
         differing: list[TableRow] = [
             {"value": name, **dict(zip(self.runs, values, strict=True))}
             for name, values in self.differing.items()
         ]
-        # A row of a point is named by the point as well.
+        # Rows of sweeps are identified by point and name.
         halves = {("", name): row for name, row in self.intervals.items()}
         halves |= {(one.name, name): row for one in self.points for name, row in one.intervals.items()}
         rows = [
@@ -120,7 +120,7 @@ class Comparison(Table):
         return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
 
     def _with_halves(self, row: TableRow, halves: Sequence[float | None] | None) -> TableRow:
-        """Returns a row of the table with half the widths of intervals behind its values."""
+        """Appends half the widths of intervals to the values of a row."""
         if halves is None:
             return row
         cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}
@@ -130,8 +130,8 @@ class Comparison(Table):
         """Returns the figure of all results, drawn in memory; a notebook shows it.
 
         Args:
-            format: as of `polarlab.plot`.
-            look: as of `polarlab.plot`.
+            format: see `polarlab.plot`.
+            look: see `polarlab.plot`.
 
         Raises:
             ParameterError: the results cannot be drawn side by side.
@@ -143,11 +143,11 @@ class Comparison(Table):
         return Figures({"comparison": comparison_figure(self, chosen)}, formats=chosen.formats)
 
     def draw(self, path: Path | str, **look: Unpack[LookOptions]) -> None:
-        """Writes the figure of all results to a new file.
+        """Draws all results to a new file.
 
         Args:
             path: the file, .png, .svg or .pdf.
-            look: as of `polarlab.plot`.
+            look: see `polarlab.plot`.
 
         Raises:
             UsageError: the file has another ending, or exists.

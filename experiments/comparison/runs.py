@@ -1,11 +1,11 @@
-"""Runs, or simulations, side by side: single ones and means over replications."""
+"""Comparison of runs or simulations, single ones and replications."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from experiments.comparison.model import Comparison, Row, Value, rows_of
+from experiments.comparison.model import Comparison, JsonValue, ValueRow, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.model import Summary
@@ -15,7 +15,7 @@ from experiments.results.simulation.model import SimulationSummary
 
 
 def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
-    """Returns runs, or simulations, side by side; of replications the means, with their intervals.
+    """Compares runs or simulations; for replications, means with their intervals.
 
     Args:
         runs: the runs, of one engine.
@@ -33,8 +33,8 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
     return side_by_side(runs, settings, results=results, intervals=intervals, collectives=collectives)
 
 
-def _of_parts(summaries: Sequence[Summary]) -> dict[str, Row]:
-    """Returns rows of what only some runs have: collectives, TCP flows, programs of the user."""
+def _of_parts(summaries: Sequence[Summary]) -> dict[str, ValueRow]:
+    """Returns the rows of results that only some runs have: collectives, TCP flows, user programs."""
     resent = [_resent(summary) for summary in summaries]
     return {
         **_by_size(summaries),
@@ -44,13 +44,13 @@ def _of_parts(summaries: Sequence[Summary]) -> dict[str, Row]:
     }
 
 
-def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Value]:
-    """Returns the entries of a manifest; of a run beside replications, the seeds that were measured."""
+def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, JsonValue]:
+    """Returns the entries of a manifest; if any run has replications, with the list of measured seeds."""
     summary: Any = run.summary
     settings, repeat = flat_settings(run.manifest), summary.repeat
     if summary.engine is Engine.SIMULATION:
         return settings
-    settings.setdefault("frame_bytes", summary.frame_bytes)  # of a collective, by the MTU
+    settings.setdefault("frame_bytes", summary.frame_bytes)  # manifests of collectives lack it
     if any(one.repeat for one in summaries):
         settings["seeds"] = list(repeat.seeds) if repeat else [summary.seed]
         del settings["seed"]
@@ -59,13 +59,13 @@ def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Valu
 
 
 def _intervals(summaries: Sequence[Summary] | Sequence[SimulationSummary]) -> dict[str, list[float | None]]:
-    """Returns the half widths of the intervals of those results that are means over replications."""
+    """Returns half the widths of intervals of results that are means over replications."""
     halves: dict[str, list[float | None]] = {}
     for one in metrics(summaries[0].engine, In.SEEDS):
         means = [getattr(summary.repeat, one.key, None) for summary in summaries]
         if any(means):
             halves[one.key] = [mean.ci95 if mean else None for mean in means]
-            # Means of TCP flows are compared by class, and those of all flows have intervals.
+            # TCP flows are compared by class; intervals are known for the class of all flows.
             if one.path.startswith("flows."):
                 halves[f"{one.key}, {ALL}"] = halves[one.key]
     return halves
@@ -86,17 +86,17 @@ def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 
 
 def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns slowdowns and completion times of TCP flows, of all and by class of sizes."""
+    """Returns slowdowns and completion times of TCP flows, in total and by size class."""
     return rows_of([flow_results(summary.flows) if summary.flows else {} for summary in summaries])
 
 
 def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns exit status and duration of the programs of users, by their command lines."""
+    """Returns exit status and duration of user programs, by command line."""
     tables: list[dict[str, float | None]] = []
     for summary in summaries:
         table: dict[str, float | None] = {}
         for program in summary.programs or ():
-            # Of several equal lines, as those of replications, the first is taken.
+            # If a line occurs several times, as in replications, the first one counts.
             table.setdefault(f"status of `{program.line}`", program.status)
             table.setdefault(f"duration_s of `{program.line}`", program.duration_s)
         tables.append(table)

@@ -1,4 +1,4 @@
-"""Settings of results side by side: every entry of their manifests, whether they know of it or not."""
+"""Comparison of settings: every entry of the manifests, including entries unknown to this version."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.codec import plain
-from experiments.comparison.model import Comparison, Row, Value, rows_of
+from experiments.comparison.model import Comparison, JsonValue, ValueRow, rows_of
 from experiments.spec.options import options_of
 
-# Records of settings, whose entries are known by their own names.
+# Groups of settings whose entries are named without the group.
 _SETTINGS = ("traffic", "sweep")
-# Compared as a whole: the parameters of two families have nothing in common.
+# Compared as a whole, since the parameters of two families have nothing in common.
 _WHOLE = ("params",)
-# Settings of the routers of a sweep of simulations, which a single simulation has at its top.
+# Group of router settings; in `sweep` of simulated sweeps, at the top level of single simulations.
 _ROUTERS = "routers"
-# Entries about the origin of a result, which come after its settings.
+# Entries about the origin of a result, sorted behind its settings.
 _ORIGIN = (
     *("started", "link_rate_from", "datapath", "datapath_asked", "framework", "framework_asked", "host_root"),
     *("versions", "kernel", "machine", "format"),
 )
 
 
-def flat_settings(manifest: Any) -> dict[str, Value]:
-    """Returns all entries of a manifest by name; nested ones as `machine.cores`.
+def flat_settings(manifest: Any) -> dict[str, JsonValue]:
+    """Returns all entries of a manifest by name; nested entries are named like `machine.cores`.
 
-    The settings of the traffic or the sweep have their own names, but for those that the manifest has, too:
-    these are named `traffic.seed`.
+    Settings of traffic or sweep have no prefix, unless the manifest has an entry of the same name: then they
+    are named like `traffic.seed`.
 
     Args:
-        manifest: a dataclass, or its content as JSON has it.
+        manifest: a dataclass, or its content in JSON types.
     """
     content = plain(manifest)
     experiment = content.pop("experiment", None) or {}
-    flat: dict[str, Value] = {}
+    flat: dict[str, JsonValue] = {}
     for name, value in content.items():
         if name not in _SETTINGS:
             _flatten(name, value, flat)
@@ -48,11 +48,11 @@ def flat_settings(manifest: Any) -> dict[str, Value]:
     return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
 
 
-def _options(experiment: Mapping[str, Any], flat: Mapping[str, Value]) -> dict[str, Value]:
-    """Returns the options of an experiment that the settings do not have under names of their own."""
+def _options(experiment: Mapping[str, Any], flat: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Returns the options of an experiment that are missing from its settings."""
     tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
     declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
-    found: dict[str, Value] = {}
+    found: dict[str, JsonValue] = {}
     for table, entries in tables.items():
         for name, value in entries.items():
             option = declared.get((table, name))
@@ -61,7 +61,7 @@ def _options(experiment: Mapping[str, Any], flat: Mapping[str, Value]) -> dict[s
     return found
 
 
-def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
+def _flatten(name: str, value: JsonValue, flat: dict[str, JsonValue]) -> None:
     if not isinstance(value, Mapping) or name in _WHOLE:
         flat[name] = value
         return
@@ -70,21 +70,21 @@ def _flatten(name: str, value: Value, flat: dict[str, Value]) -> None:
 
 
 def side_by_side(
-    results: Sequence[Any], settings: Sequence[Mapping[str, Value]] = (), /, **tables: Any
+    results: Sequence[Any], settings: Sequence[Mapping[str, JsonValue]] = (), /, **tables: Any
 ) -> Comparison:
-    """Returns results side by side, their settings apart by whether all have the same value.
+    """Returns a comparison with settings separated into equal and differing ones.
 
     Args:
-        results: results of one kind.
-        settings: settings of each by name; by default all entries of its manifest.
+        results: results of the same kind.
+        settings: settings of each result by name; by default all entries of its manifest.
         tables: further attributes of the comparison.
     """
     rows = rows_of(settings or [flat_settings(one.manifest) for one in results])
-    same: dict[str, Value] = {}
-    differing: dict[str, Row] = {}
+    same: dict[str, JsonValue] = {}
+    differing: dict[str, ValueRow] = {}
     for name, row in rows.items():
         group, _, own = name.partition(".")
-        if group in _SETTINGS and row == rows.get(own):  # there already
+        if group in _SETTINGS and row == rows.get(own):  # already included
             continue
         if all(value == row[0] for value in row):
             same[name] = row[0]
@@ -95,7 +95,7 @@ def side_by_side(
 
 
 def _names(results: Sequence[Any]) -> tuple[str, ...]:
-    """Returns the last names of the folders of results, or whole paths where two last names are the same."""
+    """Returns the last parts of folder names, or full paths if two are equal."""
     folders = [one.folder for one in results]
     short = tuple(folder.resolve().name for folder in folders)
     return short if len(set(short)) == len(short) else tuple(map(str, folders))

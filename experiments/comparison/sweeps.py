@@ -1,4 +1,4 @@
-"""Sweeps side by side, point by point."""
+"""Comparison of sweeps, point by point."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from experiments.comparison.model import ComparedPoint, Comparison, Value, rows_of
+from experiments.comparison.model import ComparedPoint, Comparison, JsonValue, rows_of
 from experiments.comparison.settings import flat_settings, side_by_side
 from experiments.results.open import SimulatedSweep, Sweep
 from experiments.results.sweep_points import columns_of
@@ -21,9 +21,9 @@ AnySweep = Sweep | SimulatedSweep
 
 
 def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
-    """Returns sweeps side by side: all points that one of them has, and the differences to the first sweep.
+    """Compares sweeps at all points that any of them has, with differences to the first sweep.
 
-    Routings of different families meet by their roles, as `min` and `hierarchical`.
+    Routings of different families are paired by role, such as `min` and `hierarchical`.
 
     Args:
         sweeps: the sweeps, of one engine.
@@ -31,7 +31,7 @@ def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
     Raises:
         ParameterError: one is damaged.
     """
-    # Of each sweep, its own point by the one under which it is compared.
+    # For each sweep: point of the comparison -> its own point.
     places = [
         {replace(point, routing=names.get(point.routing, point.routing)): point for point in sweep.points}
         for sweep, names in zip(sweeps, _paired_routings(sweeps), strict=True)
@@ -44,17 +44,17 @@ def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
     )
 
 
-def _settings(sweep: AnySweep) -> dict[str, Value]:
-    """Returns the entries of a sweep's manifest, without those that differ between its points."""
+def _settings(sweep: AnySweep) -> dict[str, JsonValue]:
+    """Returns the entries of a sweep's manifest, without varied settings."""
     settings = sweep.manifest.sweep
     entries = flat_settings(sweep.manifest)
     return {name: value for name, value in entries.items() if not settings.varies(name.rpartition(".")[2])}
 
 
 def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
-    """Returns, for each sweep, the common names of its routings that meet others of the same role.
+    """Returns, for each sweep, routing -> common name with the routings of other sweeps in the same role.
 
-    Those are of sweeps of different families which do not share them, one of each role in each sweep.
+    Only routings that not all sweeps share are paired, and only if each sweep has exactly one in the role.
     """
     own = [dict.fromkeys(point.routing for point in sweep.points) for sweep in sweeps]
     paired: list[dict[str, str]] = [{} for _ in sweeps]
@@ -70,10 +70,10 @@ def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
 
 
 def _role(name: str) -> str:
-    """Returns what a routing is for, whatever the family: minimal or not, or adaptive."""
+    """Returns the role of a routing: minimal, not minimal or adaptive."""
     try:
         found = routing(name)
-    except UsageError:  # of another version
+    except UsageError:  # the name is from another version
         return name
     if not found.oblivious:
         return "adaptive"

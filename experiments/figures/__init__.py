@@ -1,6 +1,6 @@
-"""Figures of topologies and results, drawn by matplotlib, which importing this package loads.
+"""Figures of topologies and results. Importing this package loads matplotlib.
 
-The command's figures are the same in every folder and environment.
+For the command line, it is isolated from user settings, so that figures are the same in every environment.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _BACKEND, _FOLDER = "MPLBACKEND", "MPLCONFIGDIR"
 
 
 def _load() -> None:
-    """Imports matplotlib, for the command with its own settings and from a cache that root can trust.
+    """Imports matplotlib with its default settings and a cache folder that root can trust.
 
-    It takes a file `matplotlibrc` of the working folder for its settings before all others, and the name of
-    a backend, which figures of files do not need, from the environment.
+    By itself, matplotlib would read `matplotlibrc` in the working folder, and from the environment a backend,
+    which is not needed to write files.
     """
-    # Before it is imported: it warns of folders that it cannot write, which a user need not know.
+    # Set before the import, which warns about folders that it cannot write.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     found = importlib.util.find_spec("matplotlib") if "matplotlib" not in sys.modules else None
     if found is None or found.origin is None:
@@ -33,9 +33,9 @@ def _load() -> None:
     folders = [*([Path(given)] if given else []), *(folder / "matplotlib" for folder in caches)]
     os.environ[_FOLDER] = str(trusted_folder(folders, "matplotlib"))
     try:
-        # Its own settings lie in its folder of data.
+        # Its data folder has the default settings.
         import_apart("matplotlib", Path(found.origin).with_name("mpl-data"))
-        import_apart("matplotlib.font_manager", Path("/"))  # which reads the cache
+        import_apart("matplotlib.font_manager", Path("/"))  # reads the cache
     finally:
         del os.environ[_FOLDER]
         os.environ |= {name: text for name, text in before.items() if text is not None}

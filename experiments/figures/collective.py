@@ -1,4 +1,4 @@
-"""Figure of a collective: bandwidth and completion time over message size."""
+"""Figure of a collective: bandwidth and completion time by message size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from experiments.results.open import Run
 
 
 def draw_collective(run: Run) -> Figure:
-    """Draws bandwidths and every iteration's completion time.
+    """Draws bandwidths and the completion time of each iteration.
 
     Args:
         run: run of a collective.
@@ -41,7 +41,7 @@ def draw_collective(run: Run) -> Figure:
         rates = [getattr(size, key) / 1e6 for size in sizes]
         left.plot(places, rates, marker=marker, color=color, markeredgecolor=DARK, label=label)
     rate = run.summary.link_rate_bps / 1e6
-    left.axhline(rate, color="0.5", linestyle=":", label="a link's rate")
+    left.axhline(rate, color="0.5", linestyle=":", label="link rate")
     highest = max([rate, *((size.algorithm_bandwidth_bps or 0) / 1e6 for size in sizes)])
     left.set(ylabel="Mbit/s", ylim=(0, highest * 1.15))
     legend_above(left, columns=3)
@@ -54,7 +54,7 @@ def draw_collective(run: Run) -> Figure:
         marker="o",
         markerfacecolor="none",
         color=DARK,
-        label="an iteration",
+        label="one iteration",
     )
     right.set(ylabel="completion time in ms", yscale="log")
     plain_log_labels(right.yaxis)
@@ -67,7 +67,7 @@ def draw_collective(run: Run) -> Figure:
 
 
 def size_axis(axes: Axes, sizes: list[int]) -> None:
-    """Gives axes message sizes in bytes to the right, by powers of two."""
+    """Sets a logarithmic horizontal axis of message sizes in bytes."""
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [_size(size) for size in sizes], rotation=30)
     axes.set_xticks([], minor=True)

@@ -1,4 +1,4 @@
-"""Results side by side: runs, simulations and failovers as bars, sweeps as curves; readable in grey."""
+"""Figures of comparisons: bars for runs, simulations and failovers, curves for sweeps; readable in grey."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from experiments.results.open import KINDS
 from experiments.results.text import hosts_text, parameters
 from topology.errors import ParameterError
 
-# Panels of failovers, which are drawn as bars: a result, its title, and the unit of the axis.
+# Panels of failovers: value, title, unit of the axis.
 _FAILOVERS = (
     ("packets_lost", "packets lost", "probes"),
     ("gap_ms", "longest silence", "ms"),
-    ("repaired_ms", "time until all were heard again", "ms"),
+    ("repaired_ms", "time until all pairs were reachable", "ms"),
 )
-_MOST_LABEL = 28  # characters of a line
+_MOST_LABEL = 28  # characters per line
 
 
 def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> None:
-    """Draws results side by side into a new file.
+    """Draws a comparison to a new file.
 
-    Of runs and simulations offered and accepted traffic, loss and latency, of collectives their bandwidth
-    over message size, of TCP flows their slowdown by class of sizes; of sweeps accepted traffic
-    and latency over offered; of failovers losses and silences.
+    Shows offered and accepted load, loss and latency of runs and simulations; bandwidth by message size of
+    collectives; slowdown by size class of TCP flows; accepted load and latency by offered load of sweeps;
+    losses and silences of failovers.
 
     Raises:
         UsageError: the file exists, has no folder, or does not end with .png, .svg or .pdf.
@@ -63,14 +63,14 @@ def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> N
 
 
 def comparison_figure(comparison: Comparison, look: Look = PLAIN) -> Figure:
-    """Returns the figure of results side by side.
+    """Draws a comparison.
 
     Args:
-        comparison: the results.
-        look: how it is drawn.
+        comparison: the comparison.
+        look: look of the figure.
 
     Raises:
-        ParameterError: sweeps have no points; the look has an order or an axis that they cannot have.
+        ParameterError: sweeps have no points, or the look has an order or an axis that does not apply.
     """
     kind = next(one.kind for one in KINDS if one.kind.plural == comparison.kind)
     with drawn_as(look):
@@ -80,10 +80,10 @@ def comparison_figure(comparison: Comparison, look: Look = PLAIN) -> Figure:
 
 
 def draw_runs(comparison: Comparison) -> Figure:
-    """Returns the figure of runs or simulations: flows by class, collectives by size, others as bars.
+    """Draws runs or simulations: flows by class, collectives by size, others as bars.
 
     Args:
-        comparison: the runs, or the simulations.
+        comparison: comparison of runs or of simulations.
     """
     if compared_classes(comparison):
         return draw_classes_compared(comparison)
@@ -95,37 +95,37 @@ def draw_runs(comparison: Comparison) -> Figure:
 
 
 def draw_failovers(comparison: Comparison) -> Figure:
-    """Returns the figure of failovers, or of series of them, as bars.
+    """Draws failovers, or series of failovers, as bars.
 
     Args:
-        comparison: the failovers.
+        comparison: the comparison.
     """
     return _bars(comparison, _FAILOVERS, "result negative or interrupted")
 
 
 def _engine(results: Mapping[str, Any]) -> Engine:
-    """Returns what carried the packets of results, by their names."""
+    """Returns the engine that has a result of these names."""
     return next(one for one in Engine if one.value in results)
 
 
 def _title(comparison: Comparison) -> str:
-    """Returns the settings that all results share, for a title."""
+    """Returns a title with the settings shared by all results."""
     same = comparison.same
     words = [f"{len(comparison.runs)} {comparison.kind}"]
     if "name" in same:
         shown = f" ({parameters(same['params'])})" if "params" in same else ""
         words.append(f"{same['name']}{shown}")
     words += [hosts_text(same.get("name", ""), same["hosts"])] if "hosts" in same else []
-    words += [f"links of {same['link_rate_bps'] / 1e6:g} Mbit/s"] if "link_rate_bps" in same else []
+    words += [f"{same['link_rate_bps'] / 1e6:g} Mbit/s links"] if "link_rate_bps" in same else []
     words += [str(same["routing"])] if "routing" in same else []
     words += [f"{same['pattern']} traffic"] if same.get("pattern") else []
     return ", ".join(words)
 
 
 def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt: str) -> Figure:
-    """Draws a bar for each result in each of some panels; those of doubtful results are hatched."""
+    """Draws a bar for each result in each panel; bars of doubtful results are hatched."""
     count = len(comparison.runs)
-    # Each panel has the names of the results beside it where it has a row of its own.
+    # If panels are stacked, each has its own labels.
     figure, row = new_panels((11, 2.3 + 0.45 * count), [1.0] * len(panels), sharey=True)
     places = np.arange(count)[::-1]
     labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
@@ -156,7 +156,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt:
 
 
 def _doubtful(comparison: Comparison) -> list[bool]:
-    """Returns, for each result, whether its bar is hatched: not valid or stable, negative, or interrupted."""
+    """Returns whether each result is doubtful: not valid, not stable, negative or interrupted."""
     none: list[Any] = [None] * len(comparison.runs)
     rows = [comparison.results.get(name, none) for name in ("valid", "stable", "negative", "interrupted")]
     return [
@@ -176,7 +176,7 @@ def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: 
     if any(half is not None for half in halves):
         widths = [np.nan if half is None else half for half in halves]
         axes.errorbar(lengths, places, xerr=widths, fmt="none", ecolor="0.45", capsize=scaled(3))
-    # Beside the longer of the bars and the ends of the intervals.
+    # Labels go to the right of bars and intervals.
     beyond = [length + (half or 0.0) for length, half in zip(lengths, halves, strict=True)]
     if name == "accepted":
         offered = [value or 0.0 for value in comparison.results["offered"]]
@@ -188,7 +188,7 @@ def _panel(axes: Axes, places: Any, comparison: Comparison, name: str, invalid: 
 
 
 def _collectives(comparison: Comparison) -> Figure:
-    """Draws the runs' bus bandwidth over message size."""
+    """Draws the bus bandwidth of runs by message size."""
     figure = new_figure((8, 4.9))
     axes = figure.subplots()
     styles = curve_styles(comparison.runs)
@@ -204,10 +204,10 @@ def _collectives(comparison: Comparison) -> Figure:
 
 
 def draw_sweeps(comparison: Comparison) -> Figure:
-    """Returns the figure of sweeps: accepted traffic and latency, each with a line and a filling of its own.
+    """Draws accepted load and latency of sweeps; each sweep has its own line style and marker fill.
 
     Args:
-        comparison: the sweeps.
+        comparison: comparison of sweeps.
 
     Raises:
         ParameterError: they have no points.
@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A sweep's side of a compared point, as a row of that sweep."""
+    """A compared point seen as a row of one of the sweeps."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

@@ -1,4 +1,4 @@
-"""Drawing of a cyclic dependency of channels on its fabric."""
+"""Drawing of a cyclic channel dependency on its fabric."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults, and what followed from them, in figures over time: numbered vertical lines, and a list below."""
+"""Faults and their consequences in figures over time: numbered vertical lines, and a list below."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from experiments.results.metrics import Engine
 from experiments.results.open import Run, Simulation
 
 Events = Sequence[tuple[float, str]]
-IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # forms of times
-# So many events are listed below a figure in one column; of more, faults alone in several.
+IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # formats of times
+# Up to this many events are listed in one column below a figure; beyond, only faults, in several columns.
 _FEW = 14
 _MOST_LISTED = 200
-_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the size of the list
-_NUMBER_INCHES = 0.15  # width of a number in its circle
-_LEVELS = 3  # of numbers above each other
+_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the font size of the list
+_NUMBER_INCHES = 0.15  # width of a number with its frame
+_LEVELS = 3  # rows of numbers, if lines are close together
 
 
 AnyRun = TypeVar("AnyRun", Run, Simulation)
@@ -30,10 +30,10 @@ AnyRun = TypeVar("AnyRun", Run, Simulation)
 def draw_course(
     run: AnyRun, draw_over_time: Callable[[Axes, AnyRun], None], draw_hops: Callable[[Axes, AnyRun], None]
 ) -> Figure:
-    """Draws the throughput of a run over time, with its events, beside the packets by hops.
+    """Draws the throughput of a run over time with its events, and next to it packets by hops.
 
     Args:
-        run: the run, or the simulation, of one seed.
+        run: run or simulation of one seed.
         draw_over_time: draws the throughput.
         draw_hops: draws the packets by hops.
     """
@@ -48,16 +48,16 @@ def draw_course(
 
 
 def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
-    """Draws a vertical line at each event, with its number at the upper edge where there is space for it.
+    """Draws a vertical line at each event, with its number at the top if there is space.
 
     Args:
-        axes: axes over time, whose limits are final.
-        events: time in the unit of the axes, and description, in order of time.
+        axes: axes over time, with final limits.
+        events: (time in the unit of the axes, description), by time.
         numbered: whether the lines have numbers.
     """
     left, right = axes.get_xlim()
-    levels = [float("-inf")] * _LEVELS  # right end of the last number on each
-    # Before the layout, axes have about their final width.
+    levels = [float("-inf")] * _LEVELS  # right end of the last number in each row
+    # The layout engine runs later, but the width of axes is nearly final.
     figure = axes.get_figure(root=True)
     assert figure is not None
     width = _NUMBER_INCHES * figure.dpi / axes.bbox.width * (right - left)
@@ -73,7 +73,7 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
 
 
 def _listed(events: Events) -> list[int]:
-    """Returns the numbers, from 1, of the events that are listed: where there are many, plans are not."""
+    """Returns the numbers, from 1, of the listed events; plans are skipped if there are many events."""
     numbers = range(1, len(events) + 1)
     if len(events) <= _FEW:
         return list(numbers)
@@ -96,12 +96,12 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
 
 
 def list_inches(events: Events, width: float, form: str = IN_SECONDS) -> float:
-    """Returns the height in inches of the list of events below a figure that is `width` inches wide."""
+    """Returns the height in inches of the list of events below a figure of a width in inches."""
     return scaled(_LINE_INCHES) * len(_list(events, current().look.width or width, form))
 
 
 def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
-    """Writes the events below a figure with the numbers of their lines, many of them in several columns."""
+    """Writes the events below a figure with the numbers of their lines."""
     lines = _list(events, figure.get_figwidth(), form)
     if lines:
         text = printable("\n".join(lines))
@@ -109,7 +109,7 @@ def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
 
 
 def _list(events: Events, width: float, form: str) -> list[str]:
-    """Returns the lines of the list of events, each with an entry for every column."""
+    """Returns the lines of the list of events; a line has one entry per column."""
     numbers = _listed(events)
     times = {n: form.format(events[n - 1][0]) for n in numbers[:_MOST_LISTED]}
     entries = [f"{n:>2}  {time}  {events[n - 1][1]}" for n, time in times.items()]
@@ -118,9 +118,9 @@ def _list(events: Events, width: float, form: str) -> list[str]:
     if not entries:
         return []
     column = 3 + max(map(len, entries))
-    most = int(0.93 * width / scaled(_CHARACTER_INCHES))  # characters of a line
+    most = int(0.93 * width / scaled(_CHARACTER_INCHES))  # characters per line
     columns = 1 if len(entries) <= _FEW else max(1, most // column)
-    if column > most:  # as in a column of a paper
+    if column > most:  # narrow figures, for a column of a paper
         entries = [line for entry in entries for line in textwrap.wrap(entry, most, subsequent_indent="    ")]
     rows = -(-len(entries) // columns)
     lines = ["".join(f"{entry:<{column}}" for entry in entries[row::rows]).rstrip() for row in range(rows)]

@@ -1,4 +1,4 @@
-"""Drawings of fabrics, laid out as their families say (`Topology.layout`); readable in grey."""
+"""Drawings of fabrics with the layout of their family (`Topology.layout`); readable in grey."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from topology.clusters import Clusters
 from topology.layout import Layout
 
 _FILLS = (DARK, "#7f9db9", "#ffffff")
-_SHAPES = "osD^"  # the next one after as many kinds as there are fills
-# From light over orange to black: it darkens all the way, so that grey shows the same.
+_SHAPES = "osD^"  # the next shape is used when all fills have been used
+# From light over orange to black; monotonically darker, so that it also works in grey.
 HEAT = LinearSegmentedColormap.from_list("heat", ("0.88", "#f0b77f", "#c2571a", "#5a1e00", "black"))
-_INCHES = 10.0  # width of a figure, up to which routers are smaller and have no names
+_INCHES = 10.0  # default width; in narrower figures, routers are smaller and more often unnamed
 _MAX_NAMED = 70
 _MAX_LABEL = 24
 
 
 def draw_topology(topology: Topology, title: str, path: Path) -> None:
-    """Draws a fabric into a file that does not exist yet, PNG or SVG by its ending.
+    """Draws a fabric to a new file, in the format of its suffix.
 
     Raises:
-        UsageError: another ending, the file exists, or its folder does not.
+        UsageError: the suffix is unknown, the file exists, or its folder does not exist.
         OSError: it cannot be written.
     """
     format_ = check_figure(path)
@@ -47,7 +47,7 @@ def draw_topology(topology: Topology, title: str, path: Path) -> None:
 
 
 def topology_figure(topology: Topology, title: str) -> Figure:
-    """Returns the drawing of a fabric.
+    """Draws a fabric.
 
     Args:
         topology: graph of the routers.
@@ -73,7 +73,7 @@ def draw_fabric(
         topology: graph of the routers.
         layout: positions and kinds of the routers.
         shades: shade of each link, in the order of `link_list`, from 0 (light and thin) to 1 (black and
-            thick): float64, links; None to draw all links alike.
+            thick): float64 array, (links,); None to draw all links in the same style.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -90,7 +90,7 @@ def draw_fabric(
     axes.set_axis_off()
     axes.margins(0.03)
     axes.autoscale_view()
-    _keep_some_height(axes, layout)
+    _limit_aspect(axes, layout)
 
 
 def _draw_links(
@@ -101,14 +101,14 @@ def _draw_links(
         thin = float(np.clip(20 / topology.links**0.5, 0.08, 1.0))
         axes.add_collection(LineCollection(lines, colors="0.35", linewidths=thin, alpha=0.6, zorder=2))
         return
-    order = np.argsort(shades, kind="stable")  # dark links lie above, on every machine alike
+    order = np.argsort(shades, kind="stable")  # dark links on top; stable, so that all machines draw the same
     width = np.clip(60 / topology.links**0.5, 0.6, 3.5) * (0.3 + 0.7 * shades[order])
     ordered = [lines[place] for place in order]
     axes.add_collection(LineCollection(ordered, colors=HEAT(shades[order]), linewidths=width, zorder=2))
 
 
 def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
-    """Draws the routers of each kind with a fill of its own."""
+    """Draws the routers; each kind has its own fill."""
     for place, name in enumerate(layout.kinds):
         chosen = layout.positions[layout.kind == place]
         axes.scatter(
@@ -126,7 +126,7 @@ def _draw_routers(axes: Axes, layout: Layout, size: float) -> None:
 
 
 def _draw_highlight(axes: Axes, layout: Layout, router: int, role: str, size: float) -> None:
-    """Draws a ring around the router that the layout points out."""
+    """Draws a ring around the highlighted router."""
     x, y = layout.positions[router]
     axes.scatter(
         x,
@@ -142,7 +142,7 @@ def _draw_highlight(axes: Axes, layout: Layout, router: int, role: str, size: fl
 
 
 def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> None:
-    """Draws each router's switch, and its name in the file where it has another."""
+    """Draws each router's switch name and, if it differs, its name in the graph's file."""
     for router, (x, y) in enumerate(layout.positions):
         dark = len(layout.kinds) > 1 and layout.kind[router] % len(_FILLS) == 0
         color = "white" if dark else "black"
@@ -160,8 +160,8 @@ def _draw_names(axes: Axes, topology: Topology, layout: Layout, size: float) -> 
             )
 
 
-def _keep_some_height(axes: Axes, layout: Layout) -> None:
-    """Widens the narrower side of a drawing whose routers are all in a line."""
+def _limit_aspect(axes: Axes, layout: Layout) -> None:
+    """Widens the narrower side of a drawing if routers are nearly in a line."""
     least = 0.3 * float(np.ptp(layout.positions, axis=0).max())
     for limits, set_limits in ((axes.get_xlim(), axes.set_xlim), (axes.get_ylim(), axes.set_ylim)):
         if limits[1] - limits[0] < least:
@@ -172,7 +172,7 @@ def _keep_some_height(axes: Axes, layout: Layout) -> None:
 def link_lines(topology: Topology, layout: Layout) -> list[npt.NDArray[np.float64]]:
     """Returns the points of each link's line, in the order of the topology's links.
 
-    Links within a row bend away from it, the longer the further; parallel links bend to either side.
+    Links within a row are curved, long ones more than short ones; parallel links curve to both sides.
     """
     lines = []
     along = np.linspace(0, 1, 16)[:, None]
@@ -191,7 +191,7 @@ def link_lines(topology: Topology, layout: Layout) -> list[npt.NDArray[np.float6
 
 
 def _outline(axes: Axes, layout: Layout, clusters: Clusters) -> None:
-    """Outlines the clusters: rings around points on a circle, bands around those in columns."""
+    """Outlines the clusters: as bands for layouts in rows, otherwise as rings."""
     for number, cluster in enumerate(clusters.members):
         points = layout.positions[list(cluster)]
         label = f"{len(clusters.members)} {clusters.name}" if number == 0 else None
@@ -207,7 +207,7 @@ def _outline(axes: Axes, layout: Layout, clusters: Clusters) -> None:
 
 
 def _hull(points: npt.NDArray[np.float64], beside: float, beyond: float) -> npt.NDArray[np.float64]:
-    """Returns the corners of a band around points in rows: as wide at its ends as they are there."""
+    """Returns the corners of a band around points in rows, as wide as the points at each end."""
     x, y = points.T
     corners = []
     for height, sign in ((y.max(), 1), (y.min(), -1)):

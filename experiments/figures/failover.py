@@ -1,4 +1,4 @@
-"""Figure of a failover demonstration: losses and hops of the probes over time, and the events."""
+"""Figure of a failover demonstration: losses and hops of probes over time, and events."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from experiments.results.text import parameters
 
 _COLORS = {"watched": ORANGE, "all": DARK}
 _STYLES = {"watched": "-", "all": "--"}
-# Span around the first failure that is shown enlarged.
+# Span around the first failure in the enlarged panels.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
 _INCHES, _LEAST_INCHES, _STACKED_INCHES = (12.0, 6.4), 6.0, 5.6
-_SHORTEST_S = 0.01  # span of a demonstration that was interrupted at once
+_SHORTEST_S = 0.01  # minimum time axis, for demonstrations interrupted immediately
 
 Amounts = npt.NDArray[np.float64]
 Table = dict[str, list[str]]
 
 
 def draw_failover(results: Failover) -> dict[str, Figure]:
-    """Returns the figure of a failover demonstration by its name.
+    """Draws a failover demonstration; returns name -> figure.
 
     Args:
         results: the demonstration.
@@ -43,7 +43,7 @@ def draw_failover(results: Failover) -> dict[str, Figure]:
 def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     figure, panels = _new_panels(list_inches(events, _INCHES[0]))
     series = {name: _series(probes, name) for name in STREAMS}
-    # All pairs are probed one after another: only a whole round has every pair in it.
+    # Pairs are probed in turn, so only a whole round covers all of them.
     series["all"] = series["all"].over_rounds(summary.all_pairs_interval_ms / 1e3)
     for losses, hops in panels.T:
         for name in STREAMS:
@@ -61,7 +61,7 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     panels[0, 0].set_ylim(-4, 125)
     panels[0, 0].set_yticks(range(0, 101, 20))
     panels[1, 0].set_xlabel("time [s]")
-    panels[1, 1].set_xlabel("time [s], the first failure enlarged")
+    panels[1, 1].set_xlabel("time [s], around the first failure")
     legend_above(panels[0, 0], columns=3, handles=_handles(summary))
     list_events(figure, events)
     ended = ", interrupted" if summary.interrupted else ""
@@ -75,9 +75,9 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
 
 
 def _new_panels(below: float) -> tuple[Figure, npt.NDArray[Any]]:
-    """Returns a figure, and its panels of losses above those of hops, the enlarged ones in the second column.
+    """Returns a figure with panels of losses above panels of hops; the second column is enlarged.
 
-    In a column of a paper, the enlarged ones are below the others.
+    In narrow figures, the enlarged panels are below the others.
     """
     figure = new_figure(_INCHES)
     if figure.get_figwidth() > _LEAST_INCHES:
@@ -98,14 +98,14 @@ def _handles(summary: FailoverSummary) -> list[Line2D]:
     watched: dict[str, Any] = {"color": _COLORS["watched"], "linestyle": _STYLES["watched"]}
     every: dict[str, Any] = {"color": _COLORS["all"], "linestyle": _STYLES["all"]}
     return [
-        Line2D([], [], **watched, label="watched pairs, whose path crosses a failed element"),
-        Line2D([], [], **watched, linewidth=0.6, label="their most hops"),
+        Line2D([], [], **watched, label="watched pairs (path crosses a failed link or switch)"),
+        Line2D([], [], **watched, linewidth=0.6, label="their maximum hops"),
         Line2D([], [], **every, label=f"all pairs, per round of {summary.all_pairs_interval_ms:g} ms"),
     ]
 
 
 class _Series(NamedTuple):
-    """Probes of a stream over time, arrays with an entry per step: counts, and hops (nan if none arrived)."""
+    """Probes of a stream over time: arrays with one entry per step; hops are NaN if none arrived."""
 
     times_s: Amounts
     sent: Amounts
@@ -114,7 +114,7 @@ class _Series(NamedTuple):
     hops_max: Amounts
 
     def over_rounds(self, round_s: float) -> _Series:
-        """Returns the series with a step for each round of probes that lasts `round_s` seconds."""
+        """Aggregates the series to one step per round of `round_s` seconds."""
         if not len(self.times_s):
             return self
         rounds = np.floor(self.times_s / round_s + 1e-6).astype(int)

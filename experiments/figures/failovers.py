@@ -1,4 +1,4 @@
-"""Figure of a series of failovers: cumulative distributions of silences and of losses."""
+"""Figure of a series of failovers: cumulative distributions of silences and losses."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ _FAILED, _NOISE, _RESTORED = ORANGE, "0.55", DARK
 
 
 def draw_series(results: Failovers) -> dict[str, Figure]:
-    """Returns the figure of a series of failovers by its name.
+    """Draws a series of failovers; returns name -> figure.
 
     Args:
         results: the series.
 
     Raises:
-        ParameterError: its files are damaged, or no failover was complete.
+        ParameterError: its files are damaged, or no failover is complete.
     """
     return {"failovers": draw_failovers(results.summary)}
 
 
 def draw_failovers(series: FailoverSeries) -> Figure:
-    """Returns the figure of a series.
+    """Draws a series of failovers.
 
     Args:
-        series: the result of a series.
+        series: its result.
 
     Raises:
-        ParameterError: no failover was complete.
+        ParameterError: no failover is complete.
     """
     if not series.seeds:
         raise ParameterError("the series was interrupted before its first failover was complete")
     figure, [silence, losses] = new_panels((11, 5), sharey=True)
     _curve(silence, series.silence_before_ms, "before the failure", _NOISE, ":")
-    _curve(silence, series.gap_ms, "while the failure stood", _FAILED, "-")
+    _curve(silence, series.gap_ms, "during the failure", _FAILED, "-")
     silence.set_xlabel("longest silence of a watched pair [ms]")
     silence.set_xlim(left=0)
     _curve(losses, series.lost_at_restore, "after the restoration", _RESTORED, "--")
-    _curve(losses, series.packets_lost, "in all", _FAILED, "-")
-    losses.set_xlabel(f"probes lost, of some {series.packets_sent // len(series.seeds):,} each")
-    silence.set_ylabel("fraction of the failovers")
+    _curve(losses, series.packets_lost, "total", _FAILED, "-")
+    losses.set_xlabel(f"probes lost, of about {series.packets_sent // len(series.seeds):,} per failover")
+    silence.set_ylabel("fraction of failovers")
     silence.set_ylim(0, 1.02)
     for axes in (silence, losses):
         axes.grid(color="0.9", linewidth=0.6)
@@ -67,17 +67,17 @@ def draw_failovers(series: FailoverSeries) -> Figure:
 
 
 def _curve(axes: Axes, values: Distribution | None, name: str, color: str, style: str) -> None:
-    """Draws the empirical cumulative distribution function of some values, and a point at its median."""
+    """Draws the empirical cumulative distribution of values, with a point at the median."""
     if values is None:
         return
     steps, fractions = steps_of(values.values)
-    label = f"{name}: median {number_text(values.p50)}, greatest {number_text(values.max)}"
+    label = f"{name}: median {number_text(values.p50)}, max {number_text(values.max)}"
     axes.plot(steps, fractions, drawstyle="steps-post", color=color, linestyle=style, label=label)
     axes.plot([values.p50], [0.5], marker="o", markersize=scaled(4), color=color)
 
 
 def steps_of(values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Returns the steps of an empirical cumulative distribution function: values, and fractions from 0 to 1.
+    """Returns the steps of an empirical cumulative distribution: values, and fractions from 0 to 1.
 
     Args:
         values: at least one value.

@@ -1,4 +1,4 @@
-"""Slowdown of TCP flows by class of sizes: of several runs side by side, and of replications."""
+"""Figures of TCP flows' slowdown by size class: comparison of runs, and replications."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from experiments.results.replications import interval
 QUANTILES = (("p50", "median"), ("p99", "99th percentile"))
 _NAMES = (*(name for _, name in CLASSES), ALL)
 
-Row = Sequence[float | None]
+OptionalValues = Sequence[float | None]
 
 
 def compared_classes(comparison: Comparison) -> list[str]:
-    """Returns the classes of sizes that some runs have, and `all`; none if one is not of TCP flows."""
+    """Returns the size classes that any run has, and `all`; empty if a run is not of TCP flows."""
     results = comparison.results
     if any(started is None for started in results.get(f"flows_started, {ALL}", [None])):
         return []
@@ -42,7 +42,7 @@ def compared_classes(comparison: Comparison) -> list[str]:
 
 
 def draw_classes_compared(comparison: Comparison) -> Figure:
-    """Draws median and 99th percentile of the slowdown by class, a bar for each run.
+    """Draws median and 99th percentile of slowdown by class, with one bar per run.
 
     Args:
         comparison: comparison of runs of TCP flows.
@@ -72,8 +72,10 @@ def draw_classes_compared(comparison: Comparison) -> Figure:
     return figure
 
 
-def _bars(axes: Axes, rows: Mapping[str, Row], shades: Sequence[str], invalid: Sequence[bool]) -> None:
-    """Draws a group of bars for each class; a run without completed flows in it has a dash."""
+def _bars(
+    axes: Axes, rows: Mapping[str, OptionalValues], shades: Sequence[str], invalid: Sequence[bool]
+) -> None:
+    """Draws a group of bars per class; a dash marks runs without complete flows in it."""
     width = 0.85 / len(shades)
     for run, shade in enumerate(shades):
         places = np.arange(len(rows)) + (run - (len(shades) - 1) / 2) * width
@@ -91,7 +93,7 @@ def _bars(axes: Axes, rows: Mapping[str, Row], shades: Sequence[str], invalid: S
 
 
 def draw_class_panel(axes: Axes, runs: Sequence[Run], quantile: str) -> None:
-    """Draws a quantile of the slowdown by class: of each replication, and the mean with its interval.
+    """Draws a quantile of slowdown by class: value of each replication, and mean with its interval.
 
     Args:
         axes: axes to draw on.
@@ -127,8 +129,8 @@ def _name_classes(axes: Axes, classes: Sequence[str]) -> None:
     axes.set_xticks(range(len(classes)), [name.replace("KB-", "KB-\n") for name in classes])
 
 
-def _slowdown_axis(axes: Axes, values: Row) -> None:
-    """Sets a logarithmic axis that holds some slowdowns and 1, with room for numbers above them."""
+def _slowdown_axis(axes: Axes, values: OptionalValues) -> None:
+    """Sets a logarithmic axis that includes all slowdowns and 1, with space for numbers above bars."""
     known = [value for value in values if value]
     axes.set_yscale("log")
     axes.set_ylim(min([0.8, *(0.8 * value for value in known)]), 1.5 * max([2.0, *known]))

@@ -1,4 +1,4 @@
-"""Figure of TCP flows: slowdown over flow size."""
+"""Figure of TCP flows: slowdown by flow size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from experiments.figures.style import (
 from experiments.results.flows.statistics import FLOW_COLUMNS, FLOWS
 from experiments.results.open import Run
 
-NONE_COMPLETED = "no flow of the measured window was completed"
+NONE_COMPLETED = "no flow of the measurement window completed"
 _BINS_PER_DECADE = 2
-# Least ratio of the ends of an axis to the middle of its values.
+# Minimum ratio between an end of an axis and the middle of its values.
 _LEAST_SPAN = 2.0
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B"))
 
@@ -30,7 +30,7 @@ Values = npt.NDArray[np.float64]
 
 
 def draw_flows(run: Run) -> Figure:
-    """Draws the slowdown of every measured flow, and its quantiles by size.
+    """Draws the slowdown of every measured flow, and quantiles by size.
 
     Args:
         run: run of TCP flows.
@@ -62,30 +62,30 @@ def draw_flows(run: Run) -> Figure:
 
 
 def _curves(axes: Axes, sizes: Values, slowdowns: Values) -> None:
-    """Draws all flows and their quantiles; both axes span a factor of four at least."""
-    # A column of flows of one size is wide enough to be seen beside the quantiles.
+    """Draws all flows and their quantiles; both axes span at least a factor of four."""
+    # If all flows have one size, larger markers stay visible behind the quantiles.
     size = 3 if len(np.unique(sizes)) > 1 else 9
-    axes.plot(sizes, slowdowns, linestyle="none", marker=".", color=LIGHT, markersize=size, label="a flow")
+    axes.plot(sizes, slowdowns, linestyle="none", marker=".", color=LIGHT, markersize=size, label="one flow")
     _quantiles(axes, sizes, slowdowns)
     axes.axhline(1, color="0.5", linewidth=0.8, linestyle=":")
     axes.set(xscale="log", yscale="log", xlim=_limits(sizes), ylim=_limits(np.append(slowdowns, 1.0)))
     axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    if sizes.max() < _LEAST_SPAN**2 * sizes.min():  # there may be no power of ten between the limits
+    if sizes.max() < _LEAST_SPAN**2 * sizes.min():  # the limits may not include a power of ten
         axes.set_xticks(sorted({float(sizes.min()), float(sizes.max())}))
     plain_log_labels(axes.yaxis)
     legend_above(axes, columns=3)
 
 
 def _limits(values: Values) -> tuple[float, float]:
-    """Returns limits of a logarithmic axis: the values and a margin, a factor of four at least."""
+    """Returns limits of a logarithmic axis: values and a margin, at least a factor of four."""
     least, most = float(values.min()), float(values.max())
     margin = max((most / least) ** 0.05, _LEAST_SPAN / np.sqrt(most / least), 1.0)
     return least / margin, most * margin
 
 
 def _quantiles(axes: Axes, sizes: Values, slowdowns: Values) -> None:
-    """Draws the quantiles of each bin of sizes at the geometric mean of its sizes."""
+    """Draws the quantiles of each size bin at the geometric mean of its sizes."""
     bins = np.floor(np.log10(sizes) * _BINS_PER_DECADE)
     parts = [bins == number for number in np.unique(bins)]
     places = [np.exp(np.log(sizes[part]).mean()) for part in parts]

@@ -1,4 +1,4 @@
-"""Figure of latencies: the share of the packets that took longer."""
+"""Figure of latencies: the share of packets that took longer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from experiments.figures.style import (
 from experiments.results.open import Run, Simulation
 from experiments.results.tables import LATENCY, LATENCY_CYCLES
 
-_STYLES = ("-", "--", ":")  # of the quantiles
+_STYLES = ("-", "--", ":")  # line styles of quantiles
 
 
 def draw_latency(run: Run | Simulation) -> Figure:
-    """Draws the share of the packets that took longer, over latency, and quantiles as vertical lines.
+    """Draws the share of packets that took longer than a latency, and quantiles as vertical lines.
 
     Args:
-        run: the run, or the simulation, of one seed.
+        run: run or simulation of one seed.
 
     Raises:
         ValueError: a number of packets is negative or infinite, or no latency is positive.
@@ -40,7 +40,7 @@ def draw_latency(run: Run | Simulation) -> Figure:
         if not (np.isfinite(packets) & (packets >= 0)).all() or not (latencies > 0).any():
             raise ValueError("latencies and numbers of packets must be positive")
         slower = 1 - np.cumsum(packets) / packets.sum()
-        # A log axis has no 0: the last step ends below one packet.
+        # A log axis cannot show 0, so the last step ends below the share of one packet.
         axes.step(latencies, np.maximum(slower, 0.5 / packets.sum()), where="post", color=DARK)
         axes.set(xscale="log", yscale="log", ylim=(0.4 / packets.sum(), 1.5))
         shares = (name for name in vars(quantiles) if name.startswith("p"))
@@ -50,6 +50,6 @@ def draw_latency(run: Run | Simulation) -> Figure:
                 axes.axvline(value, color="0.5", linestyle=style, label=label)
         legend_above(axes, columns=3)
         plain_log_labels(axes.xaxis)
-    axes.set(xlabel=f"latency in {unit}", ylabel="share of the packets that took longer")
+    axes.set(xlabel=f"latency in {unit}", ylabel="share of packets that took longer")
     set_title(figure, heading(run.summary))
     return figure

@@ -1,4 +1,4 @@
-"""Loads of the links between routers in a run: on the fabric's drawing, and sorted."""
+"""Figure of link loads between routers: on a drawing of the fabric, and sorted."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
 from topology.layout import Layout
 
-_MOST_DRAWN = 4000  # links; more would be a black disc
+_MOST_DRAWN = 4000  # links; drawings of more are solid black
 
 
 def draw_links(run: Run | Simulation) -> Figure:
-    """Draws a heat map of the links, the busier direction of each, and all directions' loads, sorted.
+    """Draws a heat map of links by their busier direction, and the sorted loads of all directions.
 
-    The map is left out where the fabric cannot be made again: its graph was in a file that is gone or has
-    changed.
+    The map is omitted if the graph's file is missing or has changed, or if there are too many links.
 
     Args:
-        run: the run or the simulation, with its table of link loads.
+        run: run or simulation with a table of link loads.
 
     Raises:
         ParameterError: the table is damaged.
@@ -84,19 +83,19 @@ def _map(
         location="left",
         shrink=0.8,
         pad=0.01,
-        label="load of the busier direction, of the link's capacity",
+        label="load of the busier direction, fraction of link capacity",
     )
     legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
 
 
 def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequence[str]) -> None:
-    """Draws dashed lines over the links that failed during the run, by themselves or with a switch."""
+    """Draws dashed lines over links that failed during the run, alone or with a switch."""
     words = [fault.partition(" ") for fault in faults]
     failed_names = [name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name]
     names = ",".join(name for name in failed_names if not names_host_link(name))
     if not names:
         return
-    # The links of a switch that hangs stay up.
+    # Links of a hung switch stay up.
     elements = [e for e in parse_elements(names, topology, 0) if e.kind is not ElementKind.HANG]
     failed = [
         line
@@ -116,7 +115,7 @@ def _bars(axes: Axes, loads: npt.NDArray[np.float64]) -> None:
     axes.plot([], [], " ", label=f"max {ordered[0]:.3f}")
     fairness = jain(loads)
     axes.plot([], [], " ", label="Jain's index " + ("-" if fairness is None else f"{fairness:.3f}"))
-    axes.set(xlabel="directed links, by load", ylabel="load, of the link's capacity")
+    axes.set(xlabel="directed links, by load", ylabel="load, fraction of link capacity")
     axes.set_xlim(-0.5, len(ordered) - 0.5)
     axes.set_ylim(0, max(1.05, 1.05 * float(ordered[0])))
     legend_above(axes, columns=3)

@@ -1,4 +1,4 @@
-"""The look of figures, by the options of `polarlab plot`: formats, width, title, order, horizontal axis."""
+"""The look of figures, from options of `polarlab plot`: formats, width, title, order, horizontal axis."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ FORMATS = ("png", "svg", "pdf")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 _WIDTH = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_INCHES)})")
 _LEAST_INCHES, _MOST_INCHES = 2.0, 40.0
-# Texts and lines are smaller in a figure of a chosen width: to this share at 3.3 inches, a column of a
-# paper, in which texts then have 7.5 points, and not at all from 6.9 inches on.
+# In figures of a chosen width, text and lines are scaled down: to this share at 3.3 inches (a column of a
+# paper, where text then has 7.5 points), and not at all from 6.9 inches.
 _COLUMN_INCHES, _COLUMN_SCALE, _SCALE_PER_INCH = 3.3, 0.75, 0.07
-_LETTER = 0.55  # width of a letter to the size of its font
+_LETTER = 0.55  # mean width of a letter / font size
 _TICK_SIZES = ("size", "width")
 _SCALED = (
     *("font.size", "lines.linewidth", "lines.markersize", "axes.linewidth", "axes.labelpad", "axes.titlepad"),
@@ -33,16 +33,16 @@ _SCALED = (
 
 @dataclass(frozen=True)
 class Look:
-    """How figures are drawn.
+    """Look of figures.
 
     Attributes:
-        formats: formats of their files, some of FORMATS.
-        width: width in inches; None for the width of each kind of figure.
-        title: whether they have titles.
-        order: panels and curves that come first, in this order.
-        x: key of `--vary` on the horizontal axis of sweeps, or `load`; empty for the load if it varies, and
-            else the first key with numbers.
-        booksim: whether sweeps have the points of the PolarFly authors' simulator where there are any.
+        formats: file formats, some of FORMATS.
+        width: width in inches; None for the default of each kind of figure.
+        title: whether figures have titles.
+        order: names of panels and curves to draw first.
+        x: horizontal axis of sweeps: a key of `--vary`, or `load`; empty for the load if it varies, otherwise
+            the first numeric key.
+        booksim: whether sweeps include results of the PolarFly authors' simulator, if available.
     """
 
     formats: tuple[str, ...] = ("png", "svg")
@@ -60,12 +60,12 @@ class Look:
         order: str | Sequence[str] = (),
         **more: Any,
     ) -> Look:
-        """Returns the look that options name.
+        """Returns the look for options.
 
         Args:
-            format: formats as a list, or as text with commas; None for PNG and SVG.
-            width: width in inches, or as text with a unit, as `3.3in` or `84mm`.
-            order: names of panels and curves as a list, or as text with commas.
+            format: formats as a list or comma-separated text; None for PNG and SVG.
+            width: width in inches, or text with a unit, such as `3.3in` or `84mm`.
+            order: names of panels and curves as a list or comma-separated text.
             more: the other attributes.
 
         Raises:
@@ -87,7 +87,7 @@ def _inches(value: str | float) -> float:
     matched = _WIDTH.fullmatch(value) if isinstance(value, str) else None
     inches = float(matched[1]) * _INCHES[matched[2]] if matched else value
     if not isinstance(inches, int | float) or not _LEAST_INCHES <= inches <= _MOST_INCHES:
-        domain = f"a length of {_LEAST_INCHES:g}in to {_MOST_INCHES:g}in, as 3.3in, 8.4cm, 84mm or 240pt"
+        domain = f"{_LEAST_INCHES:g}in to {_MOST_INCHES:g}in, such as 3.3in, 8.4cm, 84mm or 240pt"
         raise ParameterError(f"width must be {domain}, got {quoted(value)}")
     return inches
 
@@ -97,13 +97,13 @@ PLAIN = Look()
 
 @dataclass
 class Drawing:
-    """Figures in progress, and what the options of their look can apply to.
+    """Figures in progress, and the names to which options of the look can apply.
 
     Attributes:
         look: the look.
         figures: the figures.
-        names: names of their panels and curves.
-        keys: keys for the horizontal axis; None if no figure has a choice.
+        names: names of their panels and curves, as keys.
+        keys: possible keys for the horizontal axis; None if no figure has a choice.
     """
 
     look: Look = field(default_factory=Look)
@@ -122,13 +122,13 @@ def current() -> Drawing:
 
 @contextmanager
 def drawn_as(look: Look) -> Iterator[None]:
-    """Applies a look to the figures that its block makes.
+    """Applies a look to all figures created in the block.
 
     Args:
         look: the look.
 
     Raises:
-        ParameterError: an option of the look applies to none of these figures.
+        ParameterError: an option of the look applies to none of the figures.
     """
     drawing = Drawing(look)
     token = _DRAWING.set(drawing)
@@ -143,14 +143,14 @@ def drawn_as(look: Look) -> Iterator[None]:
 
 
 def scaled(size: float) -> float:
-    """Returns the size of a text, a line or a marker in points, smaller in figures of a small width."""
+    """Scales a size of text, lines or markers in points to the width of figures."""
     return size * _scale(current().look)
 
 
 def ordered(names: Iterable[str]) -> list[str]:
     """Returns names of panels or curves in the order of the look.
 
-    A name without parameters stands for all that begin with it, as `ugal-pf` for `ugal-pf:threshold=0.5`.
+    A name without parameters matches all that start with it: `ugal-pf` matches `ugal-pf:threshold=0.5`.
     """
     drawing = current()
     listed = [*dict.fromkeys(names)]
@@ -158,12 +158,12 @@ def ordered(names: Iterable[str]) -> list[str]:
     order = drawing.look.order
 
     def place(name: str) -> int:
-        return next((number for number, one in enumerate(order) if _stands_for(one, name)), len(order))
+        return next((number for number, one in enumerate(order) if _matches(one, name)), len(order))
 
     return sorted(listed, key=place)
 
 
-def _stands_for(word: str, name: str) -> bool:
+def _matches(word: str, name: str) -> bool:
     return name == word or name.startswith((f"{word}:", f"{word},"))
 
 
@@ -174,16 +174,16 @@ def _scale(look: Look) -> float:
 
 
 def _settings(look: Look) -> Any:
-    """Returns settings of matplotlib, whose stubs list their names."""
+    """Returns scaled settings of matplotlib."""
     scale = _scale(look)
-    settings: Any = rcParams
+    settings: Any = rcParams  # stubs allow only literal names
     return {} if scale == 1 else {name: scale * settings[name] for name in _SCALED}
 
 
 def _fit(figure: Figure) -> None:
-    """Breaks long labels, and sets the sizes of ticks, some of which are made when a figure is written."""
+    """Wraps long labels and sets tick sizes, as some ticks are created only when a figure is written."""
     settings: Any = rcParams
-    letters = 72 / (_LETTER * settings["font.size"])  # of an inch
+    letters = 72 / (_LETTER * settings["font.size"])  # per inch
     for axes in figure.axes:
         place = axes.get_position()
         for axis, inches in (
@@ -202,9 +202,9 @@ def _check(drawing: Drawing) -> None:
     """Raises ParameterError if an option of the look applies to no figure."""
     look = drawing.look
     for word in look.order:
-        if not any(_stands_for(word, name) for name in drawing.names):
+        if not any(_matches(word, name) for name in drawing.names):
             names = ", ".join(drawing.names)
-            domain = f"be some of {names}" if names else "be left out of these results"
+            domain = f"be some of {names}" if names else "be left out for these results"
             raise ParameterError(f"order must {domain}, got {quoted(word)}")
     if look.x and drawing.keys is None:
         raise ParameterError(f"x is for sweeps, got {quoted(look.x)}; leave it out")

@@ -1,4 +1,4 @@
-"""Figure of a run without generated traffic: throughput of the links, and times of the programs."""
+"""Figure of user programs: throughput of links, and times of programs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.tables import LINK_COLUMNS, LINKS
 
-_MOST_NAMED = 5  # links with a curve of their own
+_MOST_NAMED = 5  # busiest links, which are named in the legend
 _STYLES = ("-", "--", "-.", ":", (0, (1, 3)))
 _MOST_BARS = 40
 _LONGEST_LABEL = 60
 
 
 def draw_programs(run: Run) -> Figure:
-    """Draws the throughput of the busiest links over time, and below it when each program ran.
+    """Draws the throughput of links over time, and below it the time span of each program.
 
     Args:
         run: the run.
@@ -46,7 +46,7 @@ def draw_programs(run: Run) -> Figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4.2, height))
         _throughput(above, run)
         _bars(below, programs)
-    elif programs:  # the links were not observed
+    elif programs:  # links were not observed
         _bars(figure.subplots(), programs)
     else:
         axes = figure.subplots()
@@ -85,8 +85,8 @@ def _throughput(axes: Axes, run: Run) -> None:
             linewidth=1.4 if named else 0.6,
             label=str(names[index]).removesuffix(")").replace(" (", ", ") if named else None,
         )
-    if not most or most > rate / 2:  # smaller throughputs would not be seen below it
-        axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="rate of a link")
+    if not most or most > rate / 2:  # otherwise the line would squeeze the curves
+        axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="link rate")
         most = max(most, rate)
     axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, most * 1.1))
     axes.set_xlim(left=0)
@@ -96,9 +96,9 @@ def _throughput(axes: Axes, run: Run) -> None:
 def _rates(
     times_s: npt.NDArray[np.float64], sent_bytes: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Returns the edges in s of a link's readings, and its rate in Mbit/s between each two.
+    """Returns the times in s of a link's readings, and its rate in Mbit/s between each pair of readings.
 
-    Rows hold the bytes since the row before; of the first, which has none, only the end is known.
+    A row has the bytes since the previous row; the start of the first row is unknown.
     """
     edges = times_s
     if len(edges) < 2:
@@ -122,4 +122,4 @@ def _bars(axes: Axes, programs: tuple[ProgramRecord, ...]) -> None:
         range(len(programs)), [text.replace("$", r"\$") for text in shortened], fontsize=scaled(8)
     )
     axes.invert_yaxis()
-    axes.set_xlabel("time in s; servers are light, failed programs hatched")
+    axes.set_xlabel("time in s (light: servers, hatched: failed programs)")

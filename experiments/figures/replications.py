@@ -1,4 +1,4 @@
-"""Figure of several replications: each result by seed, its mean and its confidence interval."""
+"""Figure of replications: values by seed, mean and confidence interval."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from experiments.results.parts.replications import Interval
 from experiments.results.tables import damage_named
 
 _LEAST_SPAN, _LEAST_PANEL = 0.1, 1.6
-_MOST_SEEDS = 6  # that are named below an axis
+_MOST_SEEDS = 6  # labels below an axis
 
 
 def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
-    """Returns the figures of a run, or a simulation, of one seed by their names.
+    """Draws a run or simulation of one seed; returns name -> figure.
 
     Args:
-        run: the run, or the simulation.
+        run: the run or simulation.
 
     Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
+        ParameterError: the results are incomplete or damaged.
     """
     with damage_named(run.folder):
         figures: dict[str, Figure] = resolve_name(run.kind.draw_seed)(run)
@@ -47,19 +47,19 @@ def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
 
 
 def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
-    """Returns the figures of a run or a simulation by their names; of replications, behind their folders'.
+    """Draws a run or simulation; returns name -> figure.
 
-    Those of all seeds together are `replications` (means with their intervals).
+    Names of figures of replications start with the seed's folder; `replications` has means with intervals.
 
     Args:
-        run: the run, or the simulation.
+        run: the run or simulation.
 
     Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
+        ParameterError: the results are incomplete or damaged.
     """
     runs = run.replications
     for one in runs:
-        one.check()  # nothing is drawn if one of them is damaged
+        one.check()  # draw nothing if one of them is damaged
     figures = {
         f"{one.folder.relative_to(run.folder) / name}": figure
         for one in runs
@@ -69,13 +69,13 @@ def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
 
 
 def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
-    """Returns the figure `replications` of a run of several seeds; none of a run of one seed.
+    """Draws the figure `replications` of several seeds; empty for one seed.
 
     Args:
-        run: the run, or the simulation.
+        run: the run or simulation.
 
     Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
+        ParameterError: the results are incomplete or damaged.
     """
     summary: Any = run.summary
     repeat, engine = summary.repeat, summary.engine
@@ -105,7 +105,7 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
 def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) -> None:
     """Draws the value of each seed, and the mean with its interval."""
     values = interval.values
-    # A value that a replication does not have is missing, and whose it is, is then not known.
+    # If a replication lacks the value, the others can no longer be assigned to seeds.
     named = len(values) == len(seeds)
     places = [float(place) for place in range(len(values))]
     if interval.ci95 is not None:
@@ -119,7 +119,7 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
     axes.set_xticks(places[::every], seeds[::every] if named else [""] * len(places[::every]))
     axes.set_xlim(-0.6, len(values) - 0.4)
     axes.margins(y=0.2)
-    if max(values) == min(values):  # else the axis would be of the last digits of a float
+    if max(values) == min(values):  # otherwise the axis would show rounding errors
         axes.set_ylim(interval.mean - _LEAST_SPAN, interval.mean + max(_LEAST_SPAN, abs(interval.mean)))
 
 

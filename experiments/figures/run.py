@@ -1,4 +1,4 @@
-"""Figures of a run, drawn from its files alone; readable in grey."""
+"""Figures of a run, drawn only from its files; readable in grey."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ from experiments.results.tables import (
 )
 from topology.errors import ParameterError
 
-_MOST_DIGITS = 15  # of numbers above bars, side by side
-_MOST_HOPS = 255  # the range of a TTL
+_MOST_DIGITS = 15  # total digits above bars before numbers are rotated
+_MOST_HOPS = 255  # maximum of a TTL
 
 Values = npt.NDArray[np.float64]
 
 
 def draw_run(run: Run) -> dict[str, Figure]:
-    """Returns the figures of a run of one seed by their names.
+    """Draws a run of one seed; returns name -> figure.
 
-    `throughput` (over time, and packets by hops; without generated traffic, of the links); `latency` (its
-    distribution), of TCP flows `slowdown` (over their sizes) instead; `links` (their loads on the fabric's
-    drawing, and sorted); of a collective also `collective` (bandwidth over message size).
+    Figures are `throughput` (over time, and packets by hops; without generated traffic, of links), `latency`
+    (distribution) or, for TCP flows, `slowdown` (by size), `links` (loads on a drawing of the fabric, and
+    sorted), `programs` (times of user programs) and `collective` (bandwidth by message size).
 
     Args:
         run: the run.
 
     Raises:
-        ParameterError: the folder does not hold a complete run, or a damaged one.
+        ParameterError: the results are incomplete or damaged.
     """
     figures = {
         "throughput": draw_course(run, _throughput, _hops) if run.summary.generated else draw_programs(run)
@@ -72,9 +72,9 @@ def _throughput(axes: Axes, run: Run) -> None:
     summary, table = run.summary, run.table(THROUGHPUT, THROUGHPUT_COLUMNS)
     times, place = np.unique(np.array(table["time_s"], float), return_inverse=True)
     if not len(times) or times[0] <= 0:
-        raise ParameterError(f"{run.folder} is damaged: {THROUGHPUT} must have intervals of time")
+        raise ParameterError(f"{run.folder} is damaged: {THROUGHPUT} must have time intervals")
     end_s = summary.warmup_s + summary.measured_s
-    shown = max(1, int((times <= end_s + 1e-6).sum()))  # a packet that arrives later is in no full interval
+    shown = max(1, int((times <= end_s + 1e-6).sum()))  # packets that arrive later are not in a full interval
     edges = np.concatenate([[0.0], times[:shown]])
     for column, name, color, width in (
         ("tx_bytes", "offered", LIGHT, 4.0),
@@ -90,20 +90,20 @@ def _throughput(axes: Axes, run: Run) -> None:
     if summary.warmup_s:
         axes.axvspan(0, summary.warmup_s, color="0.93", zorder=0, label="warm-up, not measured")
     capacity = summary.endpoints * summary.link_rate_bps / 1e6
-    axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":", label="all hosts' injection capacity")
-    axes.set(xlabel="time in s", ylabel="all hosts together, Mbit/s", xlim=(0, float(edges[-1])))
+    axes.axhline(capacity, color="0.5", linewidth=0.8, linestyle=":", label="injection capacity of all hosts")
+    axes.set(xlabel="time in s", ylabel="total of all hosts, Mbit/s", xlim=(0, float(edges[-1])))
     axes.set_ylim(0, capacity * 1.1)
     legend_above(axes, columns=2)
 
 
 def _interface_label(summary: Summary, column: str, edges: Values, bits: npt.NDArray[Any]) -> str:
-    """Returns the label of a curve of all frames, which are more than those of flows' bytes."""
+    """Returns the label of a curve of all frames, including retransmissions and acknowledgements."""
     begin_s, capacity_bps = summary.warmup_s, summary.endpoints * summary.link_rate_bps
     inside = (edges[:-1] >= begin_s - 1e-6) & (edges[1:] <= begin_s + summary.measured_s + 1e-6)
     span_s = float(np.diff(edges)[inside].sum())
     fraction = float(bits[inside].sum()) / (capacity_bps * span_s) if span_s else None
     verb = "sent" if column == "tx_bytes" else "received"
-    return f"all frames {verb}, TCP's own too: {_fraction(fraction)} of the injection capacity"
+    return f"all frames {verb}, including TCP's own: {_fraction(fraction)} of the injection capacity"
 
 
 def _fraction(value: float | None) -> str:
@@ -123,11 +123,11 @@ def _hops(axes: Axes, run: Run) -> None:
     estimate = " (estimate, 1/8 sampled)" if of_flows else ""
     _bars(axes, hops - 0.2, expected, "sent, by distance in the graph", LIGHT)
     _bars(axes, hops + 0.2, measured, f"received, by hops taken{estimate}", DARK)
-    counts = "frames of the whole run, TCP's own too" if of_flows else "packets in the measured window"
+    counts = "frames of the whole run, including TCP's own" if of_flows else "packets in the window"
     axes.set(xlabel="links between routers", ylabel=counts)
     axes.set_xticks(hops)
-    axes.ticklabel_format(axis="y", style="plain")  # a power of ten above the axis would be in the legend
-    # Long numbers of neighbouring bars would run into each other.
+    axes.ticklabel_format(axis="y", style="plain")  # a power of ten above the axis would overlap the legend
+    # Long numbers above adjacent bars would overlap.
     longest = len(f"{int(max(expected.max(), measured.max()))}")
     upright = longest * len(hops) > _MOST_DIGITS
     for text in axes.texts:

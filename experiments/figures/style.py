@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from experiments.results.simulation.model import SimulationSummary
 
 _DPI, _PRINT_DPI = 130, 300
-# TrueType fonts, as publishers ask for; no date, so that equal figures are equal files.
+# TrueType fonts, which publishers require; no date, so that equal figures give equal files.
 _FILE_SETTINGS: Any = {"pdf.fonttype": 42, "svg.hashsalt": "polarlab"}
 _NO_DATE = {"png": None, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-# The colours of all figures: no two of them are equally dark, so that they stay apart in grey.
+# Colours of all figures; all differ in lightness, so that they are distinct in grey.
 DARK, LIGHT = "#1f3b57", "#a8bccf"
 ORANGE, PURPLE, GREEN, BROWN, BLUE, RED = "#dd8122", "#7647a2", "#86bf6f", "#6b4410", "#2f9ab3", "#c8405c"
 PALETTE = (DARK, ORANGE, PURPLE, GREEN, BROWN, BLUE, RED, LIGHT)
 MARKERS = "osD^vP*X<>"
 INTERVAL = "95 % confidence interval"
-# Markers and colours that curves of some routings have in every figure.
+# Fixed markers and colours of some routings in all figures.
 _ROUTINGS = {
     "min": ("o", DARK),
     "valiant": ("D", PURPLE),
@@ -53,21 +53,21 @@ _ROUTINGS = {
     "four-color-valiant": ("P", BLUE),
 }
 _LOOKS = tuple((marker, color) for marker in MARKERS for color in PALETTE)
-_DARKEST, _LIGHTEST = 0.2, 0.75  # shades of curves of one routing
-# Up to so many decades an axis has labels between those of powers of ten as well: some, or all.
+_DARKEST, _LIGHTEST = 0.2, 0.75  # lightness range for several curves of one routing
+# A log axis has some, or all, labels between powers of ten if it spans at most this many decades.
 _LABELLED_DECADES = (2.5, 0.4)
-_NARROW = 5000.0  # ratio of the ends of a horizontal axis up to which it has labels between them
-# Inches of a narrow figure: least width of a panel, bounds of its height, and room for a title.
+_NARROW = 5000.0  # a horizontal axis has labels between powers of ten up to this ratio of its ends
+# Narrow figures: minimum panel width (inches), minimum height (inches), height / width, title (inches).
 _LEAST_PANEL, _LEAST_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
 
 
 def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Returns the marker and the colour of each curve of a figure, all different up to some 80 curves.
+    """Returns curve -> (marker, colour), distinct for up to about 80 curves.
 
     A known routing looks the same in every figure. Several curves of one routing are shades of one colour.
 
     Args:
-        curves: names of the curves, which begin with the routing's, as `ugal-pf:threshold=0.5, queue 8`.
+        curves: names of curves, starting with the routing, such as `ugal-pf:threshold=0.5, queue 8`.
     """
     by_routing: dict[str, list[str]] = {}
     for curve in dict.fromkeys(curves):
@@ -92,23 +92,23 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def _routing_of(curve: str) -> str:
-    """Returns the routing of a curve's name, without parameters and options."""
+    """Returns the routing in a curve's name, without parameters and options."""
     return curve.partition(":")[0].partition(",")[0]
 
 
 def _shade(color: str, share: float) -> str:
-    """Returns a shade of a colour, from dark at 0 to light at 1."""
+    """Returns a shade of a colour, from 0 (dark) to 1 (light)."""
     hue, _, saturation = colorsys.rgb_to_hls(*to_rgb(color))
     return to_hex(colorsys.hls_to_rgb(hue, _DARKEST + share * (_LIGHTEST - _DARKEST), saturation))
 
 
 def new_figure(inches: tuple[float, float]) -> Figure:
-    """Returns an empty figure of that width and height, laid out automatically.
+    """Returns an empty figure with automatic layout.
 
-    It has a canvas of its own: pyplot, and so the backend of a user's own figures, is left alone.
+    It has its own canvas, so that pyplot and the backend of a user's own figures are not affected.
 
     Args:
-        inches: width and height; a chosen width (`Look.width`) replaces it.
+        inches: width and height; `Look.width` overrides the width.
     """
     width, height = inches
     look = current().look
@@ -130,14 +130,14 @@ def new_panels(
     least: float = _LEAST_PANEL,
     sharey: bool = False,
 ) -> tuple[Figure, list[Axes]]:
-    """Returns a figure with panels side by side, or in several rows where its width has no room for them.
+    """Returns a figure with panels side by side, or in several rows if its width is too small.
 
     Args:
-        inches: width and height without what is below the panels.
-        ratios: widths of the panels side by side, relative to each other.
-        below: height in inches that a list below the panels needs.
-        least: least width of a panel in inches.
-        sharey: whether the panels have one vertical axis.
+        inches: width and height, without a list below the panels.
+        ratios: relative widths of panels side by side.
+        below: height in inches of the list below the panels.
+        least: minimum width of a panel in inches.
+        sharey: whether the panels share the vertical axis.
     """
     count, look = len(ratios), current().look
     columns = count if look.width is None else max(1, min(count, int(look.width / least)))
@@ -155,19 +155,19 @@ def new_panels(
     return figure, axes[:count]
 
 
-# The part of a figure's width that titles and legends may take.
+# Share of a figure's width available for titles and legends.
 _USABLE = 0.97
 
 
 def set_title(figure: Figure, text: str) -> None:
-    """Sets the title of a figure, in as many lines as its width needs, unless figures are to have none."""
+    """Sets the title of a figure, wrapped to its width; does nothing if the look has no titles."""
     if not current().look.title:
         return
     title = figure.suptitle(printable(text), parse_math=False)
     lines = text.count("\n") + 1
     while title.get_window_extent().width > _USABLE * figure.bbox.width and lines < len(text):
         lines += 1
-        # Lines of one length, so that the last is not a single word.
+        # Balance the lines, so that the last one is not a single word.
         wrapped = textwrap.wrap(printable(text), math.ceil(1.05 * len(text) / lines))
         title.set_text("\n".join(wrapped))
 
@@ -175,12 +175,12 @@ def set_title(figure: Figure, text: str) -> None:
 def legend_below(
     figure: Figure, handles: Sequence[Artist], most: int = 4, *, small: bool = False
 ) -> Legend | None:
-    """Draws a legend below all axes of a figure, in as many rows as its width needs; None without entries.
+    """Draws a legend below all axes of a figure, in as many rows as needed; None without entries.
 
     Args:
         figure: the figure.
         handles: labelled artists.
-        most: columns at most.
+        most: maximum number of columns.
         small: whether font and markers are smaller, for drawings of fabrics.
     """
     for columns in range(min(most, len(handles)), 0, -1):
@@ -201,12 +201,12 @@ def legend_below(
 
 
 def legend_above(axes: Axes, columns: int = 1, handles: Sequence[Artist] | None = None) -> Legend:
-    """Draws the legend of some axes above them, where it covers nothing.
+    """Draws a legend above axes, where it covers no data.
 
     Args:
-        axes: the axes; they have no title.
+        axes: axes without a title.
         columns: columns of the legend.
-        handles: labelled artists; None for all of the axes'.
+        handles: labelled artists; None for all artists of the axes.
     """
     chosen = axes.get_legend_handles_labels()[0] if handles is None else handles
     legend = axes.legend(
@@ -227,11 +227,11 @@ _CROSS: dict[str, Any] = {"marker": "x", "color": "black", "linestyle": "none", 
 
 
 def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, color: str) -> None:
-    """Draws points whose results are not valid: hollow markers, crossed out.
+    """Draws points of doubtful results as hollow markers, crossed out.
 
     Args:
         axes: axes to draw on.
-        points: their places.
+        points: their coordinates.
         marker: marker of their curve.
         color: colour of their curve.
     """
@@ -248,22 +248,22 @@ def cross_out(axes: Axes, points: Sequence[tuple[float, float]], marker: str, co
 
 
 def crossed_handle(reason: str) -> Line2D:
-    """Returns the entry of a legend for points that are crossed out.
+    """Returns the legend entry for crossed-out points.
 
     Args:
-        reason: the reason, as `result not valid`.
+        reason: the reason, such as `result not valid`.
     """
     return Line2D([], [], **_CROSS, markersize=scaled(8), label=f"crossed out: {reason}")
 
 
 def interval_handle() -> Line2D:
-    """Returns the entry of a legend for error bars over seeds or batches."""
+    """Returns the legend entry for error bars over seeds or batches."""
     style: dict[str, Any] = {"marker": "|", "markersize": scaled(11), "linestyle": "none"}
     return Line2D([], [], color="0.3", **style, label=INTERVAL)
 
 
 class _PlainLogFormatter(LogFormatter):
-    """Labels with 480, not with 4.8 x 10^2; beside each other or in small figures there is room for few."""
+    """Labels like 480 instead of 4.8 x 10^2; horizontal axes and small figures have space for only a few."""
 
     def __init__(self, *, few: bool) -> None:
         super().__init__(minor_thresholds=_LABELLED_DECADES)
@@ -274,14 +274,14 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether one of few labels is shown: those of 1, 2 and 5, or only of 1."""
+        """Returns whether a label is shown if there are few: 1, 2 and 5 or, on long axes, only 1."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         digits = "125" if 0 < low < high <= low * _NARROW else "1"
         return f"{x:.0e}"[0] in digits
 
 
 def plain_log_labels(axis: Axis) -> None:
-    """Labels a logarithmic axis with 480, not with 4.8 x 10^2."""
+    """Labels a logarithmic axis with numbers like 480 instead of 4.8 x 10^2."""
     few = isinstance(axis, XAxis) or current().look.width is not None
     axis.set_major_formatter(_PlainLogFormatter(few=few))
     axis.set_minor_formatter(_PlainLogFormatter(few=few))
@@ -290,10 +290,10 @@ def plain_log_labels(axis: Axis) -> None:
 def save_figures(
     figures: Mapping[str, Figure], folder: Path, formats: Sequence[str] = PLAIN.formats
 ) -> list[Path]:
-    """Writes figures in every format and returns the files.
+    """Writes figures in all formats and returns the files.
 
     Args:
-        figures: figures by their names, paths within the folder without an ending.
+        figures: name -> figure; names are paths within the folder without suffix.
         folder: the folder.
         formats: some of FORMATS.
 
@@ -304,13 +304,13 @@ def save_figures(
     for name, figure in figures.items():
         for format_ in formats:
             opened.write(f"{name}.{format_}", image(figure, format_))
-            figure.set_layout_engine("none")  # the layout stays; computing it again takes half of the time
+            figure.set_layout_engine("none")  # computing the layout again takes half of the time
             files.append(folder / f"{name}.{format_}")
     return files
 
 
 def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
-    """Writes a figure into a file that does not exist yet.
+    """Writes a figure to a new file.
 
     Args:
         figure: the figure.
@@ -318,25 +318,25 @@ def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
         format_: one of FORMATS.
 
     Raises:
-        UsageError: the file exists, or its folder does not.
+        UsageError: the file exists, or its folder does not exist.
         OSError: it cannot be written.
     """
     write_new(path, image(figure, format_))
 
 
 def image(figure: Figure, format_: str) -> bytes:
-    """Returns a figure in one of FORMATS.
+    """Renders a figure.
 
     Args:
         figure: the figure.
-        format_: the format.
+        format_: one of FORMATS.
     """
     content = io.BytesIO()
     with warnings.catch_warnings(), rc_context(_FILE_SETTINGS):
-        # Names of a foreign file may be longer than a figure.
+        # Names from another user's file may be wider than the figure.
         warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
         if engine := figure.get_layout_engine():
-            # Once and for good: with an engine, even one without effect, each file is drawn twice.
+            # Remove the engine afterwards: with any engine, matplotlib draws each file twice.
             engine.execute(figure)
             figure.set_layout_engine(None)
         figure.savefig(content, format=format_, metadata=_NO_DATE[format_])
@@ -344,10 +344,10 @@ def image(figure: Figure, format_: str) -> bytes:
 
 
 def check_figure(path: Path) -> str:
-    """Returns the format of a figure by its file's ending.
+    """Returns the format of a figure from its file's suffix.
 
     Raises:
-        UsageError: another ending, the file exists, or its folder does not.
+        UsageError: the suffix is unknown, the file exists, or its folder does not exist.
     """
     format_ = path.suffix.removeprefix(".").lower()
     if format_ not in FORMATS:
@@ -358,17 +358,17 @@ def check_figure(path: Path) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns a text for a figure, without characters of file names that cannot be drawn."""
+    """Replaces characters that cannot be drawn, such as undecodable bytes of file names."""
     return text.encode(errors="replace").decode()
 
 
 def number_text(value: float) -> str:
-    """Returns a number with three digits or, from 100 on, without a fraction."""
+    """Formats a number with three digits or, from 100, without fraction."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def heading(summary: Summary | SimulationSummary) -> str:
-    """Returns the heading of the figures of a run or a simulation: fabric, traffic and routing in a line."""
+    """Returns the title of figures of a run or simulation: fabric, traffic and routing."""
     text = (
         f"{summary.name} ({parameters(summary.params)}), {summary.endpoints} hosts, {summary.medium}: "
         f"{summary.traffic} under {summary.routing} routing"

@@ -1,4 +1,4 @@
-"""Figure of a sweep: accepted and latency against offered, or what else varies; a panel for each pattern."""
+"""Figure of a sweep: accepted load and latency by offered load or another key, with panels per pattern."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from experiments.spec.fabric import CREDIT
 from experiments.spec.simulation.model import RouterRecord
 from experiments.spec.sweep import Point
 
-# The simulator's links pass a flit per cycle.
+# Packet length in the authors' simulator, whose links carry one flit per cycle.
 _FLITS_PER_PACKET = 4
-_MOST_FAULTS = 6  # that a title names
+_MOST_FAULTS = 6  # faults named in a title
 _CROSSCHECKED: dict[str, Any] = {
     "linestyle": "-",
     "linewidth": 0.8,
@@ -38,7 +38,7 @@ _HOLLOW: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none"}
 
 
 class SimulatedPoint(NamedTuple):
-    """Stable point of the authors' simulator: offered and accepted fractions, latency in packet times."""
+    """Stable point of the authors' simulator: offered and accepted load, and latency in packet times."""
 
     offered: float
     accepted: float
@@ -46,7 +46,7 @@ class SimulatedPoint(NamedTuple):
 
 
 def draw_sweep(results: Sweep | SimulatedSweep) -> dict[str, Figure]:
-    """Returns the figure of a sweep by its name.
+    """Draws a sweep; returns name -> figure.
 
     Args:
         results: the sweep.
@@ -74,27 +74,27 @@ def draw_sweep(results: Sweep | SimulatedSweep) -> dict[str, Figure]:
 
 
 def _of_links(settings: SweepSettings) -> dict[str, str]:
-    """Returns settings of links in words."""
+    """Returns setting -> description for links."""
     return {
-        "link_rate_bps": f"links of {settings.link_rate_bps / 1e6:g} Mbit/s",
+        "link_rate_bps": f"{settings.link_rate_bps / 1e6:g} Mbit/s links",
         "frame_bytes": f"{settings.frame_bytes}-byte frames",
         "queue_packets": f"{settings.queue_packets}-packet queues",
     }
 
 
 def _of_routers(routers: RouterRecord) -> dict[str, str]:
-    """Returns settings of simulated routers in words."""
-    words = {"packet_flits": f"packets of {routers.packet_flits} flits"}
+    """Returns setting -> description for simulated routers."""
+    words = {"packet_flits": f"{routers.packet_flits}-flit packets"}
     if routers.flow_control != CREDIT:
         return {**words, "queue_packets": f"{routers.queue_packets}-packet queues"}
     words["virtual_channels"] = f"{routers.virtual_channels} virtual channels"
-    return {**words, "buffer_flits": f"buffers of {routers.buffer_flits} flits"}
+    return {**words, "buffer_flits": f"{routers.buffer_flits}-flit buffers"}
 
 
 def _title(
     results: Sweep | SimulatedSweep, fixed: Mapping[str, str], rows: Sequence[SweptRow], axis: Axis
 ) -> str:
-    """Returns fabric, settings that do not vary, and the load if it does not."""
+    """Returns a title with fabric, fixed settings and, if it is fixed, the load."""
     manifest = results.manifest
     shown = [text for name, text in fixed.items() if not manifest.sweep.varies(name)]
     load = f" at a load of {rows[0].load:g}" if axis.key and not axis.loads else ""
@@ -104,7 +104,7 @@ def _title(
 def _draw_crosschecked(
     panels: SweepPanels, rows: Sequence[SweptRow], simulated: Mapping[Point, Compared]
 ) -> bool:
-    """Draws the same packets on simulated switches as light lines; returns whether there are any."""
+    """Draws results of the cross-check as light lines; returns whether there are any."""
     for pattern, (accepted, latency) in panels.pairs.items():
         for curve, (_, color) in panels.styles.items():
             curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
@@ -117,7 +117,7 @@ def _draw_crosschecked(
                     curves[1].append((place, one.latency_ms_simulated))
             if curves[0]:
                 accepted.plot(*zip(*sorted(curves[0]), strict=True), color=color, **_CROSSCHECKED)
-                # Without the time of programs, latencies on idle links are so short as to fill the axis.
+                # Without program times, latencies on idle links are tiny and would stretch the axis.
                 latency.plot(
                     *zip(*sorted(curves[1]), strict=True), color=color, scaley=False, **_CROSSCHECKED
                 )
@@ -125,7 +125,7 @@ def _draw_crosschecked(
 
 
 def _draw_booksim(panels: SweepPanels, settings: SweepSettings) -> bool:
-    """Draws the points of the authors' simulator; returns whether there are any."""
+    """Draws results of the authors' simulator; returns whether there are any."""
     found = False
     packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
     for pattern, (accepted, latency) in panels.pairs.items() if not settings.varied else ():
@@ -140,11 +140,11 @@ def _draw_booksim(panels: SweepPanels, settings: SweepSettings) -> bool:
 
 
 def _faults_text(settings: SweepSettings) -> str:
-    """Returns the faults that all points had, for the end of a title; nothing without faults."""
+    """Returns the faults of all points, as the end of a title; empty without faults."""
     if settings.varies("faults_asked"):
         return ""
     if settings.faults_asked:
-        return f"; at each point random faults, {settings.faults_asked}"
+        return f"; random faults at each point, {settings.faults_asked}"
     if not settings.faults:
         return ""
     named, more = settings.faults[:_MOST_FAULTS], len(settings.faults) - _MOST_FAULTS
@@ -152,9 +152,9 @@ def _faults_text(settings: SweepSettings) -> str:
 
 
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:
-    """Returns the points of the authors' simulator, for the fabrics that it was run for.
+    """Returns the stable points of the authors' simulator, for fabrics with available results.
 
-    Only points at which it was stable: beyond, its lossless network and ours, which drops, differ.
+    Saturated points are excluded: its lossless network is not comparable to switches that drop packets.
 
     Args:
         settings: settings of the sweep.

@@ -19,8 +19,9 @@ from topology.addressing import Host
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
-from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
+from traffic.wire.probe_codec import FrameBuffer, genuine, intact, read_headers
 from traffic.wire.probe_frame import build_probe
+from traffic.wire.tags import Tagger, new_key
 
 INTERVAL_S = 0.01
 BEFORE_S = 0.03  # of probes before the change
@@ -144,7 +145,9 @@ class PairProbes(ProbeArrivals):
         senders, receivers = (
             [(pids[host.name], f"{host.name}-eth0") for host in side] for side in zip(*pairs, strict=True)
         )
-        self._frames = FrameBuffer(build_probe(*pairs[0], frame_bytes=HEADER_BYTES, run=run), count)
+        self._tagger = Tagger(new_key())
+        template = build_probe(*pairs[0], frame_bytes=HEADER_BYTES, run=run)
+        self._frames = FrameBuffer(template, count, self._tagger)
         self._sources = np.array([source.ip for source, _ in pairs], np.uint32)
         self._destinations = np.array([destination.ip for _, destination in pairs], np.uint32)
         self._receivers = Receivers(dict.fromkeys(receivers), run, 32 * count)
@@ -172,10 +175,11 @@ class PairProbes(ProbeArrivals):
         if not count:
             return
         now_s = time.monotonic()
-        headers = read_headers(self._receivers.buffer.frames[:count])
+        frames = self._receivers.buffer.frames[:count]
+        headers = read_headers(frames)
         # Hosts may send frames of their own making: only the first of each probe that was sent counts.
         good = intact(headers) & (self._receivers.buffer.lengths(count) == HEADER_BYTES)
-        headers = headers[good & (headers["sequence"] < self._sequence)]
+        headers = headers[good & genuine(frames, self._tagger)]
         for source, destination, sequence in zip(
             headers["ip_src"].tolist(), headers["ip_dst"].tolist(), headers["sequence"].tolist(), strict=True
         ):

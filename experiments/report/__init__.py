@@ -1,1 +1,1 @@
-"""Reports: one page of HTML for a run or a sweep."""
+"""Reports: one HTML page for results of any kind."""

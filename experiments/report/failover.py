@@ -1,4 +1,4 @@
-"""Reports of failover demonstrations, and of series of them."""
+"""Reports of failover demonstrations and of series of failovers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from experiments.report.sections import event_section
 from experiments.results.open import Failover, Failovers
 from experiments.results.text import fabric_text, readable
 
-# Columns of words in the table of a series.
+# Text columns in the table of a series.
 _WORDS = ("failed", "repaired_by", "restored", "negative")
-# Columns that the pages of the failovers have, and columns that are shown if a failover needs them.
+# Columns shown only on the page of each failover, and columns shown only if any failover has a value.
 _ELSEWHERE = ("packets_sent", "pairs_watched", "pairs_affected")
 _IF_ANY = ("negative", "interrupted", "cpu_stolen_ms", "controller_converged_ms")
 
 
 def failover_page(results: Failover) -> Page:
-    """Returns the page of a demonstration, whose figure is drawn anew.
+    """Returns the page of a demonstration, with a new figure.
 
     Args:
         results: the demonstration.
@@ -51,7 +51,7 @@ def failover_page(results: Failover) -> Page:
 
 
 def failovers_page(results: Failovers) -> Page:
-    """Returns the page of a series of failovers, whose figure is drawn anew.
+    """Returns the page of a series of failovers, with a new figure.
 
     Args:
         results: the series.
@@ -62,9 +62,9 @@ def failovers_page(results: Failovers) -> Page:
     """
     series = results.summary
     seeds = ", ".join(map(str, series.seeds))
-    note = "The series was interrupted before its end. " if series.interrupted else ""
+    note = "The series was interrupted. " if series.interrupted else ""
     note += f"{len(series.seeds)} of {series.asked} failovers are complete"
-    note += f", with the seeds {seeds}. " if seeds else ": there is no distribution. "
+    note += f", with the seeds {seeds}. " if seeds else ", so there are no distributions. "
     note += (
         "Means are followed by "
         "half the width of their 95 % confidence intervals (Student's t), medians by the limits of theirs."
@@ -90,14 +90,14 @@ def failovers_page(results: Failovers) -> Page:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the columns of the table of failovers: so many that they fit a page, those of notes if used."""
+    """Returns the columns of the table of failovers, without optional ones that are empty."""
     return [n for n in rows[0] if n not in _ELSEWHERE and (n not in _IF_ANY or any(row[n] for row in rows))]
 
 
 def _outcome(results: Failover) -> str:
-    """Returns the outcome in two sentences, of which the first tells an interruption."""
+    """Returns the outcome: losses, silence and repair, and the reason if the result is negative."""
     summary = results.summary
-    text = "The failover was interrupted before its end; until then, " if summary.interrupted else ""
+    text = "The failover was interrupted; until then, " if summary.interrupted else ""
     text += (
         f"{summary.packets_lost} of {summary.packets_sent} probes were lost, the longest silence of a "
         f"watched pair was {summary.gap_ms:g} ms, and the failure was repaired by: {summary.repaired_by}."

@@ -1,6 +1,6 @@
-"""Page of all keys and columns of results, docs/reference/keys.md, from typed records and tables' columns.
+"""Page of all keys and columns of results, docs/reference/keys.md, generated from records and tables.
 
-`python -m experiments.report.keys > docs/reference/keys.md`, or `make keys`, makes it anew.
+`make keys`, or `python -m experiments.report.keys > docs/reference/keys.md`, regenerates it.
 """
 
 from __future__ import annotations
@@ -38,22 +38,23 @@ from experiments.results.sweep_points import POINTS, PointRow, SimulatedPointRow
 _INTRODUCTION = """\
 # Keys of results
 
-Every key of the JSON files and every column of the CSV files that PolarLab writes. This page is made of the
-typed records of `experiments/results/` by `make keys`; a test fails where it is out of date.
-`polarlab.open_results(FOLDER)` reads the files back as these records. [The glossary](glossary.md) has the
-terms, and [an explanation](glossary.md#reading-a-result-loss-offered-and-accepted) of why `accepted` /
-`offered` is not 1 - `loss`.
+Look up any key of the JSON files or column of the CSV files that PolarLab writes. `make keys` generates this
+page from the typed records of `experiments/results/`; a test fails if it is out of date.
+`polarlab.open_results(FOLDER)` reads the files as these records. [The glossary](glossary.md) defines the
+terms and [explains](glossary.md#reading-a-result-loss-offered-and-accepted) why `accepted` / `offered` is not
+1 - `loss`.
 
 A name ends with its unit: `_s`, `_ms`, `_bps` (bit/s), `_bytes`, `_packets`. Other numbers are counts, or
-fractions from 0 to 1. `a.b` is the key `b` of the object `a`, `a[].b` that of each object in the list `a`,
-and `a.*.b` that of each object in `a` by name. The measured window is the time after the warm-up."""
+fractions from 0 to 1. `a.b` is the key `b` of the object `a`, `a[].b` the key `b` of each object in the list
+`a`, and `a.*.b` the key `b` of each object that `a` has by name. The measurement window follows the warm-up.
+A frame time is the transmission time of a frame on a link; in simulations, of a packet."""
 
-# Records that occur in several places have a table of their own.
+# Records that occur in several places, described once in their own table.
 _SHARED = (FaultRecord, Interval, Phase, Distribution)
 
 
 class _Record(NamedTuple):
-    """A record with a heading: its class, and the files that hold it."""
+    """A record: heading, class, and the files that contain it."""
 
     heading: str
     kind: type
@@ -80,7 +81,7 @@ _RECORDS = (
     _Record(
         "Point of a sweep of simulations",
         SimulatedPointRow,
-        "`points.csv` of such a sweep, where an empty cell does not apply, and `polarlab sweep --json`",
+        "`points.csv` of such a sweep (empty cells do not apply), `polarlab sweep --json`",
     ),
     _Record("Cross-check", Crosscheck, f"`{CROSSCHECK}`, `polarlab crosscheck --json`"),
     _Record("Faults", FaultRecord, "`faults` in summaries"),
@@ -91,44 +92,44 @@ _RECORDS = (
 
 
 def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Returns, by the name of each table's file, the meaning of a row and the columns."""
+    """Returns file name -> (meaning of a row, column -> meaning)."""
     return {
-        tables.THROUGHPUT: ("host and interval of time", tables.THROUGHPUT_COLUMNS),
+        tables.THROUGHPUT: ("host and time interval", tables.THROUGHPUT_COLUMNS),
         tables.PAIRS: (
-            "ordered pair of hosts of which one sent to the other in the window",
+            "ordered pair of hosts with traffic in the window",
             tables.PAIR_COLUMNS,
         ),
         tables.HOPS: ("number of hops", tables.HOP_COLUMNS),
         tables.LATENCY: ("bin of latencies", tables.LATENCY_COLUMNS),
-        tables.LINKS: ("directed link between routers and interval of time", tables.LINK_COLUMNS),
+        tables.LINKS: ("directed link between routers and time interval", tables.LINK_COLUMNS),
         LINK_LOADS: (
-            "directed link between routers; `points/` of a sweep has such a table for each point",
+            "directed link between routers; `points/` of a sweep has one such table per point",
             descriptions(LinkLoadRow),
         ),
         HOST_LINKS: ("link between a switch and a host in one direction", descriptions(HostLinkRow)),
         tables.CPU: ("second", tables.CPU_COLUMNS),
         tables.HELD: ("second and switch, with Open vSwitch's userspace datapath", tables.HELD_COLUMNS),
         POINTS: (
-            "point of a sweep, values as in its summary, `yes` or `no`; an empty cell does not apply",
+            "point of a sweep, with values of its summary; `yes` or `no`, empty cells do not apply",
             descriptions(PointRow),
         ),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),
         collective.RANKS: ("rank and iteration of a collective", collective.RANK_COLUMNS),
-        FLOWS: ("TCP flow that started, the warm-up's included", FLOW_COLUMNS),
+        FLOWS: ("TCP flow that started, including warm-up", FLOW_COLUMNS),
         tables.LATENCY_CYCLES: ("bin of simulated latencies", tables.LATENCY_CYCLE_COLUMNS),
         tables.PERIODS: ("period of the window of a simulation", tables.PERIOD_COLUMNS),
         tables.HOSTS: ("host of a simulation", tables.HOST_COLUMNS),
         tables.ITERATIONS: ("iteration of a simulated application", tables.ITERATION_COLUMNS),
-        tables.RANK_CYCLES: ("rank and iteration of these", tables.RANK_COLUMNS),
+        tables.RANK_CYCLES: ("rank and iteration of a simulated application", tables.RANK_COLUMNS),
         tables.MESSAGES: ("message of a simulated trace", tables.MESSAGE_COLUMNS),
-        tables.PROBES: ("stream of probes of a failover and interval of time", tables.PROBE_COLUMNS),
+        tables.PROBES: ("stream of probes of a failover and time interval", tables.PROBE_COLUMNS),
         tables.EVENTS: ("event of a failover", tables.EVENT_COLUMNS),
-        FAILOVERS: ("failover of a series; an empty cell does not apply", descriptions(Repetition)),
+        FAILOVERS: ("failover of a series; empty cells do not apply", descriptions(Repetition)),
     }
 
 
 def descriptions(kind: type) -> dict[str, str]:
-    """Returns the descriptions of a dataclass's fields: their own, or from docstrings of it and its bases.
+    """Returns field -> description of a dataclass, from fields or docstrings of the class and its bases.
 
     Args:
         kind: a dataclass whose docstring has a section `Attributes`.
@@ -141,7 +142,7 @@ def descriptions(kind: type) -> dict[str, str]:
 
 
 def _attributes(docstring: str) -> dict[str, str]:
-    """Returns the entries of a docstring's section `Attributes`, several names of one under each."""
+    """Returns name -> text of a docstring's section `Attributes`; an entry may have several names."""
     _, _, section = docstring.partition("Attributes:\n")
     found = {}
     for entry in re.split(r"\n(?=    \w)", section.rstrip()):
@@ -152,7 +153,7 @@ def _attributes(docstring: str) -> dict[str, str]:
 
 
 def undescribed() -> list[str]:
-    """Returns the keys of all records that have no description."""
+    """Returns the keys of all records that lack a description."""
     return [
         f"{record.heading}: {name}" for record in _RECORDS for name, _, text in _rows(record.kind) if not text
     ]
@@ -165,10 +166,10 @@ def keys_page() -> str:
         parts.append(f"## {record.heading}\n\nIn {record.files}.")
         rows = [(f"`{name}`", kind, _cell(text)) for name, kind, text in _rows(record.kind)]
         parts.append(_table(("key", "type", "meaning"), rows))
-    parts.append("## Tables\n\nTimes are in seconds since the start of the traffic.")
-    for file, (holds, columns) in table_columns().items():
+    parts.append("## Tables\n\nTimes are in seconds since the start of traffic.")
+    for file, (row, columns) in table_columns().items():
         cells = [(f"`{name}`", _cell(text)) for name, text in columns.items()]
-        parts += [f"### {file}\n\nA row per {holds}.", _table(("column", "meaning"), cells)]
+        parts += [f"### {file}\n\nOne row per {row}.", _table(("column", "meaning"), cells)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -182,7 +183,7 @@ def _cell(text: str) -> str:
 
 
 def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yields name, type and description of each key of a record, those of nested records after their own."""
+    """Yields (name, type, description) of each key of a record; nested records follow their key."""
     hints, texts = get_type_hints(kind), descriptions(kind)
     for field in fields(kind):
         name, hint = prefix + field.name, hints[field.name]
@@ -196,7 +197,7 @@ def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
 
 def _record_in(hint: Any) -> tuple[type | None, str]:
-    """Returns the record that values of a type hold, if they do, and how its keys follow the name."""
+    """Returns the record in values of a type, or None, and the suffix between name and its keys."""
     if is_dataclass(hint) and isinstance(hint, type):
         return hint, ""
     origin, parts = get_origin(hint), get_args(hint)
@@ -214,7 +215,7 @@ _SIMPLE = {int: "integer", float: "number", str: "text", bool: "true or false", 
 
 
 def _type_text(hint: Any) -> str:
-    """Returns a type in words of JSON."""
+    """Returns the name of a type in JSON terms."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     if is_dataclass(hint) and isinstance(hint, type):

@@ -1,4 +1,4 @@
-"""Model of a report: sections with values, tables and figures, from which the page is made."""
+"""Model of a report: sections with values, tables and figures, from which the page is rendered."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """Figure in a page: its name, and its SVG in base64."""
+class PageFigure:
+    """Figure on a page: its name, and its SVG in base64."""
 
     name: str
     content: str
 
 
 @dataclass(frozen=True)
-class Row:
-    """Row of a table: its cells as text by column, and whether it is of a valid result."""
+class PageRow:
+    """Row of a table: column -> text, and whether the result is valid."""
 
     cells: Mapping[str, str]
     valid: bool = True
 
 
 @dataclass(frozen=True)
-class Table:
-    """Table in a page.
+class PageTable:
+    """Table on a page.
 
     Attributes:
         columns: names of the columns.
         rows: the rows.
-        texts: columns of words rather than of numbers.
-        sortable: whether a click on a heading sorts the rows.
-        titles: explanations of columns, which a pointer on the heading shows.
+        texts: columns with text instead of numbers.
+        sortable: whether clicking a heading sorts the rows.
+        titles: column -> explanation, shown as a tooltip of the heading.
     """
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[PageRow, ...]
     texts: tuple[str, ...] = ()
     sortable: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -54,11 +54,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Detail:
-    """Part of a page that is folded: a name, values by name, and a table."""
+    """Collapsed component of a page: a name, name -> value, and a table."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
-    table: Table | None = None
+    table: PageTable | None = None
 
 
 @dataclass(frozen=True)
@@ -67,62 +67,62 @@ class Section:
 
     Attributes:
         heading: its heading; empty for none.
-        note: a paragraph before everything else.
+        note: first paragraph.
         table: a table, before the figures.
         figures: figures.
-        values: values by name, after the figures.
-        details: folded parts.
+        values: name -> value, after the figures.
+        details: collapsed components.
     """
 
     heading: str = ""
     note: str = ""
-    table: Table | None = None
-    figures: tuple[Figure, ...] = ()
+    table: PageTable | None = None
+    figures: tuple[PageFigure, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     details: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True)
 class Page:
-    """Content of a page: its title, and its sections in order."""
+    """Content of a page: title and sections."""
 
     title: str
     sections: tuple[Section, ...]
 
 
-def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[Figure, ...]:
-    """Returns figures of results for a page.
+def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[PageFigure, ...]:
+    """Converts figures of results for a page.
 
     Args:
         folder: folder of the results.
-        figures: the figures by their names, paths within the folder without an ending.
+        figures: name -> figure; names are paths within the folder without suffix.
     """
     return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
 
 
-def kept_figure(path: Path) -> Figure:
-    """Returns the figure of an SVG file."""
+def kept_figure(path: Path) -> PageFigure:
+    """Reads the figure of an SVG file."""
     return _figure(path.with_suffix(""), read_bytes(path, RESULT_BYTES))
 
 
-def _figure(place: Path, content: bytes) -> Figure:
-    return Figure(f"{place.parent.name} {place.name}", base64.b64encode(content).decode())
+def _figure(place: Path, content: bytes) -> PageFigure:
+    return PageFigure(f"{place.parent.name} {place.name}", base64.b64encode(content).decode())
 
 
-def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> Table | None:
+def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> PageTable | None:
     """Returns a table of rows with the same columns; None without rows.
 
     Args:
-        rows: cells by column.
-        texts: columns of words.
+        rows: rows as column -> text.
+        texts: columns with text instead of numbers.
     """
     if not rows:
         return None
-    return Table(tuple(rows[0]), tuple(map(Row, rows)), tuple(texts))
+    return PageTable(tuple(rows[0]), tuple(map(PageRow, rows)), tuple(texts))
 
 
 def manifest_sections(manifest: Origin) -> tuple[Section, ...]:
-    """Returns the last sections of every page: the settings, and the origin of the measurement."""
+    """Returns the last sections of each page: settings, and origin of the measurement."""
     content = plain(manifest)
     settings = content.pop("traffic", None) or content.pop("sweep", None) or {}
     return Section("Settings", values=settings), Section("Origin of the measurement", values=content)

@@ -1,6 +1,6 @@
-"""Report: one page of HTML with the figures, tables and validity of results of any kind.
+"""Report: one HTML page with figures, tables and validity of results of any kind.
 
-The page is one file: figures and script are in it, and it asks nothing of any server.
+The page is a single file with embedded figures and script; it makes no network requests.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
 
     Args:
         results: the results.
-        path: new file; by default `report.html` in the folder, which may be replaced.
-        look: how the figures are drawn.
+        path: new file; by default `report.html` in the folder, which is overwritten.
+        look: look of the figures.
 
     Raises:
         UsageError: the results are damaged, or the file exists.
-        MachineError: the folder may not be written.
+        MachineError: the folder is not writable.
         OSError: it cannot be written.
     """
     if path is not None:
@@ -43,9 +43,9 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
         path = results.folder / REPORT
         try:
             open_folder(results.folder).write(REPORT, text.encode(errors="replace"))
-        except PermissionError as error:  # results of a run, whose folder is root's
+        except PermissionError as error:  # folders of runs belong to root
             raise MachineError(
-                f"{path} cannot be written ({error.strerror}); write the page elsewhere by --out, or use sudo"
+                f"{path} cannot be written ({error.strerror}); choose another file with --out, or use sudo"
             ) from None
     else:
         write_new(path, text.encode(errors="replace"))
@@ -53,7 +53,7 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
 
 
 def rendered(page: Page) -> str:
-    """Returns a page as HTML.
+    """Renders a page as HTML.
 
     Args:
         page: its content.
@@ -69,7 +69,7 @@ def _environment() -> Environment:
 
 
 def _short(text: str) -> str:
-    """Returns a number with four digits, another text as it is."""
+    """Formats a number with four digits; returns other text unchanged."""
     try:
         return text if text.isdecimal() else f"{float(text):.4g}"
     except ValueError:

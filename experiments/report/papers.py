@@ -1,4 +1,4 @@
-"""Report of a reproduced paper: all items on one page, with their figures and claims."""
+"""Report of a reproduced paper: all figures and tables on one page, with their claims."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from pathlib import Path
 
 from experiments.papers.model import Scale
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, papers_version
-from experiments.report.model import Page, Row, Section, Table, kept_figure
+from experiments.report.model import Page, PageRow, PageTable, Section, kept_figure
 from experiments.results.text import readable
 from topology.files.reading import RESULT_BYTES, read_lines
 
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
 _WITHIN = {True: "yes", False: "no", None: "-"}
 _CLAIM_COLUMNS = ("claim", "section", "paper", "ours", "interval", "tolerance", "within", "note")
-_MOST_ROWS = 40  # of an item without a figure
+_MOST_ROWS = 40  # rows shown for an item without a figure
 
 
 def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder: Path) -> Page:
-    """Returns the page of a paper's items.
+    """Returns the page of a paper's figures and tables.
 
     Args:
         paper: name of the paper.
-        items: its items, whose files are in the folder.
-        scale: the scale at which they were computed.
-        folder: their folder, with the figures and the data.
+        items: its figures and tables; their files are in the folder.
+        scale: scale at which they were computed.
+        folder: folder with figures and data.
     """
     claims = [claim for item in items for claim in item.claims]
     computed = [claim for claim in claims if claim.within is not None]
     outside = [claim for claim in computed if not claim.within]
     noted = sum(bool(claim.note) for claim in outside)
     note = (
-        f"{len(computed) - len(outside)} of {len(computed)} computed claims are within the tolerances that "
-        "were set before the items were first computed (docs/lab/papers-findings.md names the exceptions), "
-        f"{noted} outside with a note, {len(outside) - noted} without, "
+        f"{len(computed) - len(outside)} of {len(computed)} computed claims are within tolerances set before "
+        "the first computation (exceptions: docs/lab/papers-findings.md), "
+        f"{noted} are outside with a note, {len(outside) - noted} without, "
         f"and {len(claims) - len(computed)} are not computed. "
         f"{'Smaller networks and fewer runs (--quick). ' if scale.quick else ''}Made by {papers_version()}."
     )
@@ -46,8 +46,8 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
     return Page(f"The {paper} paper, reproduced", tuple(one for one in sections if one is not None))
 
 
-def _contents(items: Sequence[ReproducedItem]) -> Table:
-    """Returns the table of all items."""
+def _contents(items: Sequence[ReproducedItem]) -> PageTable:
+    """Returns the table of all figures and tables of the paper."""
     rows = []
     for item in items:
         computed = [claim for claim in item.claims if claim.within is not None]
@@ -58,17 +58,19 @@ def _contents(items: Sequence[ReproducedItem]) -> Table:
             "claims within": f"{agreeing} of {len(computed)}",
             "time": f"{item.seconds:.1f} s"
             if item.core_seconds is None
-            else f"simulations of {item.core_seconds:.0f} s of a core",
+            else f"{item.core_seconds:.0f} core seconds of simulation",
         }
-        rows.append(Row(cells, valid=not any(claim.unexplained for claim in computed)))
-    return Table(("item", "title", "claims within", "time"), tuple(rows), ("item", "title", "claims within"))
+        rows.append(PageRow(cells, valid=not any(claim.unexplained for claim in computed)))
+    return PageTable(
+        ("item", "title", "claims within", "time"), tuple(rows), ("item", "title", "claims within")
+    )
 
 
 def _item(item: ReproducedItem, folder: Path) -> Section:
-    """Returns the section of an item; one without a figure has its data."""
+    """Returns the section of a figure or table; without a figure, it has the first rows of data."""
     figures = [kept_figure(file) for file in [folder / f"{item.item}.svg"] if file.exists()]
     heading = f"{item.item}: {item.title}"
-    note = f"Not simulated to their end: {'; '.join(item.missing)}." if item.missing else ""
+    note = f"Incomplete simulations: {'; '.join(item.missing)}." if item.missing else ""
     return Section(
         heading,
         note,
@@ -77,10 +79,10 @@ def _item(item: ReproducedItem, folder: Path) -> Section:
     )
 
 
-def _claims(claims: Sequence[CheckedClaim]) -> Table | None:
-    """Returns the table of claims; None without any."""
+def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
+    """Returns the table of claims; None without claims."""
     rows = [
-        Row(
+        PageRow(
             {
                 "claim": claim.claim,
                 "section": claim.section,
@@ -95,13 +97,13 @@ def _claims(claims: Sequence[CheckedClaim]) -> Table | None:
         )
         for claim in claims
     ]
-    return Table(_CLAIM_COLUMNS, tuple(rows), _CLAIM_COLUMNS) if rows else None
+    return PageTable(_CLAIM_COLUMNS, tuple(rows), _CLAIM_COLUMNS) if rows else None
 
 
-def _data(file: Path) -> Table | None:
+def _data(file: Path) -> PageTable | None:
     """Returns the first rows of an item's data."""
     rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MOST_ROWS]
     if not rows:
         return None
-    cells = tuple(Row({name: readable(value) for name, value in row.items()}) for row in rows)
-    return Table(tuple(rows[0]), cells, (next(iter(rows[0])),))
+    cells = tuple(PageRow({name: readable(value) for name, value in row.items()}) for row in rows)
+    return PageTable(tuple(rows[0]), cells, (next(iter(rows[0])),))

@@ -1,4 +1,4 @@
-"""Reports of runs and simulations, and of replications with several seeds."""
+"""Reports of runs and simulations, including replications."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from experiments.results.parts.flows import class_rows
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.text import fabric_text, readable
 
-_APART = ("faults", "programs", "batches", "repeat")  # keys of the result that have sections of their own
+_APART = ("faults", "programs", "batches", "repeat")  # keys of the result with their own sections
 
 
 def run_page(results: Run | Simulation) -> Page:
-    """Returns the page of a run or a simulation, whose figures are drawn anew; means over seeds come first.
+    """Returns the page of a run or simulation with new figures; means over seeds come first.
 
     Args:
-        results: the run, or the simulation.
+        results: the run or simulation.
 
     Raises:
         ParameterError: its files are damaged.
@@ -51,7 +51,7 @@ def run_page(results: Run | Simulation) -> Page:
 
 
 def _traffic(summary: Any) -> str:
-    """Returns the traffic for a title: the pattern, of TCP flows also their sizes and their load."""
+    """Returns the traffic for a title: the pattern and, for TCP flows, sizes and load."""
     flows = getattr(summary, "flows", None)
     if flows is None:
         simulated_load = summary.load if summary.engine is Engine.SIMULATION else None
@@ -74,7 +74,7 @@ def _flows(summary: Summary) -> tuple[Section, ...]:
 
 
 def _programs(programs: Sequence[ProgramRecord]) -> tuple[Section, ...]:
-    """Returns the programs of the user as a table; nothing without any."""
+    """Returns the section of user programs; empty without programs."""
     rows = [
         {
             "program": program.line,
@@ -91,7 +91,7 @@ def _programs(programs: Sequence[ProgramRecord]) -> tuple[Section, ...]:
 
 
 def _links(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns the most loaded links of all seeds together, or of each where their means are not kept."""
+    """Returns the section of most loaded links, over all seeds or, if that is not kept, per seed."""
     heading, table = "Links with the highest loads", worst_links(results.link_loads)
     if table:
         return (Section(heading, table=table),)

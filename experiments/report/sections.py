@@ -1,4 +1,4 @@
-"""Sections and tables that several reports have: means over seeds and batches, events, links."""
+"""Sections and tables of several reports: means over seeds and batches, events, links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.figures.replications import draw_replications, draw_seed
-from experiments.report.model import Section, Table, figures_of, table_of
+from experiments.report.model import PageTable, Section, figures_of, table_of
 from experiments.results.link_loads import LinkLoadRow
 from experiments.results.metrics import Engine
 from experiments.results.open import Run, Simulation
@@ -14,11 +14,11 @@ from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import BatchMeans
 
 _CI95 = "95 % confidence intervals (Student's t)."
-_MOST = 10  # links
+_MOST = 10  # links in a table of most loaded links
 
 
 def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns the figures of results with one seed; of several, the means over them, and then each seed.
+    """Returns sections with figures: of a single seed, or means over seeds followed by each seed.
 
     Args:
         results: the results.
@@ -43,7 +43,7 @@ def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
 
 
 def batch_section(batches: BatchMeans | None) -> tuple[Section, ...]:
-    """Returns the means over batches of a window; nothing without any.
+    """Returns the section of means over batches; empty without batches.
 
     Args:
         batches: the means.
@@ -52,13 +52,11 @@ def batch_section(batches: BatchMeans | None) -> tuple[Section, ...]:
         return ()
     note = f"Means over parts of the window, with half the width of their {_CI95}"
     if batches.unknown:
-        note += (
-            f" Those of {', '.join(batches.unknown)} are not known: neighbouring parts depend on one another."
-        )
+        note += f" There is none for {', '.join(batches.unknown)}: batch means are correlated."
     return (Section("Means over batches", note, _table(batches)),)
 
 
-def _table(means: Any) -> Table | None:
+def _table(means: Any) -> PageTable | None:
     rows = []
     for name, value in vars(means).items():
         if isinstance(value, Interval):
@@ -71,11 +69,11 @@ def _table(means: Any) -> Table | None:
 def event_section(
     events: Sequence[tuple[float, str]], engine: Engine = Engine.EMULATION
 ) -> tuple[Section, ...]:
-    """Returns a section with events in order of time; none where there are none.
+    """Returns a section with events; empty without events.
 
     Args:
-        events: seconds since the start of the traffic, or cycles of a simulation, and description.
-        engine: what carried the packets.
+        events: (seconds since the start of traffic, or cycle; description), by time.
+        engine: engine of the results.
     """
     if not events:
         return ()
@@ -90,8 +88,8 @@ def event_section(
     return (Section("Faults and plans", note, table_of(rows, (column, "event"))),)
 
 
-def worst_links(rows: Sequence[LinkLoadRow]) -> Table | None:
-    """Returns the links with the highest loads; None where no loads are known.
+def worst_links(rows: Sequence[LinkLoadRow]) -> PageTable | None:
+    """Returns the table of most loaded links; None if no loads are known.
 
     Args:
         rows: load of each directed link.

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from experiments.codec import plain
-from experiments.report.model import Detail, Page, Row, Section, Table, figures_of, manifest_sections
+from experiments.report.model import Detail, Page, PageRow, PageTable, Section, figures_of, manifest_sections
 from experiments.report.sections import worst_links
 from experiments.results.metrics import Engine, In, metrics
 from experiments.results.open import SimulatedSweep, Sweep
@@ -16,7 +16,7 @@ from experiments.results.text import fabric_text
 
 
 def sweep_page(results: Sweep | SimulatedSweep) -> Page:
-    """Returns the page of a sweep, whose figure is drawn anew.
+    """Returns the page of a sweep, with a new figure.
 
     Args:
         results: the sweep.
@@ -42,7 +42,7 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
 
 
 def _note(rows: Sequence[SweptRow], sound: str, remedy: str | None) -> str:
-    """Returns the number of points and of those that are sound; a remedy only if measured ones are not."""
+    """Returns a note with the number of sound points and, for measured sweeps, a remedy."""
     count = sum(row.sound for row in rows)
     if count == len(rows):
         text = f"{count} points, all of them {sound}."
@@ -51,12 +51,12 @@ def _note(rows: Sequence[SweptRow], sound: str, remedy: str | None) -> str:
             f"{len(rows)} points, {count or 'none'} of them {sound}; {'the others' if count else 'they'} are "
         )
         text += "brown and crossed out"
-        text += "." if remedy is None else f", and their details have the reasons{remedy}."
+        text += "." if remedy is None else f"; their details have the reasons{remedy}."
     return f"{text} Fractions are of all hosts' injection capacity."
 
 
-def _points_table(results: Sweep | SimulatedSweep, rows: Sequence[SweptRow], engine: Engine) -> Table:
-    """Returns the table of the points of a sweep, without columns that are empty everywhere."""
+def _points_table(results: Sweep | SimulatedSweep, rows: Sequence[SweptRow], engine: Engine) -> PageTable:
+    """Returns the table of points, without empty columns."""
     varied = results.manifest.sweep.varied
     shown = [one for one in metrics(engine, In.REPORT) if one.key != engine.value]
     cells = []
@@ -69,9 +69,9 @@ def _points_table(results: Sweep | SimulatedSweep, rows: Sequence[SweptRow], eng
     values = [name for one in shown for name in (one.key, one.half)]
     words = (key for key in keys if any(isinstance(value, str | bool) for value in varied[key]))
     columns = [name for name in (*first, *keys, engine.value, *values) if any(row[name] for row in cells)]
-    return Table(
+    return PageTable(
         tuple(columns),
-        tuple(Row(own, row.sound) for own, row in zip(cells, rows, strict=True)),
+        tuple(PageRow(own, row.sound) for own, row in zip(cells, rows, strict=True)),
         (*first[:2], engine.value, *words),
         sortable=True,
         titles={one.key: one.label for one in metrics(engine, In.REPORT)},

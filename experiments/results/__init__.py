@@ -1,1 +1,1 @@
-"""Results of experiments: typed records, the folders that hold them, tables and series."""
+"""Results of experiments: typed records, result folders, tables and series."""

@@ -1,4 +1,4 @@
-"""Experiments of results, to be measured again: as their manifests say, with what was settled on the way."""
+"""Reconstruction of an experiment from its results, with the values that were settled while it ran."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from topology.registry import family
 
 @dataclass(frozen=True)
 class _Settings:
-    """Types that some entries of manifests have, and of summaries; options check the others."""
+    """Types of some entries of manifests and summaries; options check all other entries."""
 
     name: str
     link_rate_bps: int | None = None
@@ -47,17 +47,16 @@ class _Settings:
 
 
 def experiment_again(folder: Path) -> Experiment:
-    """Returns the experiment of a folder of results, so that it is measured again as it was.
+    """Returns the experiment that produced a folder of results, so that it can be repeated.
 
-    The rate that `--link-rate auto` found and the time at which `--warmup steady` began the window (of
-    several runs the latest) stand in their places, and the schedule of faults that the folder holds in that
-    of the file that it was read from. A graph of networkx is that of the file in the folder.
+    `--link-rate auto` is replaced by the rate that it found, `--warmup steady` by the start of the window
+    (the latest of several runs), and the fault schedule and networkx graph by their copies in the folder.
 
     Args:
         folder: folder of a run, a sweep or a failover.
 
     Raises:
-        UsageError: the folder does not hold the results of an experiment.
+        UsageError: the folder does not contain results of an experiment.
     """
     path = folder / MANIFEST
     content, foreign = _read(path)
@@ -69,9 +68,9 @@ def experiment_again(folder: Path) -> Experiment:
     if experiment.values.get("link-rate") == AUTO_RATE:
         values["link-rate"] = _rate_text(content)
     if experiment.values.get("warmup") == STEADY:
-        begun_s = _settled_s(folder)
-        if begun_s is not None:  # else nothing was measured to its end, and throughput has to settle anew
-            values["warmup"] = begun_s
+        settled_s = _settled_s(folder)
+        if settled_s is not None:  # None: no run was completed, so keep waiting for a steady state
+            values["warmup"] = settled_s
     if "faults" in experiment.values and (folder / FAULTS).exists():
         values["faults"] = str(folder / FAULTS)
     complete = _with_graph(experiment.overridden(values), folder)
@@ -79,18 +78,18 @@ def experiment_again(folder: Path) -> Experiment:
 
 
 def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
-    """Returns a sweep at the link rate of the points that its folder holds, unless it gives a rate itself.
+    """Returns a sweep whose default link rate is that of the points in its folder.
 
-    The default depends on the machine and on the highest load, but all points of a sweep have one rate. A
-    folder that version 0.2.0 wrote at its default resumes as well.
+    The usual default depends on the machine and on the highest load, but all points of a sweep must have the
+    same rate. Folders that version 0.2.0 wrote at its default rate can be resumed, too.
 
     Args:
         experiment: the sweep.
-        folder: its folder, which may be empty, missing, or hold something else.
+        folder: its folder, which may be empty, missing, or contain something else.
     """
     try:
         held = Sweep(folder).manifest.sweep
-    except ParameterError:  # nothing to resume; what is wrong with it is reported when it is written
+    except ParameterError:  # nothing to resume; other problems are reported when the folder is written
         return experiment
     by_rule = held.link_rate_from == RULE_RATE
     if by_rule or (held.link_rate_from is None and held.link_rate_bps == MOST_BPS):
@@ -99,9 +98,9 @@ def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
-    """Returns an experiment with the graph that a folder of results holds, if it is that of the experiment.
+    """Returns the experiment with its networkx graph, if the folder of results contains it.
 
-    Results of the experiment will hold the graph as well.
+    New results of the experiment will then include the graph, too.
     """
     path = Path(str(experiment.values.get(GRAPH_OPTION, "")))
     if path.parent != folder or not holds_graph(path.name):
@@ -110,7 +109,7 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
-    """Returns the content of a manifest, and its file as another user's if it is one."""
+    """Returns the content of a manifest, and the ownership of its file if it belongs to another user."""
     judged: list[Foreign | None] = []
     content = read_record(
         path, dict[str, Any], opened=lambda descriptor: judged.append(foreign_file(path, descriptor))
@@ -120,38 +119,38 @@ def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
 
 
 def _check(content: Mapping[str, Any], path: Path) -> None:
-    """Raises ParameterError if settings of a file have other types than they must."""
-    import msgspec  # only where results are read
+    """Raises ParameterError if settings of a file have wrong types."""
+    import msgspec  # imported only to read results
 
     try:
         msgspec.convert(content, _Settings)
     except msgspec.ValidationError as error:
-        raise ParameterError(f"{path} is damaged or not of PolarLab: {error}") from None
+        raise ParameterError(f"{path} is damaged or not from PolarLab: {error}") from None
 
 
 def _rate_text(settings: Mapping[str, Any]) -> str:
-    """Returns the link rate among settings; raises ParameterError if they have none."""
+    """Returns the link rate of some settings; raises ParameterError if it is missing."""
     if settings.get("link_rate_bps") is None:
         raise ParameterError("link_rate_bps must be a rate in bit/s, got none")
     return rate_text(settings["link_rate_bps"])
 
 
 def _settled_s(folder: Path) -> float | None:
-    """Returns the time at which all measured windows in a folder had begun; None without any."""
+    """Returns the latest start in s of a measurement window in a folder; None without any."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
     summaries = [read_record(path, _Settings) for path in paths if path.exists()]
-    begun = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
-    return max(begun, default=None)
+    starts = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
+    return max(starts, default=None)
 
 
 def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:
-    """Returns the experiment of a manifest from before manifests held it, by its settings."""
+    """Returns the experiment of an old manifest, which has only its settings."""
     settings = {**content, **content.get("traffic", {}), **content.get("sweep", {})}
     _check(settings, path)
     kind = SWEEP if "sweep" in content else FAILOVER if "fail_s" in settings else RUN
     pattern = settings.get("pattern")
     if pattern == SESSION:
-        raise UsageError(f"{path.parent} is a session at the prompt, which cannot be measured again")
+        raise UsageError(f"{path.parent} is a session at the prompt, which cannot be repeated")
     try:
         family(str(content["name"]))
         values = {TOPOLOGY: content["name"]}
@@ -171,7 +170,7 @@ def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:
 
 
 def _setting(option: Option, settings: Mapping[str, Any]) -> Any:
-    """Returns the value of an option among the settings of results; None where they do not have it."""
+    """Returns the value of an option from the settings of results; None if they lack it."""
     value = settings.get("params", {}).get(option.setting) if option.table == TOPOLOGY else None
     if option.name == TOPOLOGY:
         return settings["name"]

@@ -1,4 +1,4 @@
-"""Result of a collective: completion times, bandwidths, failures, and its tables."""
+"""Summary and tables of a collective: completion times, bandwidths and failures."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from traffic.workload.collectives.registry import COLLECTIVES, split_collective
 COLLECTIVE_SERIES = "collective.csv"
 ITERATION_COLUMNS: Columns = {
     "message_bytes": "size of the message in bytes",
-    "iteration": "number of the iteration of this size; those below 0 are warm-up and do not count",
-    "start_s": "start of the iteration, in seconds of the collective",
-    "completion_ms": "time from its start until the last rank had its result, in ms",
-    "wrong_ranks": "ranks with a wrong result",
+    "iteration": "number of the iteration of this size; negative numbers are warm-up",
+    "start_s": "start of the iteration, in seconds since the start of the collective",
+    "completion_ms": "time in ms from its start until the last rank had its result",
+    "wrong_ranks": "number of ranks with a wrong result",
 }
 RANKS = "ranks.csv"
 RANK_COLUMNS: Columns = {
@@ -25,12 +25,12 @@ RANK_COLUMNS: Columns = {
     "iteration": "number of the iteration of this size, as in `collective.csv`",
     "rank": "number of the rank",
     "host": "its host",
-    "finished_ms": "time from the iteration's start until the rank had its result, in ms",
+    "finished_ms": "time in ms from the iteration's start until the rank had its result",
 }
 
 
 def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -> CollectiveSummary:
-    """Returns the result of a collective; the figures beside `sizes` are those of the largest message.
+    """Returns the summary of a collective; values outside `sizes` refer to the largest message.
 
     Args:
         options: specification of the collective.
@@ -53,7 +53,7 @@ def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -
 
 
 def _size_summary(name: str, ranks: int, message_bytes: int, outcome: CollectiveOutcome) -> CollectiveSize:
-    """Returns completion and bandwidths of one size, over the iterations that count.
+    """Returns completion times and bandwidths of one message size, without warm-up iterations.
 
     Source: NCCL tests, PERFORMANCE.md (algorithm bandwidth and bus bandwidth).
     """
@@ -76,7 +76,7 @@ def _size_summary(name: str, ranks: int, message_bytes: int, outcome: Collective
 
 
 def collective_troubles(outcome: CollectiveOutcome) -> list[str]:
-    """Returns the reasons why a collective did not end as it should, a sentence each."""
+    """Returns the problems of a collective, one sentence each."""
     troubles = [outcome.failed] if outcome.failed else []
     wrong = int((outcome.iterations["wrong_ranks"] > 0).sum())
     if wrong:
@@ -85,15 +85,15 @@ def collective_troubles(outcome: CollectiveOutcome) -> list[str]:
 
 
 def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts: list[str]) -> None:
-    """Writes the completion of each iteration, and the time at which each rank had its result.
+    """Writes the tables of iterations and of ranks.
 
     Args:
         directory: folder of the run.
-        outcome: measurements; iterations below 0 are warm-up.
+        outcome: measurements; negative iterations are warm-up.
         hosts: names of the fabric's hosts.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or was removed.
     """
     records = outcome.iterations
     directory.write_csv(

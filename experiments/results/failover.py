@@ -1,6 +1,6 @@
 """Typed results of failover demonstrations, key by key.
 
-`summary.json` is FailoverSummary as JSON, or FailoverSeries of several failovers.
+`summary.json` is a FailoverSummary or, for several failovers, a FailoverSeries.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.replications import Interval, check_seeds
 from topology.parameters import Value
 
-# From so much stolen processor time on, losses may be the machine's: on ER_5, runs with 80 ms and 1,870 ms
-# lost probes, and none with less.
+# From this much steal time, losses may be the machine's fault: on ER_5, only runs with 80 ms and 1,870 ms of
+# steal time lost probes.
 DISTURBED_FROM_MS = 50
 
 
 @dataclass(frozen=True)
 class Phase:
-    """Probes that were sent before the failure, while it stood, or after it was repaired.
+    """Probes that were sent before the failure, during it, or after the restoration.
 
     Attributes:
-        sent: probes of watched and of all pairs that were sent in the phase.
+        sent: probes of watched pairs and of all pairs that were sent in the phase.
         lost: probes sent in the phase that never arrived.
         longest_silence_ms: longest time in ms between two arrivals of a watched pair's probes.
         hops_mean: mean number of links between routers that watched pairs' probes took; None if none arrived.
@@ -43,7 +43,7 @@ class Phases:
 
     Attributes:
         before: before the failure.
-        failed: while it stands.
+        failed: during the failure.
         restored: after the restoration.
     """
 
@@ -54,13 +54,13 @@ class Phases:
 
 @dataclass(frozen=True)
 class ControllerRestart:
-    """Course of a new controller's start, in ms since its start; a step that did not happen is None.
+    """Steps of a new controller's start, in ms since the start; a step that did not happen is None.
 
     Attributes:
-        began_ms: its start in ms since the failure.
-        listening_ms: time in ms until it listened, its plan proven.
-        connected_ms: time in ms until the last switch that works had called it; switches call every 1 to 4 s.
-        in_charge_ms: time in ms until all switches held its plan, or it went on without those that were late.
+        began_ms: time of the start in ms since the failure.
+        listening_ms: time in ms until it had proven its plan and listened for switches.
+        connected_ms: time in ms until the last working switch had connected; switches retry every 1 to 4 s.
+        in_charge_ms: time in ms until all switches had its plan, or it continued without late ones.
     """
 
     began_ms: float
@@ -77,37 +77,37 @@ class FailoverSummary:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
         routing: name of the routing.
-        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
-            networkx), the factor of their numbers.
+        hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
+            (`--from`, networkx), the factor by which their numbers are multiplied.
         local_repair: whether switches have backup paths.
-        failed: names of the elements that failed, the controller among them.
-        pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
+        failed: names of the failed links and switches, including the controller.
+        pairs_watched: number of pairs of hosts that were probed every `probe_interval_ms`.
         packets_sent: probes that were sent in the whole demonstration.
         packets_lost: probes that never arrived.
-        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood: over all
-            watched pairs the greatest difference of neighbours among begin of the failure, arrivals of the
-            pair's probes that were sent while it stood, and its end (or the last observation, if it was
-            interrupted); about `probe_interval_ms` where nothing is lost.
+        gap_ms: longest silence of a watched pair during the failure, in ms: the largest difference, over all
+            watched pairs, of successive times among start of the failure, arrivals of probes that were sent
+            during it, and its end (or the last observation, if it was interrupted); about
+            `probe_interval_ms` if nothing is lost.
         probe_interval_ms: time between two probes of a watched pair in ms.
-        all_pairs_interval_ms: length of a round in ms, in which all pairs are probed once, one by one.
+        all_pairs_interval_ms: length in ms of a round, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
-        repaired_ms: time in ms from the failure until all watched pairs were heard again; 0 if no probe was
-            lost, None if never.
-        controller_converged_ms: time in ms from the failure until the controller's new plan was in place;
-            None if there was none. A controller that was killed starts 800 ms after the failure, and
-            switches call it again after 1 to 4 s.
-        controller_restart: course of that start; absent if the controller was not killed.
-        cut_off_pairs: ordered pairs of routers without any path while the failure stood.
-        silent_pairs: watched pairs that were still silent at the end of the failure.
-        faults: faults injected, and the controller's plans.
+        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; 0 if no
+            probe was lost, None if that never happened.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was installed;
+            None if there was none. A killed controller restarts 800 ms after the failure, and switches
+            reconnect after 1 to 4 s.
+        controller_restart: steps of that restart; absent if the controller was not killed.
+        cut_off_pairs: ordered pairs of routers without any path during the failure.
+        silent_pairs: watched pairs without arrivals until the end of the failure.
+        faults: injected faults, and the controller's plans.
         lost_at_restore: probes sent after the restoration that never arrived.
         phases: counts by phase.
-        pairs_affected: pairs whose minimal path crosses a failed element and that are not cut off.
-        cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
-        generator_lag_ms_p99: departure of a probe less its scheduled time, 99th percentile in ms.
-        interrupted: whether the demonstration was ended early.
-        restored: whether all pairs took their first paths again at the end; None if that was not checked.
-        negative: what should not have happened, a sentence; None if all went well.
+        pairs_affected: pairs whose minimal path crosses a failed link or switch and that are not cut off.
+        cpu_stolen_ms: steal time in ms: CPU time that this virtual machine needed and did not get.
+        generator_lag_ms_p99: 99th percentile of the delay of probes behind their schedule, in ms.
+        interrupted: whether the demonstration ended early.
+        restored: whether all pairs used their original paths again at the end; None if that was not checked.
+        negative: description of the problem, a sentence; None if all went well.
         format: version of this record's meaning.
     """
 
@@ -144,18 +144,18 @@ class FailoverSummary:
         """Returns the reason why the result is negative, a sentence; None if it is not.
 
         Args:
-            troubles: reasons why the fabric was not as before at the end.
+            troubles: differences between the fabric at the end and before, one sentence each.
         """
         if troubles:
             return troubles[0]
         if self.silent_pairs:
-            return f"{self.silent_pairs} pairs that are not cut off were silent until the repair"
+            return f"{self.silent_pairs} connected pairs were silent until the restoration"
         lost = self.lost_at_restore if self.pairs_affected else self.packets_lost
         if not lost:
             return None
-        text = f"{lost} probes were lost while nothing was broken, or only the controller"
+        text = f"{lost} probes were lost while no link or switch had failed"
         if self.cpu_stolen_ms >= DISTURBED_FROM_MS:
-            text += f"; {self.cpu_stolen_ms} ms of this virtual machine's processor time were stolen then"
+            text += f"; steal time {self.cpu_stolen_ms} ms"
         return text
 
 
@@ -164,13 +164,13 @@ class Distribution(Interval):
     """Distribution of a value over failovers.
 
     Attributes:
-        missing: failovers without the value, because what it measures never happened.
-        p50: median, between two values by linear interpolation.
+        missing: number of failovers without the value, as the event never happened.
+        p50: median, by linear interpolation.
         p90: quantile of 90 %, by linear interpolation.
-        p99: quantile of 99 %, by linear interpolation; of few values it is near the greatest.
-        p50_ci95: limits of the 95 % confidence interval of the median, which are two of the values, whatever
-            the distribution is; None of fewer than six values.
-        max: the greatest value.
+        p99: quantile of 99 %, by linear interpolation; for few values, it is near the maximum.
+        p50_ci95: limits of the distribution-free 95 % confidence interval of the median, two of the values;
+            None for fewer than six values.
+        max: maximum.
     """
 
     missing: int
@@ -187,22 +187,21 @@ class Repetition:
 
     Attributes:
         seed: seed of the failover, which names its folder.
-        failed: names of the elements that failed, the controller among them, with commas between them.
-        gap_ms: longest time in ms between two arrivals of a watched pair while the failure stood.
+        failed: comma-separated names of the failed links and switches, including the controller.
+        gap_ms: longest silence of a watched pair during the failure, in ms.
         packets_sent: probes that were sent in the failover.
         packets_lost: probes that never arrived.
         lost_at_restore: probes sent after the restoration that never arrived.
-        silence_before_ms: longest time in ms between two arrivals of a watched pair before the failure, which
-            shows the noise.
+        silence_before_ms: longest silence of a watched pair before the failure, in ms; shows the noise.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
-        repaired_ms: time in ms from the failure until all watched pairs were heard again; None if never.
-        controller_converged_ms: time in ms from the failure until the controller's new plan was in place.
-        pairs_watched: pairs of hosts that were probed every `probe_interval_ms`.
-        pairs_affected: pairs whose minimal path crosses a failed element and that are not cut off.
-        cpu_stolen_ms: processor time in ms that this virtual machine wanted and did not get.
-        restored: whether all pairs took their first paths again at the end.
-        negative: what should not have happened, a sentence; None if all went well.
-        interrupted: whether the failover was ended early; the distributions leave it out.
+        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again, if ever.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was installed.
+        pairs_watched: number of pairs of hosts that were probed every `probe_interval_ms`.
+        pairs_affected: pairs whose minimal path crosses a failed link or switch and that are not cut off.
+        cpu_stolen_ms: steal time in ms: CPU time that this virtual machine needed and did not get.
+        restored: whether all pairs used their original paths again at the end.
+        negative: description of the problem, a sentence; None if all went well.
+        interrupted: whether the failover ended early; distributions exclude it.
     """
 
     seed: int
@@ -223,7 +222,7 @@ class Repetition:
     interrupted: bool = False
 
     def cells(self) -> dict[str, str]:
-        """Returns the row's cells as text, by column."""
+        """Returns column -> text of the row's cell."""
         words = {None: "", True: "yes", False: "no"}
         return {n: words[v] if v is None or isinstance(v, bool) else str(v) for n, v in vars(self).items()}
 
@@ -240,27 +239,27 @@ class FailoverSeries:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
         routing: name of the routing.
-        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
-            networkx), the factor of their numbers.
+        hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
+            (`--from`, networkx), the factor by which their numbers are multiplied.
         local_repair: whether switches have backup paths.
-        fail: elements that fail, as asked for; None for the link that most minimal paths cross.
+        fail: requested failures; None for the link that most minimal paths cross.
         kill_controller: whether the controller was killed in every failover.
-        asked: number of failovers that were asked for.
-        seeds: seeds of those that were measured completely.
+        asked: requested number of failovers.
+        seeds: seeds of the complete failovers.
         probe_interval_ms: time between two probes of a watched pair in ms.
-        gap_ms: of each complete failover, the longest time in ms between two arrivals of a watched pair while
-            the failure stood; None, like the other distributions, if no failover was complete.
-        silence_before_ms: the same before the failure, which shows the noise.
-        packets_lost: probes of each failover that never arrived.
+        gap_ms: longest silence of a watched pair during the failure, in ms, over complete failovers; None,
+            like the other distributions, if no failover was complete.
+        silence_before_ms: longest silence of a watched pair before the failure, in ms; shows the noise.
+        packets_lost: probes of a failover that never arrived.
         lost_at_restore: of these, probes that were sent after the restoration.
-        repaired_ms: time in ms from the failure until all watched pairs were heard again; None if never in
-            any failover.
-        controller_converged_ms: time in ms from the failure until the controller's new plan was in place.
+        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if that
+            happened in no failover.
+        controller_converged_ms: time in ms from the failure until the controller's new plan was installed.
         packets_sent: probes that were sent in all complete failovers.
-        repaired_by: number of complete failovers by the part of the fabric that repaired them.
-        failovers: the failovers one by one, an interrupted one as well.
-        interrupted: whether the series was ended early.
-        negative: what should not have happened, a sentence; None if all went well.
+        repaired_by: `switches`, `controller` etc. -> number of complete failovers that they repaired.
+        failovers: all failovers, including an interrupted one.
+        interrupted: whether the series ended early.
+        negative: description of the problem, a sentence; None if all went well.
         format: version of this record's meaning.
     """
 
@@ -291,5 +290,5 @@ class FailoverSeries:
         check_seeds(self.seeds)
 
     def distributions(self) -> dict[str, Distribution]:
-        """Returns the distributions by their keys, without those that have no value."""
+        """Returns key -> distribution, without those that are None."""
         return {name: value for name, value in vars(self).items() if isinstance(value, Distribution)}

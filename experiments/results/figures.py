@@ -1,4 +1,4 @@
-"""Figures of results: drawn in memory, shown by notebooks, written when asked for."""
+"""Figures of results: drawn in memory, displayed by notebooks, and saved on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LookOptions(TypedDict, total=False):
-    """How figures are drawn; `polarlab.plot` says what each option means."""
+    """Options of `polarlab.plot` for the look of figures."""
 
     width: str | float | None
     title: bool
@@ -22,11 +22,11 @@ class LookOptions(TypedDict, total=False):
     booksim: bool
 
 
-_SHOWN_DPI, _SHOWN_COLOURS = 80, 64  # in notebooks, which are to stay small
+_SHOWN_DPI, _SHOWN_COLOURS = 80, 64  # low, to keep notebooks small
 
 
 class Figures(Mapping[str, "Figure"]):
-    """Figures of matplotlib by their names; a notebook shows all of them.
+    """Name -> matplotlib figure; a notebook displays all of them.
 
     Attributes:
         folder: folder that `save` writes to by default; None if there is none.
@@ -39,12 +39,12 @@ class Figures(Mapping[str, "Figure"]):
         folder: Path | None = None,
         formats: Sequence[str] = ("png", "svg"),
     ) -> None:
-        """Takes figures.
+        """Wraps figures.
 
         Args:
-            figures: the figures by their names.
+            figures: name -> figure.
             folder: folder that `save` writes to by default.
-            formats: formats that `save` writes, of png, svg and pdf.
+            formats: formats that `save` writes: png, svg, pdf.
         """
         self._figures, self.folder, self.formats = dict(figures), folder, tuple(formats)
 
@@ -61,7 +61,7 @@ class Figures(Mapping[str, "Figure"]):
         """Writes every figure in each of `formats`, and returns the files.
 
         Args:
-            folder: the folder; by default that of the results.
+            folder: the folder; by default `self.folder`.
 
         Raises:
             ValueError: no folder is known.
@@ -78,7 +78,7 @@ class Figures(Mapping[str, "Figure"]):
         return f"<figures: {', '.join(self)}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Returns the figures as IPython shows them."""
+        """Returns the figures in the formats that IPython displays."""
         images = {name: base64.b64encode(png(figure)).decode() for name, figure in self.items()}
         if len(images) == 1:
             return {"text/plain": repr(self), "image/png": next(iter(images.values()))}
@@ -88,7 +88,7 @@ class Figures(Mapping[str, "Figure"]):
 
 def png(figure: Figure) -> bytes:
     """Returns a figure as PNG, small enough for a notebook."""
-    from PIL import Image  # matplotlib needs it, too
+    from PIL import Image  # installed with matplotlib, which requires it
 
     drawn, content = io.BytesIO(), io.BytesIO()
     figure.savefig(drawn, format="png", dpi=_SHOWN_DPI)

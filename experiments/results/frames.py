@@ -1,4 +1,4 @@
-"""Tables for people and programs: as text, as HTML for notebooks, as frames of pandas."""
+"""Tables as text, as HTML for notebooks, and as pandas data frames."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _GAP = "  "
 
 
 class Table(ABC):
-    """Collection with a row for each entry; prints as a table, in notebooks too."""
+    """Collection that prints as a table, also in notebooks, with one row per entry."""
 
     __slots__ = ()
 
     @abstractmethod
     def rows(self) -> list[Row]:
-        """Returns the table, a mapping from columns to values for each entry."""
+        """Returns the table's rows as column -> value."""
 
     def to_frame(self) -> pd.DataFrame:
-        """Returns the table as a frame of pandas.
+        """Returns the table as a pandas data frame.
 
         Raises:
             MachineError: pandas is not installed.
@@ -46,12 +46,12 @@ class Table(ABC):
 
 
 class Rows(Table, tuple[Item, ...]):
-    """Dataclasses of one kind in their order."""
+    """Sequence of dataclass instances of one type."""
 
     __slots__ = ()
 
     def rows(self) -> list[Row]:
-        """Returns the table, a mapping from columns to values for each dataclass."""
+        """Returns the table's rows as column -> value."""
         return [vars(item) for item in self]
 
 
@@ -71,10 +71,10 @@ def pandas() -> Any:
 
 
 def frame(rows: Iterable[Row]) -> pd.DataFrame:
-    """Returns rows as a frame of pandas; a value that a row does not have is missing.
+    """Returns rows as a pandas data frame; absent values are NaN.
 
     Args:
-        rows: the rows, by columns.
+        rows: the rows as column -> value.
 
     Raises:
         MachineError: pandas is not installed.
@@ -83,7 +83,7 @@ def frame(rows: Iterable[Row]) -> pd.DataFrame:
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Returns a CSV file as a frame of pandas.
+    """Returns a CSV file as a pandas data frame.
 
     Args:
         path: the file.
@@ -96,11 +96,11 @@ def read_frame(path: Path) -> pd.DataFrame:
 
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Returns nested mappings as one, with a point between the keys, as `latency_ms.p99`.
+    """Flattens nested mappings; keys are joined by a dot, as in `latency_ms.p99`.
 
     Args:
         value: the mappings.
-        prefix: beginning of all keys.
+        prefix: prefix of all keys.
     """
     entries: dict[str, Any] = {}
     for name, entry in value.items():
@@ -112,7 +112,7 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """Returns rows as text, a line each below the names of the columns.
+    """Returns rows as text, one line each below a line of column names.
 
     Args:
         rows: rows with the same columns.
@@ -126,7 +126,7 @@ def text_table(rows: Sequence[Row]) -> str:
 
 
 def html_table(rows: Sequence[Row]) -> str:
-    """Returns rows as a table of HTML.
+    """Returns rows as an HTML table.
 
     Args:
         rows: rows with the same columns.

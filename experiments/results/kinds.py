@@ -1,4 +1,4 @@
-"""Kinds of results: what results of all kinds can do, and what a kind declares for it."""
+"""Kinds of results: the common interface of all results, and declarations of each kind."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ from topology.parameters import Value
 if TYPE_CHECKING:
     import pandas as pd
 
-# A summary, flows of a pair of hosts if known, and the options that a sweep varies: name and value.
+# A summary, the number of flows per host pair if known, and (name, value) of each varied option.
 Packets = tuple[Any, int | None, tuple[tuple[str, Value], ...]]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of results, by the functions that draw, report and compare it.
+    """A kind of results: functions that draw, report and compare it.
 
-    Functions are places, as `experiments.figures.run:draw_run`, that are imported when they are called.
+    Functions are named as in `experiments.figures.run:draw_run` and imported when they are needed.
 
     Attributes:
-        name: its name in messages, as `run`.
-        plural: its name in comparisons, as `runs`.
-        draw: takes results; returns figures by their names.
-        page: takes results; returns the page of a report.
-        compare: takes a list of results; returns them side by side.
-        draw_compared: takes what `compare` returns; returns the figure of it.
-        draw_seed: takes results of a kind with replications that have one seed; returns figures by their
-            names.
-        recorded: whether results have their fabric's states over time, which the live page shows.
+        name: its name in messages, such as `run`.
+        plural: its name in comparisons, such as `runs`.
+        draw: results -> (name -> figure).
+        page: results -> page of a report.
+        compare: list of results -> comparison.
+        draw_compared: comparison -> figure.
+        draw_seed: results of a single seed -> (name -> figure); only for kinds with replications.
+        recorded: whether results contain the fabric's states over time, which the live page can replay.
     """
 
     name: str
@@ -51,14 +50,14 @@ class Kind:
     recorded: bool = False
 
     def load(self) -> None:
-        """Imports what draws results, with matplotlib, which takes a while."""
+        """Imports the drawing functions and matplotlib, which takes a while."""
         for place in filter(None, (self.draw, self.draw_seed)):
             resolve_name(place)
 
 
 @dataclass(frozen=True)
 class Results:
-    """Results in a folder, read when they are asked for.
+    """Results in a folder, read on first access.
 
     Attributes:
         folder: the folder.
@@ -71,13 +70,13 @@ class Results:
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder holds results of this kind, unless it is of a kind before it.
+        """Returns whether a folder contains results of this kind; earlier entries of KINDS take precedence.
 
         Args:
             folder: the folder.
 
         Raises:
-            ParameterError: what decides it is missing or damaged.
+            ParameterError: a file needed to decide is missing or damaged.
         """
         raise NotImplementedError
 
@@ -90,9 +89,9 @@ class Results:
         """Returns the columns of one of the folder's CSV files, as text.
 
         Args:
-            name: name of the file, as `throughput.csv`.
+            name: name of the file, such as `throughput.csv`.
             columns: names of the columns.
-            later: of these, the columns that results of older versions lack; there they are empty.
+            later: columns that results of older versions may lack; these are returned empty.
 
         Raises:
             ParameterError: the file is missing or damaged.
@@ -100,11 +99,11 @@ class Results:
         return read_csv(self.folder / name, columns, later)
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Returns a table as a frame of pandas.
+        """Returns a table as a pandas data frame.
 
         Args:
-            table: one of `tables`, whose columns docs/reference/keys.md describes; None for the results: a
-                row for each run, point or failover, columns by the keys of the summary, as `latency_ms.p99`.
+            table: one of `tables` (docs/reference/keys.md describes their columns); None for the results: one
+                row per run, point or failover, with keys of the summary as columns, such as `latency_ms.p99`.
 
         Raises:
             ParameterError: the table is unknown, or the results are damaged.
@@ -123,12 +122,12 @@ class Results:
         """Returns the figures of `polarlab plot`, drawn in memory; a notebook shows them.
 
         Args:
-            names: names of figures, as `throughput`; none for all.
-            format: as of `polarlab.plot`.
-            look: as of `polarlab.plot`.
+            names: names of figures, such as `throughput`; none for all.
+            format: see `polarlab.plot`.
+            look: see `polarlab.plot`.
 
         Raises:
-            ParameterError: the results are damaged, or have no figure of a name.
+            ParameterError: the results are damaged, or have no figure with a given name.
         """
         from experiments.figures.look import Look, drawn_as
 
@@ -141,15 +140,15 @@ class Results:
         return Figures({name: drawn[name] for name in names or drawn}, self.folder, chosen.formats)
 
     def report(self, path: Path | str | None = None, **look: Unpack[LookOptions]) -> Path:
-        """Writes one page of HTML with figures and tables, and returns the file.
+        """Writes one HTML page with figures and tables, and returns its path.
 
         Args:
-            path: new file; by default `report.html` in the folder, which may be replaced.
-            look: as of `polarlab.plot`.
+            path: new file; by default `report.html` in the folder, which is overwritten.
+            look: see `polarlab.plot`.
 
         Raises:
             UsageError: the results are damaged, or the file exists.
-            MachineError: the folder may not be written.
+            MachineError: the folder is not writable.
             OSError: the file cannot be written.
         """
         from experiments.figures.look import Look
@@ -158,19 +157,19 @@ class Results:
         return write_report(self, None if path is None else Path(path), Look.of(**look))
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets that were sent, as their summaries have them, for a cross-check.
+        """Yields the summaries of packet traffic, for a cross-check.
 
         Raises:
-            ParameterError: results of this kind have none of their own.
+            ParameterError: results of this kind cannot be cross-checked.
         """
-        raise ParameterError(f"results to compare must be those of a run or a sweep, got {self.folder}")
+        raise ParameterError(f"results must be a run or a sweep, got {self.folder}")
 
     def _rows(self) -> Sequence[Row]:
-        """Returns the results as a table, a row for each run, point or failover."""
+        """Returns one row per run, point or failover."""
         raise NotImplementedError
 
     def _short(self) -> Mapping[str, Any]:
-        """Returns the values that tell most, for a glance."""
+        """Returns the most important values, for a short representation."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Loads of links: readings of their queues over time, and what follows from them for a span of time."""
+"""Loads of links, computed from readings of their queues over time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from topology.errors import ParameterError
 
 _STEP_S = 0.25
 _MOST_READINGS = 480
-_SPARE_S = 1.0  # between two readings, beside the pause that was meant
+_SPARE_S = 1.0  # tolerated delay of a reading beyond the intended pause
 
-# The rate of a link is known if it was saturated for the time of so many frames, and a second at least.
+# A link's real rate is known if it was saturated for the time of this many frames and at least this long.
 _LEAST_FRAMES, _LEAST_S = 50, 1.0
 
-# The rows of LinkLoadRow.
+# Table with rows of LinkLoadRow.
 LINK_LOADS = "link_loads.csv"
 
 Amounts = npt.NDArray[np.float64]
@@ -34,22 +34,22 @@ Link = tuple[int, int]  # datapath id, port
 
 
 class LinkHistory:
-    """Readings of all queues, a few hundred at the most: beyond that, every other reading is dropped."""
+    """Readings of all queues; beyond a few hundred per switch, every other reading is dropped."""
 
     def __init__(self) -> None:
-        # By switch: its ports, and (time, their states as an array).
+        # Datapath id -> ports; datapath id -> list of (time, array of port states).
         self._ports: dict[int, list[int]] = {}
         self._readings: dict[int, list[tuple[float, npt.NDArray[np.int64]]]] = {}
         self._step_s = _STEP_S
         self._keep_all = False
 
     def note(self, switch: int, time_s: float, queues: dict[int, QueueState]) -> None:
-        """Takes a reading of a switch's queues by port, if enough time has passed since the last."""
+        """Records a reading of a switch's queues by port, if enough time has passed since the last one."""
         readings = self._readings.setdefault(switch, [])
         if readings and not self._keep_all and time_s < readings[-1][0] + self._step_s:
             return
         ports = self._ports.setdefault(switch, sorted(queues))
-        if not queues.keys() >= set(ports):  # some are missing at the moment
+        if not queues.keys() >= set(ports):  # an incomplete reading
             return
         states = [
             (queue.sent_bytes, queue.dropped_packets, queue.packets, queue.lost_packets)
@@ -62,7 +62,7 @@ class LinkHistory:
                 del kept[1:-1:2]
 
     def keep_next(self) -> None:
-        """Keeps the next readings, however soon they come."""
+        """Makes `note` record all further readings, regardless of the time between them."""
         self._keep_all = True
 
     def series(self, switch: int, port: int) -> tuple[Amounts, Amounts]:
@@ -74,7 +74,7 @@ class LinkHistory:
 
         Returns:
             Times on the monotonic clock in s: float64, readings. Amounts: float64, readings x 4: bytes sent,
-            packets dropped, packets waiting, packets lost; all but those waiting since the queue was made.
+            packets dropped, packets waiting, packets lost; counters start when the queue is created.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:
@@ -84,7 +84,7 @@ class LinkHistory:
         return times, np.array([states[place] for _, states in readings], np.float64)
 
     def totals(self, switch: int, port: int) -> tuple[int, int]:
-        """Returns the bytes that a port sent and the packets that it dropped, from first to last reading."""
+        """Returns (bytes sent, packets dropped) of a port between first and last reading."""
         times, amounts = self.series(switch, port)
         if not len(times):
             return 0, 0
@@ -97,15 +97,15 @@ class LinkLog:
     """Observations of all links of a fabric while traffic ran.
 
     Attributes:
-        busy_s: link -> the time for which it was certainly saturated, in s.
+        busy_s: link -> time in s during which it was certainly saturated.
         busy_bytes: link -> bytes that it sent in that time.
         dropped_packets: packets that all switches' queues dropped.
-        lost: link -> packets that its netem lost at random, as asked for.
+        lost: link -> packets that netem lost at random, as requested.
         passed: link -> packets that it did not lose: sent, or dropped by the queue.
-        observable: whether queues drain slowly enough to be seen full twice.
+        observable: whether queues drain slowly enough to be full in two successive readings.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.
-        read_s: spans of time in which the queues were read again and again, on the monotonic clock in s.
+        read_s: spans of continuous readings, on the monotonic clock in s.
     """
 
     busy_s: dict[Link, float] = field(default_factory=dict)
@@ -119,21 +119,22 @@ class LinkLog:
     read_s: list[Span] = field(default_factory=list)
 
     def note_reading(self, time_s: float, pause_s: float) -> None:
-        """Notes that the queues were read at a time, `pause_s` after the reading before if all goes well."""
+        """Records that the queues were read at a time; `pause_s` is the intended pause between readings."""
         note_time(self.read_s, time_s, 2 * pause_s + _SPARE_S)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the queues were read."""
+        """Returns the share of a window in which the queues were read."""
         seconds = covered_s(self.read_s, window, _SPARE_S / 2)
         return Coverage("queues of links", seconds, window[1] - window[0])
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
-        """Takes two readings of a link's queue, `seconds` apart."""
+        """Records two readings of a link's queue, `seconds` apart."""
         dropped = after.dropped_packets - before.dropped_packets
         self.dropped_packets += dropped
         lost, passed = after.lost_packets - before.lost_packets, after.sent_packets - before.sent_packets
         self.lost[link] = self.lost.get(link, 0) + lost
         self.passed[link] = self.passed.get(link, 0) + passed + dropped
+        # More was waiting than the link could send meanwhile, so it never rested.
         if before.waiting_bytes * 8 >= rate_bps * seconds:
             self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
             sent = after.sent_bytes - before.sent_bytes
@@ -141,16 +142,16 @@ class LinkLog:
 
     @property
     def lost_packets(self) -> int:
-        """Packets that all links lost at random, as asked for."""
+        """Packets that all links lost at random, as requested."""
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns the lost and passed packets of some links."""
+        """Returns the numbers of lost and passed packets of links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 
     def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
-        """Returns link -> its real rate over the asked one, less one, of links saturated long enough."""
+        """Returns link -> real rate / configured rate - 1, for links that were saturated long enough."""
         least_s = max(_LEAST_S, _LEAST_FRAMES * frame_bytes * 8 / rate_bps)
         return {
             link: self.busy_bytes[link] * 8 / seconds / rate_bps - 1
@@ -161,7 +162,7 @@ class LinkLog:
 
 @dataclass(frozen=True)
 class DirectedLink:
-    """Link in one direction, from the switch `source` by its `port` to the switch `destination`."""
+    """One direction of a link, from switch `source` through its `port` to switch `destination`."""
 
     source: int
     destination: int
@@ -169,12 +170,12 @@ class DirectedLink:
 
     @property
     def name(self) -> str:
-        """The ends, as `s3-s7`; parallel links differ in their port."""
+        """Both ends, such as `s3-s7`; parallel links have the same name and different ports."""
         return f"{switch_name(self.source)}-{switch_name(self.destination)}"
 
 
 def directed_links(topology: Topology) -> list[DirectedLink]:
-    """Returns all links in both directions in the order of their numbers: switch by switch, by neighbours."""
+    """Returns all directed links, ordered by switch and neighbour; a link's number is its index here."""
     return [
         DirectedLink(router, neighbour, port)
         for router in range(topology.routers)
@@ -186,14 +187,14 @@ def directed_links(topology: Topology) -> list[DirectedLink]:
 
 @dataclass(frozen=True)
 class LinkLoadRow:
-    """Load of a directed link in the measured window, as a row of `link_loads.csv`.
+    """Load of a directed link in the measurement window, a row of `link_loads.csv`.
 
     Attributes:
-        link: the link by its two switches, `s3-s7` for packets from s3 to s7.
-        port: port of the sending switch; it tells parallel links apart.
+        link: both switches, `s3-s7` for packets from s3 to s7.
+        port: port of the sending switch; distinguishes parallel links.
         load: bits carried in the window / (link rate x length of the window), 0 to about 1.
-        dropped_packets: packets that the link's full queue dropped in the window; in a simulation also those
-            that were lost in its queue or on it when it broke.
+        dropped_packets: packets that the link's full queue dropped in the window; in a simulation, also
+            packets lost in the queue or on the link when it failed.
     """
 
     link: str
@@ -206,12 +207,12 @@ LINK_LOAD_COLUMNS = tuple(entry.name for entry in fields(LinkLoadRow))
 
 
 class LinkLoads(NamedTuple):
-    """Loads of links in a span of time, each an array with an entry per directed link.
+    """Loads of links in a span of time: arrays with one entry per directed link.
 
     Attributes:
-        loads: bytes carried, as fractions of the links' capacity.
+        loads: carried bytes as a fraction of link capacity.
         dropped: packets that the links' queues dropped.
-        lost: packets that the links lost at random, as asked for.
+        lost: packets that the links lost at random, as requested.
     """
 
     loads: Amounts
@@ -220,25 +221,25 @@ class LinkLoads(NamedTuple):
 
 
 def link_loads(
-    history: LinkHistory, links: list[DirectedLink], begin_s: float, end_s: float, rate_bps: int
+    history: LinkHistory, links: list[DirectedLink], start_s: float, end_s: float, rate_bps: int
 ) -> LinkLoads:
-    """Returns the load of each link in a span of time, interpolated linearly between two readings.
+    """Returns the load of each link in a span of time, interpolated linearly between readings.
 
     Args:
         history: readings of all queues.
         links: the links.
-        begin_s: begin of the span, on the monotonic clock in s.
+        start_s: start of the span, on the monotonic clock in s.
         end_s: its end.
         rate_bps: rate of every link in bit/s.
     """
     result = LinkLoads(*np.zeros((3, len(links))))
     for place, link in enumerate(links):
         times, amounts = history.series(link.source + 1, link.port)
-        if len(times) and end_s > begin_s:
+        if len(times) and end_s > start_s:
             sent, dropped, lost = (
-                np.diff(np.interp([begin_s, end_s], times, amounts[:, column])).item() for column in (0, 1, 3)
+                np.diff(np.interp([start_s, end_s], times, amounts[:, column])).item() for column in (0, 1, 3)
             )
-            result.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - begin_s)))
+            result.loads[place] = max(0.0, sent * 8 / (rate_bps * (end_s - start_s)))
             result.dropped[place], result.lost[place] = max(0.0, dropped), max(0.0, lost)
     return result
 
@@ -260,10 +261,10 @@ def load_rows(
 
 
 def mean_rows(each: Sequence[Sequence[LinkLoadRow]]) -> list[LinkLoadRow]:
-    """Returns the rows of replications as one table: the mean of the loads, and the sum of the drops.
+    """Combines the rows of replications: mean of the loads, sum of the drops.
 
     Args:
-        each: the rows of each replication, one at least.
+        each: the rows of each replication, at least one.
     """
     means = np.mean([[row.load for row in rows] for rows in each], axis=0).tolist()
     return [
@@ -290,7 +291,7 @@ def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
 
 
 def load_values(loads: Amounts) -> dict[str, Any]:
-    """Returns the highest and the mean load of links and their fairness, by the names of their fields."""
+    """Returns maximum, mean and fairness of link loads, by field name of summaries."""
     fairness = jain(loads)
     return {
         "load_max": round(float(loads.max(initial=0)), 6),
@@ -300,6 +301,6 @@ def load_values(loads: Amounts) -> dict[str, Any]:
 
 
 def jain(values: Amounts) -> float | None:
-    """Returns Jain's fairness index: 1 if all are equal, 1 / n if one has all (Jain et al., DEC-TR-301)."""
+    """Returns Jain's fairness index: 1 if all are equal, 1 / n if one has everything (DEC-TR-301)."""
     squares = float((values**2).sum())
     return float(values.sum() ** 2 / (len(values) * squares)) if squares else None

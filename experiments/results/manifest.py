@@ -1,7 +1,7 @@
 """Manifests: everything that a result depends on, key by key.
 
-`manifest.json` is one of these dataclasses as JSON (`codec`): RunManifest of a run or a failover
-demonstration, SweepManifest of a sweep (and SimulationManifest of a simulation, `simulation.model`).
+`manifest.json` is one of these dataclasses as JSON (`codec`): RunManifest for a run or a failover
+demonstration, SweepManifest for a sweep (and SimulationManifest for a simulation, `simulation.model`).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Machine:
     """Machine of a measurement.
 
     Attributes:
-        architecture: architecture of its processor, as `x86_64`.
-        cores: number of processors that the system sees.
-        memory_available_mib: memory that was available at the start, in MiB.
+        architecture: CPU architecture, such as `x86_64`.
+        cores: number of CPU cores that the system sees.
+        memory_available_mib: available memory in MiB at the start.
     """
 
     architecture: str
@@ -46,16 +46,16 @@ class Machine:
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Origin of results: part of every manifest.
+    """Origin of results, included in every manifest.
 
     Attributes:
-        started: local time with its offset from UTC, ISO 8601.
-        seed: seed of the random generator; 0 where nothing is random.
+        started: local start time with UTC offset, ISO 8601.
+        seed: seed of the random generator; 0 if nothing is random.
         versions: name of a program or library -> its version.
-        kernel: release of the kernel.
+        kernel: kernel release.
         machine: the machine.
-        experiment: options of the experiment by their tables, as in its file and with all defaults; `--again`
-            reads them.
+        experiment: options of the experiment by table, as in an experiment file and with all defaults;
+            `--again` reads them.
         format: version of this record's meaning.
     """
 
@@ -70,16 +70,16 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class _Manifest(Origin, FabricSettings):
-    """Part that the manifests of all experiments on fabrics of switches share.
+    """Fields shared by the manifests of all experiments on fabrics of switches.
 
     Attributes:
         local_repair: whether switches have backup paths.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
+        ordered_repair: whether these keep to an order of channels, so that failures create no cycle.
         datapath: datapath of the switches, `kernel` or `user`.
-        datapath_asked: datapath that was asked for, `auto`, `kernel` or `user`.
-        framework: framework of the controller, `ryu` or `os-ken`.
-        framework_asked: framework that was asked for, `auto`, `ryu` or `os-ken`.
-        host_root: root of hosts, `own` or the machine's `real` one; None before there was a choice.
+        datapath_asked: requested datapath, `auto`, `kernel` or `user`.
+        framework: controller framework, `ryu` or `os-ken`.
+        framework_asked: requested framework, `auto`, `ryu` or `os-ken`.
+        host_root: root user of hosts, `own` or the machine's `real` one; None in results of older versions.
     """
 
     local_repair: bool = True
@@ -93,11 +93,11 @@ class _Manifest(Origin, FabricSettings):
 
 @dataclass(frozen=True)
 class RoutingOccupancy:
-    """Source of a routing's occupancies.
+    """Source of the port occupancies that a routing reads.
 
     Attributes:
-        occupancy: `netlink` or `port-statistics`; None if the routing does not adapt.
-        occupancy_asked: source that was asked for.
+        occupancy: `netlink` or `port-statistics`; None if the routing is not adaptive.
+        occupancy_asked: requested source.
     """
 
     occupancy: str | None = None
@@ -119,16 +119,16 @@ class RunManifest(RoutingOccupancy, _Manifest):
 
 @dataclass(frozen=True, kw_only=True)
 class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
-    """Settings that all points of a sweep share, and the points that were asked for.
+    """Settings shared by all points of a sweep, and the requested points.
 
     Attributes:
-        datapath, occupancy: datapath and source of occupancies that were asked for.
+        datapath, occupancy: requested datapath and source of occupancies.
         local_repair: whether switches have backup paths.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
-        routings, patterns, loads: values that the sweep goes over, each with each.
-        repeat: replications of each point.
-        vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
-            first point here. Absent if there is none.
+        ordered_repair: whether these keep to an order of channels, so that failures create no cycle.
+        routings, patterns, loads: swept values; points are all their combinations.
+        repeat: number of replications of each point.
+        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
+            setting's value at the first point.
     """
 
     kind = SWEEP
@@ -146,7 +146,7 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share by name, wherever the link rate is from."""
+        """Returns the shared settings by name, without the origin of the link rate."""
         values = super().shared()
         del values["link_rate_from"]
         return values
@@ -168,13 +168,13 @@ class SweepManifest(_Manifest):
 def run_manifest(
     fabric: PlannedFabric, traffic: TrafficSettings, seed: int, *, one_of_many: bool = False
 ) -> RunManifest:
-    """Returns the manifest of a run or a failover demonstration that starts now on this machine.
+    """Returns the manifest of a run or failover demonstration that starts now on this machine.
 
     Args:
         fabric: the fabric.
         traffic: settings of the traffic.
         seed: seed of the random generator.
-        one_of_many: whether it is of a single replication, whose experiment is that of its seed alone.
+        one_of_many: whether the manifest describes one replication of several, with its own seed.
     """
     shared = _shared(fabric, seed)
     if one_of_many and shared["experiment"] is not None:
@@ -190,12 +190,12 @@ def run_manifest(
 def sweep_manifest(
     fabric: PlannedFabric, settings: SweepSettings, before: SweepManifest | None
 ) -> SweepManifest:
-    """Returns the manifest of a sweep that turns to the routing of a fabric.
+    """Returns the manifest of a sweep, with the routing of the current fabric added.
 
     Args:
         fabric: the fabric.
         settings: settings of the sweep.
-        before: manifest so far, with the routings that were measured before; None at the first.
+        before: manifest so far, with the routings measured before; None for the first routing.
     """
     routings = {**(before.routings if before else {}), fabric.options.routing: _sources(fabric)}
     return SweepManifest(**_shared(fabric, settings.seed), routings=routings, sweep=settings)
@@ -204,7 +204,7 @@ def sweep_manifest(
 def write_manifest(
     directory: RunDirectory, manifest: RunManifest | SweepManifest, fabric: PlannedFabric
 ) -> None:
-    """Writes a manifest, and the file of the fabric's graph if it is one of networkx, into a folder.
+    """Writes a manifest and, for a networkx graph, the graph's file into a folder.
 
     Args:
         directory: the folder.
@@ -219,7 +219,7 @@ def write_manifest(
 
 
 def write_graph(directory: RunDirectory, topology: Topology) -> None:
-    """Writes the file of a fabric's graph into a folder of results, if it is one of networkx.
+    """Writes the file of a networkx graph into a folder of results; does nothing for other topologies.
 
     Args:
         directory: the folder.
@@ -233,7 +233,7 @@ def write_graph(directory: RunDirectory, topology: Topology) -> None:
 
 
 def _shared(fabric: PlannedFabric, seed: int) -> dict[str, Any]:
-    """Returns the part that the manifests of all experiments share."""
+    """Returns the fields shared by the manifests of all experiments on switches."""
     return {
         **vars(fabric.options.settings()),
         **origin(seed, versions(fabric.framework), fabric.options.experiment),
@@ -250,12 +250,12 @@ def _shared(fabric: PlannedFabric, seed: int) -> dict[str, Any]:
 def origin(
     seed: int, programs: Mapping[str, str], experiment: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Returns the fields of Origin for results that are made now on this machine.
+    """Returns the fields of Origin for results of an experiment that starts now on this machine.
 
     Args:
         seed: seed of the random generator.
         programs: name of a program or library -> its version.
-        experiment: options of the experiment by their tables.
+        experiment: options of the experiment by table.
     """
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
@@ -268,10 +268,10 @@ def origin(
 
 
 def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """Returns an experiment without its other replications.
+    """Returns an experiment reduced to one of its replications.
 
     Args:
-        experiment: options of the experiment by their tables, complete.
+        experiment: all options of the experiment by table.
         seed: seed of the replication.
     """
     changed = {"seed": seed, "repeat": 1}
@@ -284,7 +284,7 @@ def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, An
 
 
 def _sources(fabric: PlannedFabric) -> RoutingOccupancy:
-    """Returns the source of a fabric's occupancies; none where its routing does not adapt."""
+    """Returns the source of a fabric's occupancies; empty if its routing is not adaptive."""
     asked = None if fabric.occupancy is None else fabric.options.occupancy
     return RoutingOccupancy(fabric.occupancy, asked)
 
@@ -293,7 +293,7 @@ def versions(framework: str) -> dict[str, str]:
     """Returns the versions of the software that produces results, by name.
 
     Args:
-        framework: framework of the controller.
+        framework: controller framework.
     """
     packages = {name: importlib.metadata.version(name) for name in (*_PACKAGES, framework)}
     return {**packages, "python": platform.python_version(), **emulation_versions()}

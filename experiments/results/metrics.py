@@ -1,9 +1,9 @@
-"""Metrics: the numbers of results, a line each.
+"""Metrics: the numbers of results, one line each.
 
-A line of `METRICS` is all that a further metric needs, once a field or a property of the summary has it. From
-it follow the columns of `points.csv`, means and intervals over seeds, comparisons, reports, the tables of
-`polarlab sweep`, and docs/reference/keys.md. How seeds are combined stands at the field's type
-(`parts.over_seeds`); a metric that is found in `repeat` is a mean over them.
+To add a metric, add a field or property to the summary and a line to `METRICS`. The columns of `points.csv`,
+means and intervals over seeds, comparisons, reports, the tables of `polarlab sweep` and
+docs/reference/keys.md are derived from it. The field's type says how seeds are combined
+(`parts.over_seeds`); metrics in `repeat` are means.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ AnyClass = TypeVar("AnyClass", bound=type)
 
 
 class Engine(Enum):
-    """What carries the packets: switches, or the simulator. The value is the metric of sound results.
+    """Engine of an experiment: switches or the simulator. The value is the metric of sound results.
 
     Attributes:
         unit: unit of its latencies.
-        sweep: kind of the experiments that are its sweeps.
-        done: what has become of its packets, as `measured`.
-        doubt: what a result is that is not sound, in a legend.
-        mark: end of titles of its results; empty for switches.
+        sweep: kind of its sweeps.
+        done: participle for its results, such as `measured`.
+        doubt: description of an unsound result, for legends.
+        mark: suffix of titles; empty for switches.
     """
 
     EMULATION = "valid", "ms", SWEEP, "measured", "result not valid", ""
     SIMULATION = "stable", "cycles", SIMULATED_SWEEP, "simulated", "not stable", ", simulated"
 
     def __new__(cls, value: str, *_more: str) -> Self:
-        """Returns the engine whose value is the first of the words."""
+        """Returns a member whose value is the first argument."""
         one = object.__new__(cls)
         one._value_ = value
         return one
@@ -43,24 +43,25 @@ class Engine(Enum):
         self.unit, self.sweep, self.done, self.doubt, self.mark = unit, sweep, done, doubt, mark
 
     def is_doubtful(self, summary: Any) -> bool:
-        """Returns whether a result is not sound; of an application, which has no load, it is not known."""
+        """Returns whether a result is unsound; False for applications, which have no offered load."""
         return metric_of(self, self.value).of(summary) is False
 
 
 class Better(Enum):
-    """Whether more of a metric is better, or less."""
+    """Whether higher or lower values of a metric are better."""
 
     MORE = "more is better"
     LESS = "less is better"
 
 
 class In(Flag):
-    """Where a metric is found.
+    """Places where a metric appears.
 
-    POINTS: a column of `points.csv`. HALVES: another one, half the width of its confidence interval. SEEDS:
-    its mean and the interval in `repeat`. RESULTS: a row where single results are compared. REPORT: a column
-    of a report's points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value that Python shows.
-    PANEL: a panel of the figure of several seeds. BARS: one of the figure that compares single results.
+    POINTS: a column of `points.csv`. HALVES: a second column with half the width of its confidence interval.
+    SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in
+    a report's table of points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value in Python's
+    short representation. PANEL: a panel in figures of several seeds. BARS: a panel in figures that compare
+    single results.
     """
 
     POINTS = auto()
@@ -82,16 +83,16 @@ class Metric:
     """A number of results.
 
     Attributes:
-        path: where a summary has it, as `latency_ms.p99`.
-        title: what it is.
-        unit: its unit, or what it is a share of.
-        better: whether more of it is better; None if neither is.
-        places: where it is found.
-        kind: float, int or bool, as which it is read and printed.
+        path: its path in a summary, such as `latency_ms.p99`.
+        title: what it measures.
+        unit: its unit, or the whole that it is a share of.
+        better: whether higher or lower is better; None if neither is.
+        places: where it appears.
+        kind: float, int or bool: type for reading and printing.
         engines: engines whose results have it.
-        optional: whether comparisons leave it out if no result has it.
-        required: whether a table without it is damaged; tables of older versions lack some of the others.
-        name: its name in tables, if that is not the end of the path.
+        optional: whether comparisons omit it if no result has it.
+        required: whether tables must have it; tables of older versions may lack other metrics.
+        name: its name in tables, if it differs from the last part of the path.
     """
 
     path: str
@@ -111,7 +112,7 @@ class Metric:
         return self.name or self.path.rpartition(".")[2]
 
     def of(self, summary: Any) -> Any:
-        """Returns its value in a summary, of replications the mean if it is one; None if there is none."""
+        """Returns its value in a summary, for replications the mean; None if there is none."""
         mean = getattr(summary.repeat, self.key, None) if In.SEEDS in self.places else None
         if mean is not None:
             return mean.mean
@@ -120,7 +121,7 @@ class Metric:
         return summary
 
     def half_of(self, summary: Any) -> float | None:
-        """Returns half the width of its confidence interval over seeds, or over batches of a window."""
+        """Returns half the width of its confidence interval over seeds or, for one seed, over batches."""
         means = summary.repeat or getattr(summary, "batches", None)
         return getattr(getattr(means, self.key, None), "ci95", None)
 
@@ -132,13 +133,13 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """Title and unit, as on an axis."""
+        """Title and unit, for axes."""
         link = ", " if self.unit.startswith("of ") else " in "
         return f"{self.title}{link if self.unit else ''}{self.unit}"
 
     @property
     def meaning(self) -> str:
-        """What it is, for docs/reference/keys.md."""
+        """Its description in docs/reference/keys.md."""
         return f"{self.label}, as `{self.path}` of the summary" if "." in self.path else self.label
 
 
@@ -166,7 +167,7 @@ def _latencies(engine: Engine) -> tuple[Metric, ...]:
     )
 
 
-# In the order of their columns.
+# In the order of columns.
 METRICS: tuple[Metric, ...] = (
     Metric("offered", "offered load", _CAPACITY, None, _MEAN | _LISTED | In.SWEEP | In.GLANCE, required=True),
     Metric("accepted", "accepted load", _CAPACITY, _MORE, required=True),
@@ -183,20 +184,20 @@ METRICS: tuple[Metric, ...] = (
     *_latencies(Engine.SIMULATION),
     _emulated("out_of_order", "packets out of order", "", None, _LISTED, int),
     _emulated("reordered", "packets out of order", "of those received", _LESS, In.RESULTS),
-    # Comparisons of single results have a shorter name for it.
+    # Comparisons of single results use a shorter name.
     Metric("predicted.accepted", "predicted load", _CAPACITY, None, _LISTED, name="predicted_accepted"),
     Metric("predicted.accepted", "predicted load", _CAPACITY, None, In.RESULTS, name="predicted"),
-    _emulated("adaptation.groups_modified", "changes of groups by the controller", "", None, In.POINTS, int),
-    _emulated("fidelity.valid", "whether the result can be trusted", "", None, _SOUND, bool, required=True),
-    _simulated("stable", "whether the network carries the load", "", None, _SOUND, bool, required=True),
-    _simulated("steady", "whether the window began in a steady state", "", None, In.POINTS, bool),
-    _simulated("deadlocked", "whether there was a deadlock", "", None, _SHOWN, bool, name="deadlock"),
-    _emulated("fidelity.cpu_idle", "least idle time", "of all cores", _MORE, In.POINTS),
+    _emulated("adaptation.groups_modified", "groups modified by the controller", "", None, In.POINTS, int),
+    _emulated("fidelity.valid", "whether the result is valid", "", None, _SOUND, bool, required=True),
+    _simulated("stable", "whether the load is stable", "", None, _SOUND, bool, required=True),
+    _simulated("steady", "whether the window started in a steady state", "", None, In.POINTS, bool),
+    _simulated("deadlocked", "whether the network deadlocked", "", None, _SHOWN, bool, name="deadlock"),
+    _emulated("fidelity.cpu_idle", "minimum idle share", "of all cores", _MORE, In.POINTS),
     _emulated("fidelity.generator_lag_ms_p99", "99th percentile of senders' lag", "ms", _LESS, In.POINTS),
-    _emulated("fidelity.link_rate_error", "error of the rate of a saturated link", "", None, In.POINTS),
+    _emulated("fidelity.link_rate_error", "relative error of a saturated link's rate", "", None, In.POINTS),
     _emulated("fidelity.lost_outside_queues", "loss outside queues", _SENT, _LESS, In.POINTS),
-    # No metric, but a column among them.
-    Metric("seed", "seed of the random generator; of replications the first", "", None, In.POINTS, int),
+    # Not a metric, but a column at this position.
+    Metric("seed", "seed of the random generator; the first one of replications", "", None, In.POINTS, int),
     Metric("hops_mean", "mean number of links between routers", "", _LESS, _SHOWN | In.REPORT),
     _simulated("detoured", "packets with a detour", "of those received", None, _MEAN | In.REPORT),
     Metric("links.load_max", "highest load of a link", "", _LESS, _SHOWN | In.REPORT, name="link_load_max"),
@@ -212,7 +213,7 @@ METRICS: tuple[Metric, ...] = (
         int,
         name="dropped_at_hosts",
     ),
-    _emulated("fidelity.held_frame_times_max", "longest mean time in a switch", _FRAMES, _LESS, In.POINTS),
+    _emulated("fidelity.held_frame_times_max", "maximum mean time in a switch", _FRAMES, _LESS, In.POINTS),
     _emulated("fidelity.held_frame_times_mean", "mean time in a switch", _FRAMES, _LESS, In.POINTS),
     Metric("queueing_frame_times", "mean time in queues", _FRAMES, _LESS, _MEAN),
     Metric("rules.flows", "rules of all switches", "", _LESS, In.RESULTS, int, name="rules"),
@@ -237,20 +238,20 @@ METRICS: tuple[Metric, ...] = (
 
 
 def metrics(engine: Engine, places: In) -> Iterator[Metric]:
-    """Yields the metrics of an engine that are found in one of some places, in the order of their columns."""
+    """Yields the metrics of an engine that appear in one of the places, in the order of columns."""
     return (one for one in METRICS if engine in one.engines and one.places & places)
 
 
 def metric_of(engine: Engine, key: str) -> Metric:
-    """Returns the metric of an engine that has a key in tables."""
+    """Returns the metric of an engine with a key."""
     return next(one for one in metrics(engine, In.POINTS) if one.key == key)
 
 
 def with_fields(fields: Iterable[tuple[str, Any, Any]]) -> Callable[[AnyClass], AnyClass]:
-    """Returns a decorator that declares fields behind those of a class, for `dataclass` to make.
+    """Returns a class decorator that appends field declarations; apply it before `dataclass`.
 
     Args:
-        fields: name, type and default of each.
+        fields: (name, type, default) of each field.
     """
 
     def declared(kind: AnyClass) -> AnyClass:

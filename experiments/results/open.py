@@ -1,4 +1,4 @@
-"""The kinds of results, and a folder of results opened as an object of its kind."""
+"""The kinds of results, and the opening of a folder of results as an object of its kind."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 AnySummary = TypeVar("AnySummary")
 AnyManifest = TypeVar("AnyManifest")
-CLAIMS = "-claims.csv"  # end of the name of a table, of which an item of a paper has one
+CLAIMS = "-claims.csv"  # suffix of the table of claims of a paper's figure or table
 
 
 class _Summarised(Results, Generic[AnySummary, AnyManifest]):
-    """Results with one summary.
+    """Results with a single summary.
 
     Attributes:
         records: classes of summary and manifest.
@@ -55,23 +55,23 @@ class _Summarised(Results, Generic[AnySummary, AnyManifest]):
 
     @cached_property
     def summary(self) -> AnySummary:
-        """The result; raises ParameterError where it is missing or damaged."""
+        """The result; raises ParameterError if it is missing or damaged."""
         found: AnySummary = read_record(self.folder / SUMMARY, self.records[0])
         return found
 
     @cached_property
     def manifest(self) -> AnyManifest:
-        """Everything that the result depends on; raises ParameterError where it is missing or damaged."""
+        """Everything that the result depends on; raises ParameterError if it is missing or damaged."""
         found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
         return found
 
 
 class _Repeated(_Summarised[AnySummary, AnyManifest]):
-    """Results of one seed or of several."""
+    """Results of one or several seeds."""
 
     @property
     def replications(self) -> tuple[Self, ...]:
-        """The results of several seeds; these themselves where there is only one."""
+        """The results of each seed; for a single seed, only this object."""
         summary: Any = self.summary
         if summary.repeat is None:
             return (self,)
@@ -79,18 +79,18 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
     @property
     def link_loads(self) -> tuple[LinkLoadRow, ...]:
-        """The load of each directed link; none where they are not known."""
+        """The load of each directed link; empty if not recorded."""
         path = self.folder / LINK_LOADS
         return read_link_loads(path) if path.exists() else ()
 
     @property
     def measured(self) -> bool:
-        """Whether there is a result, also of an experiment that did not end as it should."""
+        """Whether there is a result, even if the experiment had problems."""
         return (self.folder / SUMMARY).exists()
 
     @property
     def events(self) -> list[tuple[float, str]]:
-        """Time in seconds or cycles, and description, of faults and plans in order of time."""
+        """(time in s or cycles, description) of faults and plans, by time."""
         summary: Any = self.summary
         events: list[tuple[float, str]] = summary.faults.events if summary.faults else []
         return events
@@ -101,16 +101,16 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the CSV tables, for `to_frame`; those of replications have a column `seed`."""
+        """The names of the CSV tables, for `to_frame`; tables of replications get a column `seed`."""
         first = self.replications[0]
         return super().tables if first.folder == self.folder else first.tables
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Returns a table as a frame of pandas, of replications with a column `seed`.
+        """Returns a table as a pandas data frame, for replications with a column `seed`.
 
         Args:
-            table: one of `tables`, whose columns docs/reference/keys.md describes; None for the summary: a
-                row for each replication, columns by its keys, as `latency_ms.p99`.
+            table: one of `tables` (docs/reference/keys.md describes their columns); None for the summary: one
+                row per replication, with its keys as columns, such as `latency_ms.p99`.
 
         Raises:
             ParameterError: the table is unknown, or the results are damaged.
@@ -138,9 +138,10 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
 
 class Run(_Repeated[Summary, RunManifest]):
-    """Results of a run, or of several replications of it.
+    """Results of a run, or of several replications.
 
-    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws, `to_frame()` tabulates.
+    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws figures, `to_frame()` returns
+    tables.
     """
 
     kind = Kind(
@@ -162,7 +163,7 @@ class Run(_Repeated[Summary, RunManifest]):
 
     @property
     def valid(self) -> bool:
-        """Whether the machine was fast enough for the result; `summary.fidelity.reasons` says why not."""
+        """Whether the result is valid; `summary.fidelity.reasons` has the reasons if it is not."""
         return self.summary.fidelity.valid
 
     def packets(self) -> Iterator[Packets]:
@@ -176,9 +177,10 @@ class Run(_Repeated[Summary, RunManifest]):
 
 
 class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
-    """Results of a simulation, or of several replications of it.
+    """Results of a simulation, or of several replications.
 
-    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws, `to_frame()` tabulates.
+    `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws figures, `to_frame()` returns
+    tables.
     """
 
     kind = Kind(
@@ -194,13 +196,13 @@ class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder has a summary, and latencies in cycles."""
+        """Returns whether a folder has a summary and latencies in cycles."""
         cycles = (folder.glob(f"{place}{LATENCY_CYCLES}") for place in ("", "seed-*/"))
         return (folder / SUMMARY).exists() and any(map(any, cycles))
 
     @property
     def stable(self) -> bool | None:
-        """Whether the network carries the load; None of applications."""
+        """Whether the load is stable; None for applications."""
         return self.summary.stable
 
     def _short(self) -> Mapping[str, Any]:
@@ -212,7 +214,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
     """Results of a sweep.
 
     Attributes:
-        engine: what carried the packets.
+        engine: engine of the points.
         records: classes of a point's summary and of the manifest.
         row: class of a point's row.
     """
@@ -223,36 +225,36 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder has a table of points, which its manifest says are of this engine.
+        """Returns whether a folder has a table of points and its manifest names this engine.
 
         Raises:
             ParameterError: the manifest is damaged.
         """
         path = folder / MANIFEST
-        return (folder / POINTS).exists() and cls._made(_content(path) if path.exists() else {})
+        return (folder / POINTS).exists() and cls._has_engine(_content(path) if path.exists() else {})
 
     @classmethod
-    def _made(cls, content: Mapping[str, Any]) -> bool:
-        """Returns whether a manifest is of this engine; only those of simulations name theirs."""
+    def _has_engine(cls, content: Mapping[str, Any]) -> bool:
+        """Returns whether a manifest is of this engine; only manifests of simulations name it."""
         named: bool = content.get("engine") == getattr(cls.records[1], "engine", None)
         return named
 
     @cached_property
     def manifest(self) -> AnyManifest:
-        """Everything that the points depend on; raises ParameterError where it is missing or damaged."""
+        """Everything that the points depend on; raises ParameterError if it is missing or damaged."""
         content = _content(self.folder / MANIFEST)
-        if "sweep" not in content or not self._made(content):
-            raise ParameterError(f"{self.folder} does not hold a {self.kind.name}")
+        if "sweep" not in content or not self._has_engine(content):
+            raise ParameterError(f"{self.folder} does not contain a {self.kind.name}")
         found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
         return found
 
     def begun(self) -> AnyManifest | None:
-        """Returns the manifest, if points are to be added to the folder; None if it is empty.
+        """Returns the manifest of a sweep to resume; None if the folder is empty.
 
         Raises:
-            ParameterError: it holds something else, or a damaged sweep.
+            ParameterError: it contains something else, or a damaged sweep.
         """
-        # A manifest whose writer was ended before its last byte does not count.
+        # A `.partial` file is left by a writer that was killed; it does not count.
         if all(path.name.endswith(".partial") for path in self.folder.iterdir()):
             return None
         try:
@@ -262,22 +264,22 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:
-        """The points by routing, pattern, load and options; raises ParameterError if they are damaged."""
+        """Point -> its row; raises ParameterError if the table is damaged."""
         manifest: Any = self.manifest if (self.folder / MANIFEST).exists() else None
         keys = () if manifest is None else tuple(manifest.sweep.varied)
         found: Mapping[Point, Any] = read_rows(self.folder, self.row, keys)
         return found
 
     def kept(self) -> Mapping[Point, AnyRow]:
-        """Returns the points of a sweep that may have just begun; none before the first."""
+        """Returns the points of a sweep that may have just started; empty before the first point."""
         return self.points if (self.folder / POINTS).exists() else {}
 
     def _files(self, point: Point) -> tuple[Path, Path]:
-        """Returns the files of a point's summary and of its link loads."""
+        """Returns the paths of a point's summary and of its link loads."""
         raise NotImplementedError
 
     def summary(self, point: Point) -> AnySummary | None:
-        """Returns the result of a point in full; None where only its row is left.
+        """Returns the full result of a point; None if only its row exists.
 
         Args:
             point: a point of the sweep.
@@ -289,7 +291,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         return read_record(path, self.records[0]) if path.exists() else None
 
     def link_loads(self, point: Point) -> tuple[LinkLoadRow, ...]:
-        """Returns the load of each directed link at a point; none where they are not known.
+        """Returns the load of each directed link at a point; empty if not recorded.
 
         Args:
             point: a point of the sweep.
@@ -301,7 +303,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         return read_link_loads(path) if path.exists() else ()
 
     def halves(self, point: Point) -> dict[str, float]:
-        """Returns half the widths of the confidence intervals at a point by metric, those that are known.
+        """Returns metric -> half the width of its confidence interval at a point, if known.
 
         Args:
             point: a point of the sweep.
@@ -313,7 +315,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         summary = self.summary(point) if manifest.sweep.repeat > 1 else None
         if summary is not None:
             halves = {one.key: one.half_of(summary) for one in metrics(self.engine, In.SEEDS)}
-        else:  # of batches of a window
+        else:  # one seed: intervals are over batches of the window
             row = self.points[point]
             halves = {one.key: getattr(row, one.half) for one in metrics(self.engine, In.HALVES)}
         return {key: half for key, half in halves.items() if half is not None}
@@ -333,7 +335,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
 
 class Sweep(_Swept[SweepManifest, PointRow, Summary]):
-    """Results of a sweep: `points` by routing, pattern and load, and `summary(point)` of each in full."""
+    """Results of a sweep: `points` (point -> row), and `summary(point)` with the full result of each."""
 
     kind = Kind(
         "sweep",
@@ -350,7 +352,7 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         return self.folder / point_summary(point), self.folder / point_links(point)
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets of each point whose summary is left."""
+        """Yields the packets of each point with a summary."""
         for point in self.points:
             summary = self.summary(point)
             if summary is not None:
@@ -358,7 +360,7 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
 
     @property
     def remedy(self) -> str:
-        """What to do where the machine was too slow for points, for the end of a message; may be empty.
+        """A remedy for points that are not valid, as the end of a message; may be empty.
 
         Raises:
             ParameterError: the result of a point is damaged.
@@ -371,7 +373,7 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
 
 
 class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, SimulationSummary]):
-    """Results of a sweep of simulations: `points` by routing, pattern and load, `simulation(point)`."""
+    """Results of a simulated sweep: `points` (point -> row), and `simulation(point)` with each result."""
 
     kind = Kind(
         "sweep of simulations",
@@ -385,7 +387,7 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
     records = SimulationSummary, SimulatedSweepManifest
 
     def simulation(self, point: Point) -> Simulation:
-        """Returns the results of a point, as of `polarlab.simulate`; of replications, of the first seed.
+        """Returns the results of a point like `polarlab.simulate`; for replications, of the first seed.
 
         Args:
             point: a point of the sweep, one of `points`.
@@ -419,7 +421,7 @@ class Failover(_Summarised[FailoverSummary, RunManifest]):
 
     @property
     def events(self) -> list[tuple[float, str]]:
-        """Seconds since the probes' start, and description, of all that happened; in order of time."""
+        """(seconds since the start of probes, description) of all events, by time."""
         table = self.table(EVENTS, EVENT_COLUMNS)
         with damage_named(self.folder):
             return [
@@ -460,16 +462,16 @@ class Failovers(_Summarised[FailoverSeries, RunManifest]):
         """Returns whether a folder has a table of failovers.
 
         Raises:
-            ParameterError: it has failovers, but not the table of them.
+            ParameterError: it has failovers, but their table is missing.
         """
-        held = (folder / FAILOVERS).exists()
-        if not held and any(folder.glob(f"seed-*/{PROBES}")):
-            raise ParameterError(f"{folder} holds a series of failovers, but {FAILOVERS} is missing")
-        return held
+        has_table = (folder / FAILOVERS).exists()
+        if not has_table and any(folder.glob(f"seed-*/{PROBES}")):
+            raise ParameterError(f"{folder} contains a series of failovers, but {FAILOVERS} is missing")
+        return has_table
 
     @property
     def replications(self) -> tuple[Failover, ...]:
-        """The failovers one by one."""
+        """The results of each complete failover."""
         return tuple(Failover(self.folder / seed_folder(seed)) for seed in self.summary.seeds)
 
     def _rows(self) -> Sequence[Row]:
@@ -487,12 +489,12 @@ class Failovers(_Summarised[FailoverSeries, RunManifest]):
         }
 
 
-# A folder is of the first kind that says so. A further kind is a class like these, and its name here.
+# The first kind whose `held_by` returns True wins. To add a kind, write a class like these and list it here.
 KINDS: list[type[Results]] = [SimulatedSweep, Sweep, Failovers, Failover, Simulation, Run]
 
 
 def keeps_items(folder: Path) -> bool:
-    """Returns whether a folder has items of papers.
+    """Returns whether a folder contains figures or tables of a paper.
 
     Args:
         folder: the folder, which need not exist.
@@ -501,31 +503,29 @@ def keeps_items(folder: Path) -> bool:
 
 
 def open_results(folder: Path | str) -> Results:
-    """Returns the results that a folder holds, an object of the class of their kind, as Run or Sweep.
+    """Returns the results in a folder as an object of their kind, such as Run or Sweep.
 
     Args:
         folder: output directory of `polarlab run`, `simulate`, `sweep` or `demo failover`.
 
     Raises:
-        ParameterError: the folder does not exist, or holds none of these.
+        ParameterError: the folder does not exist, or contains no results.
     """
     path = Path(folder)
     if not path.is_dir():
         raise ParameterError(f"{path} is not a directory of results")
     if keeps_items(path):
         raise ParameterError(
-            f"{path} has a paper's items: `polarlab paper PAPER all` reports them, `polarlab plot` draws them"
+            f"{path} contains a paper's figures: use `polarlab paper PAPER all` or `polarlab plot`"
         )
     for kind in KINDS:
         if kind.held_by(path):
             return kind(path)
     if (path / MANIFEST).exists() and (path / LINKS).exists():
         raise ParameterError(
-            f"{path} holds a run that did not end: {SUMMARY} is missing; {LINKS} has what was measured"
+            f"{path} contains an incomplete run: {SUMMARY} is missing; see {LINKS} for link readings"
         )
-    raise ParameterError(
-        f"{path} holds neither a run nor a simulation nor a sweep nor a failover: {SUMMARY} is missing"
-    )
+    raise ParameterError(f"{path} contains no run, simulation, sweep or failover: {SUMMARY} is missing")
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -534,7 +534,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _fabric(settings: Any) -> str:
-    """Returns family, parameters and hosts of results; of a graph with its own hosts, how many they are."""
+    """Returns family, parameters and hosts of results; for a graph with its own hosts, their number."""
     own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 

@@ -1,7 +1,7 @@
-"""Records of runs: all that was observed, from whichever backend carried the traffic.
+"""Records of runs: all observations, independent of the backend that carried the traffic.
 
-A backend (the emulation; others may follow) gives a RunRecord. Summaries, series and figures are made of it
-and need nothing that runs.
+A backend (so far only the emulation) returns a RunRecord. Summaries, series and figures are computed from it
+and need no running fabric.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from traffic.metrics.measurements import TrafficResult
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Run of traffic over a fabric, as it was observed.
+    """Observations of a run of traffic over a fabric.
 
     Attributes:
         fabric: the fabric.
         traffic: specification of the traffic.
-        check: check of all pairs of hosts before it.
+        check: check of all pairs of hosts before traffic.
         result: counts of all packets.
-        cpu: idle and stolen share of the CPU, second by second.
-        held: how long switches held frames, second by second; None where it cannot be observed.
-        links: readings of the links' queues; None where they could not be read.
-        controller: times at which the controller was stopped; None if nobody looked.
-        adaptation: work of the controller.
-        flow_base_ms: hops -> time of a flow of one byte in the empty fabric, in ms; empty without TCP flows.
-        faults: faults that were injected, if any were asked for.
-        troubles: reasons why the run did not end as it should, a sentence each.
-        programs: programs of the user that ran meanwhile.
-        lines: lines that ran at the prompt meanwhile; None if it was no session.
+        cpu: idle and steal time of the CPU, second by second.
+        held: time that switches held frames, second by second; None if it cannot be observed.
+        links: readings of link queues; None if they could not be read.
+        controller: times at which the controller was stopped; None if not observed.
+        adaptation: actions of the controller.
+        flow_base_ms: hops -> time in ms of a one-byte flow in the idle fabric; empty without TCP flows.
+        faults: injected faults; None if none were requested.
+        troubles: problems of the run, one sentence each.
+        programs: user programs that ran meanwhile.
+        lines: lines that ran at the prompt meanwhile; None outside of a session.
         background: background traffic of a session.
-        unasked: locations of links and switches that the controller took out of use though they neither had
-            failed at the start nor were scheduled to.
+        unasked: locations of links and switches that the controller stopped using although they had neither
+            failed at the start nor were scheduled to fail.
     """
 
     fabric: PlannedFabric
@@ -64,38 +64,38 @@ class RunRecord:
 
     @property
     def generated(self) -> bool:
-        """Whether packets were generated; if not, the traffic was that of programs alone."""
+        """Whether packets were generated; otherwise all traffic came from programs."""
         return not isinstance(self.traffic, ProgramTraffic)
 
     @property
     def ended_early(self) -> bool:
-        """Whether the traffic was ended before its time, by Ctrl-C or by the end of one of its processes."""
+        """Whether the traffic ended early, by Ctrl-C or because one of its processes ended."""
         return self.result.interrupted or bool(self.result.failed)
 
     @property
     def start_s(self) -> float:
-        """Start of the traffic on time.monotonic's clock."""
+        """Start of the traffic on the clock of time.monotonic, in s."""
         return self.result.clock.monotonic_ns / 1e9
 
     @property
     def window_s(self) -> tuple[float, float]:
-        """Begin and end of the window that was really measured, in seconds since the start of the traffic."""
+        """Start and end of the window that was actually measured, in seconds since the start of traffic."""
         last_s = self.result.sent.seconds
         if self.result.window_ns is None:
             return last_s, last_s
-        begin_s, end_s = (time_ns / 1e9 for time_ns in self.result.window_ns)
-        return (min(begin_s, last_s), min(end_s, last_s)) if self.ended_early else (begin_s, end_s)
+        start_s, end_s = (time_ns / 1e9 for time_ns in self.result.window_ns)
+        return (min(start_s, last_s), min(end_s, last_s)) if self.ended_early else (start_s, end_s)
 
     def link_loads(self) -> LinkLoads | None:
-        """Returns the loads of all links between routers in the measured window, if they were observed."""
+        """Returns the loads of all links between routers in the measurement window; None if not observed."""
         if self.links is None:
             return None
-        begin_s, end_s = (self.start_s + time_s for time_s in self.window_s)
+        start_s, end_s = (self.start_s + time_s for time_s in self.window_s)
         links = directed_links(self.fabric.options.topology)
-        return link_loads(self.links.history, links, begin_s, end_s, self.fabric.options.links.rate_bps)
+        return link_loads(self.links.history, links, start_s, end_s, self.fabric.options.links.rate_bps)
 
     def host_links(self) -> list[HostLinkRow] | None:
-        """Returns the links between switches and hosts in the whole run, if they were observed."""
+        """Returns the links between switches and hosts in the whole run; None if not observed."""
         if self.links is None:
             return None
         topology, history = self.fabric.options.topology, self.links.history

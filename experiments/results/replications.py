@@ -1,4 +1,4 @@
-"""Replications: the same measurement with several seeds as one result, with confidence intervals."""
+"""Combination of replications, which differ only in their seeds, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ AnySummary = TypeVar("AnySummary", Summary, SimulationSummary)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float | None]:
-    """Returns the mean of some values and half the width of its 95 % confidence interval.
+    """Returns the mean of values and half the width of its 95 % confidence interval.
 
     Args:
         values: at least one value.
 
     Returns:
-        The mean; half the width by Student's t distribution, as the values are few, or None of one value.
+        The mean; half the width by Student's t distribution, which suits few values, or None for one value.
     """
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return mean, None
-    from scipy.special import stdtrit  # slow to import, and seldom needed
+    from scipy.special import stdtrit  # slow to import and rarely needed
 
     variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
     quantile = float(stdtrit(len(values) - 1, (1 + _CONFIDENCE) / 2))
@@ -37,10 +37,10 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def interval_of(values: Iterable[float | None]) -> Interval | None:
-    """Returns the interval of those values that there are; None if there is none.
+    """Returns the interval of all values that are not None; None if there are none.
 
     Args:
-        values: a value of each replication; None of one that has none.
+        values: value of each replication, or None.
     """
     present = tuple(value for value in values if value is not None)
     if not present:
@@ -50,14 +50,14 @@ def interval_of(values: Iterable[float | None]) -> Interval | None:
 
 
 def combine(summaries: Sequence[AnySummary], asked: int) -> AnySummary:
-    """Returns the result of several replications as one.
+    """Combines the results of several replications.
 
-    The rule at each field's type combines it (`parts.over_seeds`). Interrupted replications do not count
-    beside others.
+    Each field's type has the rule for it (`parts.over_seeds`). Interrupted replications are excluded unless
+    all are interrupted.
 
     Args:
-        summaries: results that differ in their seeds only; at least one.
-        asked: number of replications that were asked for.
+        summaries: results that differ only in their seeds; at least one.
+        asked: requested number of replications.
     """
     interrupted = [one for one in summaries if one.interrupted]
     complete = [one for one in summaries if not one.interrupted] or interrupted

@@ -1,4 +1,4 @@
-"""Output directories and files of experiments: written whole or not at all, never overwritten."""
+"""Output directories and files of experiments; files are written atomically and results never overwritten."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from topology.registry import make_topology
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"
 FAULTS = "faults.txt"
-# Less than this free, and a run is not started: its series may take some MB.
+# Free space required to start a run, whose series may take some MB.
 NEEDED_BYTES = 16 << 20
 
 
 def seed_folder(seed: int) -> str:
-    """Returns the name of the folder of one of several runs that differ in their seeds."""
+    """Returns the name of the folder of a replication."""
     return f"seed-{seed}"
 
 
 class RunDirectory:
-    """The output directory of a run or a sweep. Until a result is in it, it is not worth keeping."""
+    """The output directory of a run or a sweep; it is removed if no result is written to it."""
 
     def __init__(self, path: Path, *, go_on: bool = False) -> None:
-        """Makes the directory, or takes one that exists.
+        """Creates the directory, or opens an existing one.
 
         Args:
             path: the directory.
-            go_on: whether it may hold files already.
+            go_on: whether it may already contain files.
 
         Raises:
-            ParameterError: it holds files already, or is not a directory.
-            MachineError: it cannot be made or written.
+            ParameterError: it is not empty, or is not a directory.
+            MachineError: it cannot be created or written.
         """
         self.path = path
         try:
@@ -53,22 +53,22 @@ class RunDirectory:
             raise ParameterError(f"{path} is not a directory; choose another --out") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise ParameterError(f"{path} is too long a name; choose another --out") from None
+                raise ParameterError(f"the name {path} is too long; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
         self._unwritten: list[str] | None = None
         self._kept = False
         self.look(go_on=go_on)
         if not self.folder.is_writable():
-            raise MachineError(f"{path} cannot be written (it is read-only, or another user's)")
+            raise MachineError(f"{path} cannot be written (it is read-only or belongs to another user)")
 
     def look(self, *, go_on: bool) -> None:
-        """Looks at what the directory holds now, which is kept.
+        """Checks the content of the directory; existing files protect it from being removed.
 
         Args:
-            go_on: whether it may hold files already.
+            go_on: whether it may already contain files.
 
         Raises:
-            ParameterError: it holds files already, and must not.
+            ParameterError: it is not empty, and must be.
         """
         try:
             self._kept = any(name != LOCK for name in self.folder.names())
@@ -78,32 +78,31 @@ class RunDirectory:
             raise ParameterError(f"{self.path} is not empty; choose another --out, nothing is overwritten")
 
     def require_room(self) -> None:
-        """Raises MachineError if the disk has no room for the series of a run."""
+        """Raises MachineError if the disk is too full for a run."""
         free = self.folder.free_bytes()
         if free < NEEDED_BYTES:
             raise MachineError(
-                f"no room on the disk for {self.path}: {free >> 20} MiB are free, "
-                f"{NEEDED_BYTES >> 20} MiB needed"
+                f"no room on the disk for {self.path}: {free >> 20} MiB free, {NEEDED_BYTES >> 20} MiB needed"
             )
 
     def keep(self) -> None:
-        """Makes what is written from now on worth keeping, even if nothing else follows."""
+        """Keeps the directory at the end, even if no result follows."""
         self._kept = True
 
     def discard(self) -> None:
-        """Removes all files of a run of which nothing was measured; otherwise does nothing."""
+        """Removes the files of a run without results; otherwise does nothing."""
         if not self._kept:
             self.folder.remove_all()
 
     @contextlib.contextmanager
     def keeping_what_fits(self) -> Iterator[None]:
-        """Writes those files of the block that the disk has room for.
+        """Skips files in the block for which the disk has no space, and writes the others.
 
         Yields:
             Nothing.
 
         Raises:
-            MachineError: at the end of the block, if some had no room; it names them and the directory.
+            MachineError: at the end of the block, if files were skipped; it names them and the directory.
         """
         self._kept = True
         unwritten = self._unwritten = []
@@ -113,38 +112,38 @@ class RunDirectory:
             self._unwritten = None
         if unwritten:
             raise MachineError(
-                f"no room left to write {', '.join(unwritten)}; {self.path} holds all else that was measured"
+                f"no room left to write {', '.join(unwritten)}; {self.path} holds all other results"
             )
 
     def write_record(self, name: str, record: Any) -> None:
-        """Writes a dataclass as one JSON object, all of it or nothing."""
+        """Writes a dataclass atomically as one JSON object."""
         self._kept |= name != MANIFEST
         self._write(name, (json.dumps(plain(record), indent=2) + "\n").encode())
 
     def write_text(self, name: str, text: str) -> None:
-        """Writes a text that the results come with, all of it or nothing."""
+        """Writes a text file atomically."""
         self._write(name, text.encode(errors="replace"))
 
     def _write(self, name: str, content: bytes) -> None:
-        with self._if_it_fits(name):
+        with self._skip_if_disk_full(name):
             self.folder.write(name, content)
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
-        """Adds a row to a table and makes sure that it is on the disk; see `drop_torn_row`."""
+        """Appends a row to a table and flushes it to the disk; see `drop_torn_row`."""
         self._kept = True
         path = self.path / name
-        begun = path.exists() and path.stat().st_size
-        if begun:  # perhaps by an older version, with fewer columns
+        has_header = path.exists() and path.stat().st_size
+        if has_header:  # an older version may have written fewer columns
             header = next(csv.reader(read_lines(path, RESULT_BYTES)))
         text = io.StringIO()
         writer = csv.DictWriter(text, header, extrasaction="ignore", lineterminator="\n")
-        if not begun:
+        if not has_header:
             writer.writeheader()
         writer.writerow(row)
         self.folder.append(name, text.getvalue().encode())
 
     def drop_torn_row(self, name: str) -> None:
-        """Removes the last row of a table if its writer was ended in the middle of it."""
+        """Removes an incomplete last row, left by a writer that was killed."""
         path = self.path / name
         if path.is_file():
             content = read_bytes(path, RESULT_BYTES)
@@ -154,10 +153,10 @@ class RunDirectory:
                 self.folder.remove(name)
 
     def write_csv(self, name: str, header: Iterable[str], rows: Iterable[Sequence[Any]]) -> None:
-        """Writes a table with a header row, all of it or nothing."""
+        """Writes a table with a header row atomically."""
         self._kept = True
         with (
-            self._if_it_fits(name),
+            self._skip_if_disk_full(name),
             self.folder.replacing(name) as file,
             io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True) as text,
         ):
@@ -166,7 +165,7 @@ class RunDirectory:
             writer.writerows(rows)
 
     @contextlib.contextmanager
-    def _if_it_fits(self, name: str) -> Iterator[None]:
+    def _skip_if_disk_full(self, name: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -177,15 +176,15 @@ class RunDirectory:
 
 @contextlib.contextmanager
 def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]:
-    """Gives the output directory of a measurement, which is removed at the end if nothing was measured.
+    """Opens and locks the output directory of a measurement; removes it at the end if it has no results.
 
     Args:
         path: the directory.
-        go_on: whether it may hold files already.
+        go_on: whether it may already contain files.
 
     Raises:
-        ParameterError: it holds files already, is not a directory, or another process writes into it.
-        MachineError: it cannot be made or written, or the disk has no room.
+        ParameterError: it is not empty, is not a directory, or another process is writing into it.
+        MachineError: it cannot be created or written, or the disk is too full.
     """
     directory = RunDirectory(path, go_on=go_on)
     with contextlib.ExitStack() as lock:
@@ -193,11 +192,11 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
             lock.enter_context(directory.folder.locked())
         except BlockingIOError:
             raise ParameterError(
-                f"{path} is being written by another process; wait for its end, or choose another --out"
+                f"another process is writing to {path}; wait until it ends, or choose another --out"
             ) from None
         except OSError as error:
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        directory.look(go_on=go_on)  # another process may have written until the lock was taken
+        directory.look(go_on=go_on)  # another process may have written before the lock was acquired
         try:
             directory.require_room()
             yield directory
@@ -206,7 +205,7 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
 
 
 def holds_graph(name: str) -> bool:
-    """Returns whether a file has a name of those by which folders hold graphs of networkx.
+    """Returns whether a file name is that of a networkx graph in results.
 
     Args:
         name: the name of the file, without a folder.
@@ -215,7 +214,7 @@ def holds_graph(name: str) -> bool:
 
 
 def read_graph(path: Path) -> NetworkxTopology:
-    """Returns the graph of networkx that a folder of results holds.
+    """Returns the networkx graph of a file in a folder of results.
 
     Args:
         path: the file.
@@ -226,21 +225,21 @@ def read_graph(path: Path) -> NetworkxTopology:
     text = read_text(path, GRAPH_BYTES)
     try:
         return from_graphml(text)
-    except (ValueError, TypeError, AttributeError, RecursionError):  # ParameterErrors among them
-        raise ParameterError(f"{path} is damaged or not of PolarLab") from None
+    except (ValueError, TypeError, AttributeError, RecursionError):  # includes ParameterError
+        raise ParameterError(f"{path} is damaged or not from PolarLab") from None
 
 
 def graph_of_results(folder: Path, name: str, params: Params) -> Topology | None:
-    """Returns the graph of the routers that results are of; None if its file is gone or has changed.
+    """Returns the graph of routers of some results; None if its file is missing or has changed.
 
     Args:
         folder: folder of the results.
         name: family of the topology.
-        params: its parameters, as the results have them.
+        params: its parameters, from the results.
     """
     file = str(params.get("from", ""))
     try:
-        # Whose results these are chose the name of the file.
+        # The owner of the results chose the file name, so read it with that user's rights.
         with open_folder(folder).rights():
             return read_graph(folder / file) if holds_graph(file) else make_topology(name, params)
     except (UsageError, OSError):

@@ -1,4 +1,4 @@
-"""Series of a run as CSV files: throughput, pairs, hops, latencies, link loads, the machine's state."""
+"""Tables of a run as CSV files: throughput, pairs, hops, latencies, link loads, CPU and held frames."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _MOST_LINK_ROWS = 200_000
 
 
 def write_series(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes all series of a run.
+    """Writes all tables of a run.
 
     Args:
         directory: folder of the run.
         record: observations of the run.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or was removed.
     """
     _write_links(directory, record)
     if record.generated:
@@ -57,7 +57,7 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes the use of the CPU, and how long each switch held frames, second by second."""
+    """Writes CPU use and the time that each switch held frames, second by second."""
     samples = zip(record.cpu.times_s, record.cpu.idle, record.cpu.stolen, strict=True)
     rows = (
         (round(time_s - record.start_s, 3), round(idle, 4), round(stolen, 4))
@@ -83,7 +83,7 @@ def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_distributions(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes the packets of the measured window by hops and by latency."""
+    """Writes the packets of the measurement window by hops and by latency."""
     hops, middles = record.result.received.hops, bin_middles_ms()
     counts = record.result.received.latency.counts
     directory.write_csv(HOPS, HOP_COLUMNS, ((n, hops[n]) for n in np.flatnonzero(hops).tolist()))
@@ -92,9 +92,9 @@ def _write_distributions(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_links(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes each directed link's load in the measured window, and its bytes, drops and queue over time.
+    """Writes each directed link's load in the window, and its bytes, drops and queue over time.
 
-    `time_s` is the end of the interval since the row before of that link.
+    `time_s` is the end of an interval that starts at the link's previous row.
     """
     measured, log = record.link_loads(), record.links
     if measured is None or log is None:
@@ -118,7 +118,7 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_throughput(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes the bytes that each host sent and received in each interval; `time_s` is the interval's end."""
+    """Writes bytes sent and received by each host per interval; `time_s` is the interval's end."""
     result, hosts = record.result, record.fabric.hosts
     sent, received = result.sent.bytes, result.received.bytes
     steps = max(len(sent), 1 + int(np.flatnonzero(received.any(axis=1)).max(initial=0)))
@@ -139,7 +139,7 @@ def _write_throughput(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_pairs(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes one row per ordered pair of hosts that sent in the measured window."""
+    """Writes one row per ordered pair of hosts with traffic in the measurement window."""
     names = [host.name for host in record.fabric.hosts]
     distances = record.fabric.host_distances()
     sent, received = record.result.sent.frames, record.result.received

@@ -40,14 +40,14 @@ from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
 
-# A switch that starts again takes up frames once it has its ports; its rules come within this time.
+# A restarted switch accepts frames once it has its ports; its rules are installed within this time.
 _COMES_BACK_S = 3.0
 
-NOT_STEADY = "the throughput had not settled when the warm-up had to end; give a longer --warmup in seconds"
+NOT_STEADY = "throughput had not reached a steady state when warm-up ended; give a longer --warmup in seconds"
 
 
 def summarise(record: RunRecord) -> Summary:
-    """Returns the result of a run, with every reason not to trust it."""
+    """Returns the result of a run, including all reasons for doubt."""
     fabric, options, received = record.fabric, record.traffic, record.result.received
     begin_s, end_s = record.window_s
     host_links = record.host_links()
@@ -74,14 +74,14 @@ def summarise(record: RunRecord) -> Summary:
         fidelity=judge(_evidence(record)),
         seed=options.seed,
         versions=versions(fabric.framework),
-        **_where_they_apply(record),
+        **_optional_fields(record),
     )
     summary = replace(summary, queueing_frame_times=_queueing(record, summary))
     return summary.doubted(*flow_doubts(summary.flows), *_doubts(record))
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the settings of one kind of traffic only."""
+    """Returns the settings that are specific to a kind of traffic."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -92,7 +92,7 @@ def _asked(options: RunTraffic) -> dict[str, Any]:
 
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered and accepted traffic and loss."""
+    """Returns offered load, accepted load and loss."""
     if not record.generated:
         return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
@@ -103,7 +103,7 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
         packets = _packets(record)
         lost = max(0, packets.sent - packets.received)
         return {**flow_fractions(record), "loss": share(lost, packets.sent)}
-    # A collective's frames differ in length.
+    # Frames of a collective have different lengths.
     sent_bytes = int(sent.bytes.sum()) if record.result.outcome else frames_sent * record.traffic.frame_bytes
     return {
         "offered": share(sent_bytes * 8, capacity_bits),
@@ -115,7 +115,7 @@ def _fractions(record: RunRecord) -> dict[str, Any]:
 def _packets(record: RunRecord) -> PacketCounts:
     sent, received = record.result.sent, record.result.received
     frames_sent, frames_received = int(sent.frames.sum()), int(received.frames.sum())
-    if record.result.flows:  # of the whole run
+    if record.result.flows:  # interfaces count the whole run
         frames_sent, frames_received = _frames(record)
         frames_sent += sent.refused
     return PacketCounts(
@@ -137,7 +137,7 @@ def _latencies(histogram: LogHistogram) -> Latencies:
 
 
 def _queueing(record: RunRecord, summary: Summary) -> float | None:
-    """Returns the mean time that a packet waited in queues, in frame times; None where it is not known."""
+    """Returns the mean queueing time of a packet in frame times; None if it is not known."""
     held, hops = summary.fidelity.held_frame_times_mean, summary.hops_mean
     latency_ms = summary.latency_ms.mean
     if held is None or hops is None or latency_ms is None or not isinstance(record.traffic, TrafficOptions):
@@ -149,7 +149,7 @@ def _queueing(record: RunRecord, summary: Summary) -> float | None:
 
 
 def _link_summary(record: RunRecord) -> LinkSummary | None:
-    """Returns the load of the links between routers in the measured window; None if it was not observed."""
+    """Returns the load of links between routers in the measurement window; None if not observed."""
     measured = record.link_loads()
     if measured is None:
         return None
@@ -161,8 +161,7 @@ def _link_summary(record: RunRecord) -> LinkSummary | None:
     )
 
 
-def _where_they_apply(record: RunRecord) -> dict[str, Any]:
-    """Returns the parts of a summary that only some runs have."""
+def _optional_fields(record: RunRecord) -> dict[str, Any]:
     options, fabric, result = record.traffic, record.fabric, record.result
     oblivious = routing(fabric.options.routing).oblivious
     parts: dict[str, Any] = {
@@ -185,7 +184,7 @@ def _where_they_apply(record: RunRecord) -> dict[str, Any]:
 
 
 def _doubts(record: RunRecord) -> list[str]:
-    """Returns reasons not to trust a run that are not in its evidence."""
+    """Returns the reasons for doubt that `_evidence` does not cover."""
     doubts = [NOT_STEADY] if record.result.steady is False else []
     doubts += [INTERRUPTED] if record.result.interrupted else []
     doubts += [unasked_doubt(record.unasked)] if record.unasked else []
@@ -193,7 +192,7 @@ def _doubts(record: RunRecord) -> list[str]:
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:
-    """Returns the frames that were sent and that arrived in the whole run, with data or without."""
+    """Returns the number of frames sent and received in the whole run, including frames without data."""
     result, outcome = record.result, record.result.outcome
     if outcome:
         sent = int(outcome.sent.frames.sum()) + outcome.acknowledgements_sent
@@ -201,13 +200,13 @@ def _frames(record: RunRecord) -> tuple[int, int]:
     if result.flows:
         return int(result.flows.tx_frames.sum()), int(result.flows.rx_frames.sum())
     sent_bytes, received_bytes = int(result.sent.bytes.sum()), int(result.received.bytes.sum())
-    # A packet that the host's own queue refused was sent, and lost at once.
+    # Packets refused by the host's own queue are in sent_bytes but never left the host.
     sent = sent_bytes // record.traffic.frame_bytes - result.sent.refused
     return sent, received_bytes // record.traffic.frame_bytes
 
 
 def _evidence(record: RunRecord) -> Evidence:
-    """Returns the evidence whether a run can be trusted; losses are those of the whole run."""
+    """Returns the evidence for the validity of a run; losses refer to the whole run."""
     rate_bps, frame_bytes = record.fabric.options.links.rate_bps, record.traffic.frame_bytes
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     sent, arrived = _frames(record)
@@ -232,7 +231,7 @@ def _evidence(record: RunRecord) -> Evidence:
         sent=sent,
         surplus=_surplus(record, arrived - sent),
         damaged=record.result.received.damaged,
-        # Queues count the drops of programs' packets, too.
+        # With programs, queues also count drops of packets that are not in `sent`.
         lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
@@ -242,16 +241,15 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _surplus(record: RunRecord, frames: int) -> int:
-    """Returns how many more frames arrived than hosts sent; 0 where both are not counted to the end.
+    """Returns how many more frames arrived than were sent; 0 if the counts are incomplete.
 
-    Those of single pairs count, too, by the time at which they say that they were sent: losses of others
-    hide them among all frames of the run.
-    Interfaces count the frames of TCP flows, with those that were on their way at the start.
+    The surplus is also computed per pair of hosts, as losses of other pairs hide it in the total.
 
     Args:
         record: the run's record.
-        frames: by how much the frames of the whole run that arrived exceed those sent.
+        frames: received minus sent frames of the whole run.
     """
+    # Counts of TCP flows are from interfaces and include frames in flight at the start.
     if record.ended_early or record.result.flows:
         return 0
     sent, received = record.result.sent, record.result.received
@@ -260,19 +258,19 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns the time for which each observer saw the measured window, and the controller of paths ran."""
+    """Returns the coverage of the window by each observer and, if paths change, by the controller."""
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
     observers = (record.held, record.cpu, record.links)
     coverages = [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]
     if record.controller is not None and (record.fabric.occupancy is not None or done):
-        # What the controller did in the warm-up lasts.
+        # The controller's changes during warm-up affect the window.
         coverages.append(record.controller.coverage((record.start_s, end_s)))
     return coverages
 
 
 def _link_loss_doubt(record: RunRecord) -> str | None:
-    """Returns the reason to doubt the loss that links were asked for, if there is one."""
+    """Returns the reason to doubt that links lost as much as requested; None if there is none."""
     asked, log = record.fabric.options.links.loss, record.links
     if not asked or log is None:
         return None
@@ -280,11 +278,11 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
-    """Returns switch -> spans of time in which it had failed or just come back, on time.monotonic's clock."""
+    """Returns switch -> spans in which it was down or just restarted, on the clock of time.monotonic."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for fault in record.faults.done if record.faults else ():
         verb, _, name = fault.fault.partition(" ")
-        switch = name.rpartition(":")[2]  # of `switch:s4` and of `hang:s4`
+        switch = name.rpartition(":")[2]  # `switch:s4` and `hang:s4`
         time_s = record.start_s + fault.time_s
         if verb == "fail":
             spans.setdefault(switch, []).append((time_s, math.inf))
@@ -301,7 +299,7 @@ def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:
 
 
 def _hops_match(record: RunRecord) -> bool | None:
-    """Returns whether every packet took exactly as many hops as its routers' distance, if there were any."""
+    """Returns whether every packet took as many hops as its routers' distance; None without packets."""
     if not record.generated:
         return None
     expected, received = record.fabric.host_distances(), record.result.received

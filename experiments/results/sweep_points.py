@@ -1,4 +1,4 @@
-"""Points of sweeps of both engines: the row of each in `points.csv`, and the names of its files."""
+"""Points of sweeps of both engines: rows of `points.csv`, and file names."""
 
 from __future__ import annotations
 
@@ -29,15 +29,14 @@ _POINT = ("routing", "pattern", "load")
 
 @dataclass(frozen=True, kw_only=True)
 class SweptRow:
-    """Result of a point, as a row of `points.csv`; a value that does not apply is None, an empty cell.
+    """Result of a point, a row of `points.csv`; a value that does not apply is None, an empty cell.
 
     Attributes:
         routing: name of the routing, with its parameters.
         pattern: traffic pattern, with its parameters.
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity.
-        varied: key of `--vary` -> its value at this point, if it has one; in the table a column for each key
-            (`seed` has its own already). Absent if the sweep varies nothing else than routings, patterns and
-            loads.
+        load: requested load, 0 to 1 of the injection capacity.
+        varied: key of `--vary` -> its value at this point, if it applies; in the table, one column per key
+            (`seed` always has a column). Absent if the sweep varies only routings, patterns and loads.
     """
 
     engine: ClassVar[Engine]
@@ -58,16 +57,16 @@ class SweptRow:
 
     @property
     def sound(self) -> bool:
-        """Whether the result is valid, or stable if it was simulated."""
+        """Whether the result is valid (measured) or stable (simulated)."""
         return bool(getattr(self, self.engine.value))
 
     def by_column(self) -> dict[str, Value | None]:
-        """Returns the row's values by column, those of varied keys behind the point's other names."""
+        """Returns column -> value; varied keys follow routing, pattern and load."""
         values = {name: getattr(self, name) for name in columns_of((), type(self))}
         return {**{name: values[name] for name in _POINT}, **(self.varied or {}), **values}
 
     def cells(self) -> dict[str, str]:
-        """Returns the row's cells as text, by column."""
+        """Returns column -> text of the row's cell."""
         varied = {key: value_text(value) for key, value in (self.varied or {}).items()}
         cells = {name: _cell(value) for name, value in self.by_column().items()}
         return cells | {"load": f"{self.load:g}"} | varied
@@ -86,7 +85,7 @@ def _declared(engine: Engine) -> Iterator[tuple[str, Any, Any]]:
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_declared(Engine.EMULATION))
 class PointRow(SweptRow):
-    """Result of a point that was measured."""
+    """Result of a measured point."""
 
     engine = Engine.EMULATION
 
@@ -94,7 +93,7 @@ class PointRow(SweptRow):
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_declared(Engine.SIMULATION))
 class SimulatedPointRow(SweptRow):
-    """Result of a point that was simulated."""
+    """Result of a simulated point."""
 
     engine = Engine.SIMULATION
 
@@ -104,10 +103,10 @@ AnyRow = TypeVar("AnyRow", bound=SweptRow)
 
 
 def columns_of(keys: Iterable[str], kind: type[SweptRow] = PointRow) -> tuple[str, ...]:
-    """Returns the columns of the table of a sweep that varies some keys.
+    """Returns the columns of a sweep's table of points.
 
     Args:
-        keys: the keys, as of `--vary`.
+        keys: keys of `--vary`.
         kind: kind of the rows.
     """
     own = [entry.name for entry in fields(kind) if entry.name not in (*_POINT, "varied")]
@@ -145,7 +144,7 @@ def row_of(point: Point, summary: Summary | SimulationSummary, keys: Iterable[st
 def append_point(
     directory: RunDirectory, point: Point, summary: Summary | SimulationSummary, keys: Iterable[str]
 ) -> None:
-    """Appends the row of a point to the table of a sweep.
+    """Appends the row of a point to a sweep's table of points.
 
     Args:
         directory: folder of the sweep.
@@ -163,7 +162,7 @@ def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:
 
 
 def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Point, AnyRow]:
-    """Returns the points of a folder, in their order.
+    """Returns point -> row for the points of a folder, sorted.
 
     Args:
         folder: folder of the sweep.
@@ -175,7 +174,7 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
     """
     required = [one.key for one in metrics(kind.engine, In.POINTS) if one.required]
     columns = columns_of(keys, kind)
-    # Older versions lack some, and points of another routing the parameters of one.
+    # Older versions lack some columns; parameters of routings that are not in the sweep have none.
     later = [
         name for name in columns if name not in (*_POINT, *required) and (name not in keys or "." in name)
     ]
@@ -185,13 +184,13 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
             _row(dict(zip(table, cells, strict=True)), kind, keys)
             for cells in zip(*table.values(), strict=True)
         ]
-    except ValueError as error:  # msgspec's errors are ValueErrors, too
+    except ValueError as error:  # includes errors of msgspec
         raise ParameterError(f"{folder / POINTS} is damaged: {error}") from None
     return {row.point: row for row in sorted(rows, key=lambda row: row.point.order)}
 
 
 def _row(cells: dict[str, str], kind: type[AnyRow], keys: Sequence[str]) -> AnyRow:
-    """Returns a row by its cells; raises ValueError if one of them does not fit."""
+    """Converts the cells of a row; raises ValueError if one is invalid."""
     varied = sorted((key, read_value(key, cells[key], kind.engine.sweep)) for key in keys if "." not in key)
     words = {one.key for one in metrics(kind.engine, In.POINTS) if one.kind is bool}
     values: dict[str, Any] = {name: cells[name] or None for name in columns_of((), kind)}
@@ -209,13 +208,13 @@ def point_links(point: Point, seed: int | None = None) -> str:
 
     Args:
         point: the point.
-        seed: seed of one of its replications; None for all of them.
+        seed: seed of one replication; None for the combined table.
     """
     return f"{_stem(point, seed)}-{LINK_LOADS}"
 
 
 def point_summary(point: Point, seed: int | None = None) -> str:
-    """Returns the name of the summary of a point, as of `point_links`."""
+    """Returns the name of a point's summary, like `point_links` for its table of link loads."""
     return f"{_stem(point, seed)}.json"
 
 

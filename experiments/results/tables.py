@@ -13,49 +13,49 @@ import numpy as np
 from topology.errors import ParameterError, PolarLabError
 from topology.files.reading import RESULT_BYTES, FileError, read_text
 
-# The columns of each table by name, with their meaning (docs/reference/keys.md is made of it). Times are
-# seconds since the start of the traffic.
+# Column -> its meaning, from which docs/reference/keys.md is generated. Times are in seconds since the start
+# of traffic.
 Columns = Mapping[str, str]
 
 THROUGHPUT = "throughput.csv"
 THROUGHPUT_COLUMNS: Columns = {
-    "time_s": "end of the interval, whose begin is the end of the one before",
+    "time_s": "end of the interval; it starts at the end of the previous one",
     "host": "the host",
     "tx_bytes": "bytes of the frames that the host sent in the interval, without frame check sequences",
-    "rx_bytes": "bytes of the frames that the host received in the interval, by their time of arrival",
+    "rx_bytes": "bytes of the frames that arrived at the host in the interval",
 }
 PAIRS = "pairs.csv"
 PAIR_COLUMNS: Columns = {
     "source": "sending host",
     "destination": "receiving host",
-    "distance": "distance of their routers in the graph, in links",
-    "sent_frames": "frames that the source sent to the destination in the measured window; of TCP flows in "
-    "the whole run by the kernel's counts, acknowledgements included",
-    "received_frames": "of these, frames that arrived, however late",
-    "latency_mean_ms": "mean one-way latency of these in ms; empty if none arrived",
-    "hops_min": "fewest links between routers that a frame of the whole run took; empty if none arrived. Of "
-    "TCP flows an estimate: of a random eighth of the frames, empty if none of the pair's is among these",
-    "hops_max": "most links between routers that a frame of the whole run took; empty if none arrived. Of "
-    "TCP flows an estimate as `hops_min`",
-    "out_of_order_frames": "received frames that arrived after a later one of their flow; of TCP flows "
+    "distance": "distance of their routers in the graph, in hops",
+    "sent_frames": "frames from source to destination sent in the measurement window; for TCP flows, in the "
+    "whole run by the kernel's counters, including acknowledgements",
+    "received_frames": "of these, frames that arrived at any later time",
+    "latency_mean_ms": "mean one-way latency of received frames in ms; empty if none arrived",
+    "hops_min": "minimum number of links between routers that a frame of the whole run took; empty if none "
+    "arrived. For TCP flows, of a random eighth of the frames; empty if that has none of the pair",
+    "hops_max": "maximum number of links between routers that a frame of the whole run took; empty if none "
+    "arrived. For TCP flows, an estimate like `hops_min`",
+    "out_of_order_frames": "received frames that arrived after a later one of their flow; for TCP flows, "
     "segments that arrived while an earlier one was missing (docs/how-to/flows.md)",
 }
 HOPS = "hops.csv"
 HOP_COLUMNS: Columns = {
     "hops": "number of links between routers",
-    "packets": "packets sent in the measured window that arrived after so many; of TCP flows an estimate for "
-    "all frames of the whole run, eight times those of a random eighth",
+    "packets": "packets sent in the measurement window that arrived after this many; for TCP flows, an "
+    "estimate for all frames of the whole run: eight times the count of a random eighth",
 }
 LATENCY = "latency.csv"
 LATENCY_COLUMNS: Columns = {
-    "latency_ms": "middle of a bin of one-way latencies in ms; a bin is 1 % wider than the one before",
-    "packets": "packets sent in the measured window that arrived with a latency in this bin",
+    "latency_ms": "middle of a bin of one-way latencies in ms; each bin is 1 % wider than the previous one",
+    "packets": "packets sent in the measurement window that arrived with a latency in this bin",
 }
 LINKS = "links.csv"
 LINK_COLUMNS: Columns = {
-    "time_s": "end of the interval since the row before of the same link and port",
-    "link": "the link by its two switches, `s3-s7` for packets from s3 to s7",
-    "port": "port of the sending switch; it tells parallel links apart",
+    "time_s": "end of the interval; it starts at the previous row of the same link and port",
+    "link": "both switches, `s3-s7` for packets from s3 to s7",
+    "port": "port of the sending switch; distinguishes parallel links",
     "tx_bytes": "bytes that the link carried in the interval",
     "dropped_packets": "packets that the link's full queue dropped in the interval (not cumulative)",
     "waiting_packets": "packets in the link's queue at the end of the interval",
@@ -64,42 +64,42 @@ CPU = "cpu.csv"
 CPU_COLUMNS: Columns = {
     "time_s": "end of a second of the measurement",
     "idle": "idle share of all cores in that second, 0 to 1",
-    "stolen": "share of all cores' time that a virtual machine's host gave to others, 0 to 1",
+    "stolen": "steal time as a share of all cores' time in that second, 0 to 1",
 }
 HELD = "held.csv"
 HELD_COLUMNS: Columns = {
     "time_s": "end of a second of the measurement",
     "switch": "name of the switch",
     "frames": "frames that reached the switch's ports in that second",
-    "waiting": "mean number of frames that had reached it and that it had not yet taken up",
-    "held_frame_times": "mean time for which a frame waited so, in times of a frame on a link",
-    "held_rms_frame_times": "root mean square of that time, in times of a frame on a link",
+    "waiting": "mean number of frames that waited at its ports to be processed",
+    "held_frame_times": "mean time that a frame waited so, in transmission times of a frame",
+    "held_rms_frame_times": "root mean square of that time, in transmission times of a frame",
 }
-# Of a failover demonstration. A stream's number is its packets' flow.
+# Tables of a failover demonstration. The index of a stream in STREAMS is the flow number of its packets.
 PROBES = "probes.csv"
 PROBE_COLUMNS: Columns = {
-    "time_s": "begin of an interval of 0.01 s",
-    "stream": "`watched` (pairs whose minimal path crosses a failed element) or `all` (pairs, one by one)",
+    "time_s": "start of an interval of 0.01 s",
+    "stream": "`watched` (pairs whose minimal path crosses a failed link or switch) or `all` pairs in turn",
     "sent": "probes of the stream that were sent in the interval",
     "lost": "of these, probes that never arrived",
-    "hops_mean": "mean number of links between routers that the others took; empty if none arrived",
-    "hops_max": "most links that one of them took; empty if none arrived",
+    "hops_mean": "mean number of links between routers that arrived probes took; empty if none arrived",
+    "hops_max": "maximum number of links that one of them took; empty if none arrived",
 }
 STREAMS = ("watched", "all")
 EVENTS = "events.csv"
 EVENT_COLUMNS: Columns = {
     "time_s": "time of the event",
-    "event": "a fault, a restoration, a plan that is in place, a step of a new controller's start, or the "
-    "time when all were heard again",
+    "event": "a failure, a restoration, an installed plan, a step of a new controller's start, or the first "
+    "time when all watched pairs were reachable again",
 }
-# Of a simulation.
+# Tables of a simulation.
 ITERATIONS = "iterations.csv"
 ITERATION_COLUMNS: Columns = {
     "message_bytes": "size of the message in bytes",
     "iteration": "number of the iteration of this size, from 0",
-    "start_cycle": "cycle of its begin",
-    "completion_cycles": "cycles from its begin until the last rank had its result",
-    "ideal_cycles": "cycles that it takes at least",
+    "start_cycle": "cycle in which it started",
+    "completion_cycles": "cycles from its start until the last rank had its result",
+    "ideal_cycles": "lower bound of the completion time in cycles",
 }
 RANK_CYCLES = "rank_cycles.csv"
 RANK_COLUMNS: Columns = {
@@ -107,32 +107,32 @@ RANK_COLUMNS: Columns = {
     "iteration": "number of the iteration of this size, as in `iterations.csv`",
     "rank": "number of the rank",
     "host": "its host",
-    "finished_cycles": "cycles from the iteration's begin until the rank had received all and computed",
+    "finished_cycles": "cycles from the iteration's start until the rank had received and computed all data",
 }
 MESSAGES = "messages.csv"
 MESSAGE_COLUMNS: Columns = {
     "time_cycles": "cycle from which the message may be sent",
-    "source": "host that sends it",
-    "destination": "host that receives it",
-    "bytes": "its size",
-    "message_cycles": "cycles from that time to its last flit's arrival; empty if it did not arrive",
-    "ideal_cycles": "cycles that it takes if it waits for no other message",
-    "slowdown": "the first of these over the second",
+    "source": "sending host",
+    "destination": "receiving host",
+    "bytes": "size in bytes",
+    "message_cycles": "cycles from that time to the arrival of its last flit; empty if it did not arrive",
+    "ideal_cycles": "cycles that it takes without contention",
+    "slowdown": "`message_cycles` / `ideal_cycles`",
 }
 
 LATENCY_CYCLES = "latency_cycles.csv"
 LATENCY_CYCLE_COLUMNS: Columns = {
     "latency_cycles": "middle of a bin of latencies in cycles; bins are one cycle wide below 128 cycles, and "
-    "1 to 2 % of the latency beyond",
-    "packets": "packets born in the window that arrived with a latency in this bin",
+    "1 to 2 % of the latency above",
+    "packets": "packets injected in the window that arrived with a latency in this bin",
 }
 PERIODS = "periods.csv"
 PERIOD_COLUMNS: Columns = {
-    "end_cycle": "end of a period of the window, whose begin is the end of the one before",
-    "accepted": "flits that arrived in the period over the injection capacity",
-    "packets": "packets that arrived in the period, or were on their last link at its end",
-    "latency_mean_cycles": "mean latency of these in cycles; empty if none arrived",
-    "dropped_packets": "packets that were lost in the period, in full queues or by failures",
+    "end_cycle": "end of a period of the window; it starts at the end of the previous one",
+    "accepted": "flits that arrived in the period / injection capacity",
+    "packets": "packets that arrived in the period or were on their last link at its end",
+    "latency_mean_cycles": "mean latency of these packets in cycles; empty if there are none",
+    "dropped_packets": "packets lost in the period, by full queues or failures",
 }
 HOSTS = "hosts.csv"
 HOST_COLUMNS: Columns = {
@@ -142,12 +142,12 @@ HOST_COLUMNS: Columns = {
 
 
 def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns the columns of a table by name.
+    """Returns column name -> cells of a table.
 
     Args:
         path: the CSV file.
         header: names of the columns.
-        later: of these, the columns that tables of older versions lack; there they are empty.
+        later: columns that tables of older versions may lack; these are returned empty.
 
     Raises:
         ParameterError: the file is missing, or it lacks one of the columns in `header`.
@@ -157,7 +157,7 @@ def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> 
     except FileError as error:
         if error.missing:
             raise ParameterError(
-                f"{path.parent} does not hold a complete run: {path.name} is missing"
+                f"{path.parent} does not contain a complete run: {path.name} is missing"
             ) from None
         raise
     except csv.Error:
@@ -169,12 +169,12 @@ def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> 
 
 
 def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Returns the columns of a table by name.
+    """Returns column name -> cells of a table.
 
     Args:
         text: content of the CSV file.
         header: names of the columns.
-        later: of these, the columns that tables of older versions lack; there they are empty.
+        later: columns that tables of older versions may lack; these are returned empty.
 
     Raises:
         csv.Error: the text is not CSV.
@@ -186,7 +186,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
     if not set(header) - set(later) <= places.keys():
         raise KeyError(*header)
     table: dict[str, list[str]] = {name: [] for name in header}
-    for row in filter(None, reader):  # without empty lines
+    for row in filter(None, reader):  # skips empty lines
         if len(row) != len(names):
             raise KeyError(*header)
         for name, column in table.items():
@@ -196,13 +196,13 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 @contextlib.contextmanager
 def damage_named(*folders: Path) -> Iterator[None]:
-    """Turns errors of values in damaged files into a ParameterError that names the folders."""
+    """Converts errors about values of damaged files to a ParameterError that names the folders."""
     try:
-        with np.errstate(all="ignore"):  # figures of infinite numbers are no worse for warnings
+        with np.errstate(all="ignore"):  # drawing damaged numbers must not print warnings
             yield
     except PolarLabError:
         raise
     except (ValueError, ArithmeticError, IndexError) as error:
-        # A reader lets texts pass that are no numbers, and tables without rows.
+        # `read_csv` accepts cells that are not numbers, and tables without rows.
         named = " or ".join(map(str, folders))
-        raise ParameterError(f"{named} is damaged, or of another version of PolarLab") from error
+        raise ParameterError(f"{named} is damaged, or from another version of PolarLab") from error

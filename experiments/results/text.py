@@ -1,4 +1,4 @@
-"""Values of results as text for people, in tables, headings and pages."""
+"""Readable text of results' values, for tables, headings and pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from topology.networkx_graphs import NetworkxTopology
 
 
 def readable(value: Any) -> str:
-    """Returns a value as it is printed for people."""
+    """Returns a value as readable text."""
     if isinstance(value, dict):
         return ", ".join(f"{key}: {readable(entry)}" for key, entry in value.items()) or "none"
     if isinstance(value, list):
@@ -23,16 +23,16 @@ def readable(value: Any) -> str:
 
 
 def with_half(value: Any, half: float | None) -> str:
-    """Returns a value as it is printed for people, with half the width of its interval if it has one."""
+    """Returns a value as readable text, with half the width of its interval if it has one."""
     return readable(value) if half is None else f"{readable(value)} ± {half:.2g}"
 
 
 def rate_remedy(rate_bps: int | None, other: str = "--link-rate auto") -> str:
-    """Returns what to do where the machine was too slow for a result, for the end of a message.
+    """Returns a remedy for a slow machine, as the end of a message.
 
     Args:
-        rate_bps: link rate at which it should keep up; None for no remedy.
-        other: another remedy; empty for none.
+        rate_bps: link rate that the machine should sustain; None for no remedy.
+        other: another remedy; may be empty.
     """
     if rate_bps is None:
         return ""
@@ -40,11 +40,11 @@ def rate_remedy(rate_bps: int | None, other: str = "--link-rate auto") -> str:
 
 
 def hosts_text(name: str, hosts: int) -> str:
-    """Returns the number of hosts of each router for a heading.
+    """Returns the number of hosts per router for a heading.
 
     Args:
         name: family of the topology.
-        hosts: p; of a graph with hosts of its own, the factor of their numbers.
+        hosts: hosts per router; for a graph with its own hosts, the factor by which these are multiplied.
     """
     if name == NetworkxTopology.name:
         return "the graph's hosts" if hosts == 1 else f"{hosts} times the graph's hosts"
@@ -62,5 +62,5 @@ def fabric_text(settings: Any) -> str:
 
 
 def parameters(params: Mapping[str, Any]) -> str:
-    """Returns a topology's parameters for a heading, as `q = 3, degree = 3`; of files the last name only."""
+    """Returns parameters for a heading, such as `q = 3, degree = 3`; of paths only the last part."""
     return ", ".join(f"{name} = {str(value).rpartition('/')[2]}" for name, value in params.items())

@@ -25,8 +25,9 @@ from traffic.engine import sockets
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
-from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
+from traffic.wire.probe_codec import FrameBuffer, genuine, intact, read_headers
 from traffic.wire.probe_frame import build_probe
+from traffic.wire.tags import Tagger, new_key
 
 _PROBES = 16
 _PAUSE_S, _PATIENCE_S = 0.002, 0.5
@@ -127,7 +128,8 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
     places = [(pids[host.name], f"{host.name}-eth0") for host in (source, destination)]
     for (pid, interface), host in zip(places, (source, destination), strict=True):
         _check_up(pid, interface, host.name)
-    frames = FrameBuffer(build_probe(source, destination, frame_bytes=HEADER_BYTES, run=run), _PROBES)
+    template, tagger = build_probe(source, destination, frame_bytes=HEADER_BYTES, run=run), Tagger(new_key())
+    frames = FrameBuffer(template, _PROBES, tagger)
     ips = [np.full(_PROBES, host.ip, np.uint32) for host in (source, destination)]
     frames.fill(ips[0], ips[1], np.arange(_PROBES), np.arange(_PROBES))
     receivers = Receivers(places[1:], run, 2 * _PROBES)
@@ -139,7 +141,7 @@ def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
                 with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
                     sender.send(frame)
                 time.sleep(_PAUSE_S)
-        return _arrived(receivers, source, destination)
+        return _arrived(receivers, tagger)
     finally:
         receivers.close()
 
@@ -158,15 +160,15 @@ def _check_up(pid: int, interface: str, host: str) -> None:
         raise UsageError(f"{interface} is down: its link has failed; `restore all` restores it")
 
 
-def _arrived(receivers: Receivers, source: Host, destination: Host) -> Counter[int]:
-    hops: dict[int, int] = {}  # of each probe, by its number: hosts may send others
+def _arrived(receivers: Receivers, tagger: Tagger) -> Counter[int]:
+    hops: dict[int, int] = {}  # of each probe, by its number: hosts may send copies
     end_s = time.monotonic() + _PATIENCE_S
     while len(hops) < _PROBES and time.monotonic() < end_s:
         count = receivers.receive()
-        headers = read_headers(receivers.buffer.frames[:count])
+        frames = receivers.buffer.frames[:count]
+        headers = read_headers(frames)
         good = intact(headers) & (receivers.buffer.lengths(count) == HEADER_BYTES)
-        good &= (headers["ip_src"] == source.ip) & (headers["ip_dst"] == destination.ip)
-        for header in headers[good & (headers["sequence"] < _PROBES)]:
+        for header in headers[good & genuine(frames, tagger)]:
             hops.setdefault(int(header["sequence"]), INITIAL_TTL - int(header["ttl"]))
         receivers.buffer.reset(count)
         time.sleep(_PAUSE_S)

@@ -1,1 +1,1 @@
-"""Specifications of experiments: frozen dataclasses of what is to be run, checked."""
+"""Specifications of experiments: frozen dataclasses with validated settings."""

@@ -1,4 +1,4 @@
-"""Specification of packet captures: hosts, ports of switches, and both ends of links, by their names."""
+"""Specification of packet captures: names of hosts, switch ports and links."""
 
 from __future__ import annotations
 
@@ -14,40 +14,42 @@ from topology.faults import ElementKind, parse_elements
 _PORT = re.compile(r"(s\d+)(?:-eth|:)(\d+)")
 
 
-def parse_captures(texts: Sequence[str], topology: Topology, concentration: int) -> tuple[CapturePoint, ...]:
-    """Returns the places at which packets are captured, each once.
+def parse_captures(
+    texts: Sequence[str], topology: Topology, hosts_per_router: int
+) -> tuple[CapturePoint, ...]:
+    """Returns the capture points without duplicates.
 
     Args:
-        texts: names with commas between them: `h1_1`, `s5-eth3` or `s5:3` (port 3 of a switch), `link:s1-s7`
-            (both of its ends).
+        texts: comma-separated names: `h1_1`, `s5-eth3` or `s5:3` (port 3 of switch s5), `link:s1-s7`
+            (both ends of the link).
         topology: the graph of routers.
-        concentration: hosts attached to each router that has any.
+        hosts_per_router: number of hosts attached to each router that has any.
 
     Raises:
-        ParameterError: a name has another form, or the fabric has nothing of that name.
+        ParameterError: a name is malformed, or the fabric has no such host, port or link.
     """
     words = [word.strip() for text in texts for word in text.split(",")]
-    return tuple(dict.fromkeys(point for word in words for point in _parse(word, topology, concentration)))
+    return tuple(dict.fromkeys(point for word in words for point in _parse(word, topology, hosts_per_router)))
 
 
-def _parse(word: str, topology: Topology, concentration: int) -> list[CapturePoint]:
+def _parse(word: str, topology: Topology, hosts_per_router: int) -> list[CapturePoint]:
     if word.startswith(f"{ElementKind.LINK.value}:"):
         (element,) = parse_elements(word, topology, 1)
         links = [link for link in topology.link_list if element.covers(link)]
         return [_port(router, port) for link in links for router, port in link.ends]
     if port := _PORT.fullmatch(word):
         router = switch_router(port[1], topology.routers)
-        of_links, of_hosts = topology.router_ports(router, concentration)
+        of_links, of_hosts = topology.router_ports(router, hosts_per_router)
         if int(port[2]) not in (own := sorted([*of_links, *of_hosts])):
             whole = len(own) == own[-1] - own[0] + 1
             numbers = f"{own[0]} to {own[-1]}" if whole else ", ".join(map(str, own))
             raise ParameterError(f"port of {port[1]} must be {numbers}, got {word!r}")
         return [_port(router, int(port[2]))]
-    names = [host.name for host in hosts_of(topology, concentration)]
+    names = [host.name for host in hosts_of(topology, hosts_per_router)]
     if word not in names:
         raise ParameterError(
-            f"capture must be at a host, {names[0]} to {names[-1]}, at a switch's port as s5-eth3 or s5:3, "
-            f"or at both ends of a link as link:s1-s7, got {word!r}"
+            f"capture must be a host ({names[0]} to {names[-1]}), a switch port such as s5-eth3 or s5:3, "
+            f"or a link such as link:s1-s7, got {word!r}"
         )
     return [CapturePoint(word, f"{word}-eth0", f"{word}.pcap")]
 

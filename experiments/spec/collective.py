@@ -1,4 +1,4 @@
-"""Specification of a collective operation: algorithm, ranks, message sizes and iterations, checked."""
+"""Specification of a collective operation: algorithm, ranks, message sizes and iterations."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
 
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"
-# Memory that an iteration may take.
-_MOST_BYTES = 2 << 30
+_MAX_ITERATION_BYTES = 2 << 30  # memory limit of one iteration
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
 
 
@@ -34,13 +33,13 @@ class CollectiveOptions:
     """The collective operation to run.
 
     Attributes:
-        pattern: name of the collective with its algorithm, as `allreduce:ring`.
-        ranks: number of ranks, 2 to all hosts.
+        pattern: name of the collective with its algorithm, such as `allreduce:ring`.
+        ranks: number of ranks, from 2 to the number of hosts.
         placement: assignment of ranks to hosts.
         message_bytes: message sizes.
-        iterations, warmup_iterations: iterations of each size that are measured, and those before them.
-        slices: slices of a vector that are worked on side by side.
-        frame_bytes: length of the longest frame, without FCS.
+        iterations, warmup_iterations: measured iterations of each size, and iterations before them.
+        slices: slices of a vector that are processed in parallel.
+        frame_bytes: length of the longest frame in bytes, without FCS.
         flows: source ports per host pair.
         seed: seed of the random generator.
         faults: failures and restorations during the operation.
@@ -59,29 +58,29 @@ class CollectiveOptions:
     faults: tuple[Fault, ...] = ()
 
     def settings(self) -> TrafficSettings:
-        """Returns the specification as results name it."""
+        """Returns the settings as kept in results."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
 def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> None:
-    """Raises UsageError unless the collective can run on the fabric, within the memory for an iteration."""
+    """Raises UsageError if the fabric cannot run the collective or an iteration needs too much memory."""
     name, algorithm = split_collective(collective.pattern)
     ranks = collective.ranks
     check_range("slices", collective.slices, 1, 64 if COLLECTIVES[name].sliced else 1)
     place_ranks(collective.placement, ranks, fabric.topology, fabric.hosts, collective.seed)
     for size in collective.message_bytes:
         check_message(name, ranks, size)
-        if _memory_bytes(name, algorithm, ranks, size) > _MOST_BYTES:
+        if _memory_bytes(name, algorithm, ranks, size) > _MAX_ITERATION_BYTES:
             raise ParameterError(
-                f"memory of an iteration must be at most {_MOST_BYTES >> 20} MiB, got more with {ranks} "
-                f"ranks and messages of {size} bytes; choose smaller --message-bytes or fewer --ranks"
+                f"memory of an iteration must be at most {_MAX_ITERATION_BYTES >> 20} MiB, got more with "
+                f"{ranks} ranks and messages of {size} bytes; choose smaller --message-bytes or fewer --ranks"
             )
     longest = fabric.links.mtu + ETHERNET_BYTES
     check_range("frame-bytes", collective.frame_bytes, SEGMENT_BYTES + 32, longest)
 
 
 def default_slices(_experiment: object, values: Mapping[str, Any]) -> int:
-    """Returns the number of slices of a collective's vectors where none is given; 1 of motifs.
+    """Returns the default number of slices: 2 for collectives that can be sliced, otherwise 1.
 
     Args:
         values: option -> value.
@@ -91,22 +90,22 @@ def default_slices(_experiment: object, values: Mapping[str, Any]) -> int:
 
 
 def default_sizes(_experiment: object, values: Mapping[str, Any]) -> str:
-    """Returns the default message sizes, a list: the nearest to DEFAULT_SIZES that an application can have.
+    """Returns the default message sizes: the sizes nearest to DEFAULT_SIZES that the application allows.
 
     Args:
         values: option -> value.
     """
-    ranks = max(2, values["ranks"])  # fewer ranks are refused with the whole
+    ranks = max(2, values["ranks"])  # fewer ranks are rejected later, with the whole experiment
     granule = make_application(values["pattern"], ranks).granule
     sizes = (max(1, round(size / granule)) * granule for size in parse_sizes(DEFAULT_SIZES))
     return ",".join(map(str, dict.fromkeys(sizes)))
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Returns the different sizes in bytes that a list like `64KiB,1MiB` names, in its order.
+    """Returns the distinct sizes in bytes of a list like `64KiB,1MiB`, in its order.
 
     Raises:
-        ParameterError: the text has another form.
+        ParameterError: the text is malformed.
     """
     return tuple(dict.fromkeys(map(_parse_bytes, words_of("message-bytes", text))))
 
@@ -119,7 +118,7 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns an iteration's memory: vectors, their correct results, and a copy of all that is sent."""
+    """Returns the memory of an iteration: vectors, their expected results, and a copy of all sent data."""
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)
     programs = collective.algorithms[algorithm](ranks, elements)
@@ -128,11 +127,11 @@ def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> 
 
 
 def all_ranks(experiment: Experiment, values: Mapping[str, Any]) -> int:
-    """Returns the number of ranks where none is given: that of all hosts that the application can use.
+    """Returns the default number of ranks: as many hosts as the application can use.
 
     Args:
         experiment: the experiment.
-        values: option -> value; has the pattern and the hosts of a router.
+        values: option -> value, including the pattern and the hosts per router.
     """
     endpoints = experiment.topology.endpoints(int(values["hosts"]))
     return default_ranks(str(values["pattern"]), endpoints)

@@ -1,4 +1,4 @@
-"""Experiments: their options' values, from a command line, a file or Python, checked by the declarations."""
+"""Experiments: checked values of options, from a command line, a file or Python."""
 
 from __future__ import annotations
 
@@ -47,27 +47,26 @@ if TYPE_CHECKING:
     from topology.networkx_graphs import NetworkxTopology
 
 _VARY = "vary"
-GRAPH_OPTION = "from"  # of the family `graph`: its file
-# Member of the default family of a failover.
+GRAPH_OPTION = "from"  # file of the family `graph`
+# Default topology of a failover.
 _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
 
 @dataclass
 class Experiment:
-    """An experiment, or another command's request: a kind and the values of options.
+    """An experiment, or the request of another command: a kind and values of options.
 
     Attributes:
-        kind: `run`, `sweep`, `failover` or `simulate`; the name of another command that has a topology.
-        values: option -> its value, for the options that were given. Python's names (`link_rate`, `from_`)
-            stand for the options'. Options that are None count as not given.
-        source: its file, which errors name; None where it has none.
-        graph: graph of networkx, which stands for the file that `from` names; results keep that file. None of
-            any other topology.
-        settled: option -> the value that stands for its default, where the option is not given.
+        kind: `run`, `sweep`, `failover` or `simulate`, or the name of another command with a topology.
+        values: option -> value, for the options that were given. Python names (`link_rate`, `from_`) are
+            accepted. Options that are None count as not given.
+        source: the experiment's file, for errors; None if there is none.
+        graph: networkx graph that replaces the file of `from`; results include it as a file. None for any
+            other topology.
+        settled: option -> value that replaces the option's default.
 
     Raises:
-        UsageError: the kind does not have an option, a value is outside its domain, or options contradict
-            each other.
+        UsageError: the kind does not have an option, a value is outside its domain, or options conflict.
     """
 
     kind: str
@@ -81,7 +80,7 @@ class Experiment:
             self._check()
 
     def _check(self) -> None:
-        """Checks the values, and has them as results name them."""
+        """Checks the values and brings them into canonical form."""
         given = by_option(self.values)
         if self.kind == FAILOVER and given.get(TOPOLOGY, "polarfly") == "polarfly":
             given = {**_FAILOVER_FABRIC, **given}
@@ -111,20 +110,20 @@ class Experiment:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
 
     def _check_others(self, declared: Mapping[str, Option]) -> None:
-        """Raises UsageError if an option is without one that it needs, or with one that it excludes."""
+        """Raises UsageError if an option lacks one that it needs, or conflicts with another."""
         values = self.values
         given = {name for name in values if values[name] != declared[name].default} | {*self._varied}
         for option in (declared[name] for name in values if name in given):
             if option.needs and not given & {*option.needs}:
                 needed = " or ".join(f"--{name}" for name in option.needs)
-                raise UsageError(f"--{option.name} needs {needed}; give it, or leave --{option.name} out")
+                raise UsageError(f"--{option.name} needs {needed}; add it, or leave out --{option.name}")
             for other in given & {*option.excludes}:
                 names = [f"--no-{n}" if values.get(n) is False else f"--{n}" for n in (option.name, other)]
-                raise UsageError(f"{' and '.join(names)} exclude each other; leave one of them out")
+                raise UsageError(f"{' and '.join(names)} exclude each other; leave out one of them")
 
     @classmethod
     def of_graph(cls, kind: str, graph: NetworkxTopology, values: Mapping[str, Any]) -> Experiment:
-        """Returns an experiment on a graph of networkx, whose file results will hold.
+        """Returns an experiment on a networkx graph; its results include the graph as a file.
 
         Args:
             kind: kind of the experiment.
@@ -132,43 +131,43 @@ class Experiment:
             values: option -> value of the other options.
 
         Raises:
-            UsageError: as of the constructor.
+            UsageError: like the constructor.
         """
         return cls(kind, {TOPOLOGY: graph.name, GRAPH_OPTION: graph.file_name, **values}, graph=graph)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Experiment:
-        """Returns the experiment that a file describes; its input files are relative to the file's folder.
+        """Returns the experiment of a file; paths of input files in it are relative to its folder.
 
         Raises:
-            UsageError: the file cannot be read, is not TOML, or does not describe an experiment; the text
-                names the key, and the nearest one that there is.
+            UsageError: the file cannot be read, is not TOML, or does not describe an experiment; for an
+                unknown key, the message suggests the most similar one.
         """
         from experiments.spec.files.experiment_file import read_experiment
 
         return read_experiment(Path(path))
 
     def to_toml(self) -> str:
-        """Returns the experiment as a file that `from_toml` reads; input files have their full paths."""
+        """Returns the experiment as text that `from_toml` reads, with absolute paths of input files."""
         from experiments.spec.files.experiment_file import experiment_text
 
         return experiment_text(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the content of the experiment's file: version, kind, and table -> key -> value."""
+        """Returns the content of an experiment file: version, kind, and table -> key -> value."""
         from experiments.spec.files.experiment_file import experiment_content
 
         return experiment_content(self)
 
     def overridden(self, values: Mapping[str, Any], kind: str | None = None) -> Experiment:
-        """Returns the experiment with other values; those that do not apply any more are left out.
+        """Returns a copy with some values replaced, without values that no longer apply.
 
         Args:
-            values: option -> value, as of the constructor.
-            kind: kind of the new experiment, by default the same; it takes the values that it has.
+            values: option -> value, like those of the constructor.
+            kind: kind of the new experiment, by default the same; options that it lacks are dropped.
 
         Raises:
-            UsageError: as of the constructor.
+            UsageError: like the constructor.
         """
         kind = kind or self.kind
         new = by_option(values)
@@ -176,7 +175,7 @@ class Experiment:
         declared = declared_kind(kind, {**self.values, **new})
         known = {option.name: option for option in options_of(declared, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
-        if kind == self.kind and declared != self.declared_kind:  # options of one name mean different things
+        if kind == self.kind and declared != self.declared_kind:  # engines give one name different meanings
             same = {
                 option.name for option in options_of(self.declared_kind, family) if option in known.values()
             }
@@ -196,7 +195,7 @@ class Experiment:
 
     @contextlib.contextmanager
     def _located(self, given: Collection[str], *, whole: bool = True) -> Iterator[None]:
-        """Has errors of the block name the file, its key and line, if the experiment is that of a file."""
+        """Adds file, line and key to errors raised in the block, if the experiment is from a file."""
         try:
             yield
         except UsageError as error:
@@ -206,7 +205,7 @@ class Experiment:
 
     @property
     def input_files(self) -> dict[str, tuple[str, ...]]:
-        """The options that name files to read -> these files."""
+        """The option -> its input files, for options that name any."""
         found = {
             option.name: option.files_named(self.values.get(option.name))
             for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
@@ -215,17 +214,17 @@ class Experiment:
         return {name: paths for name, paths in found.items() if paths}
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which errors about a value of the experiment's file name its key and line."""
+        """Returns a context that adds line and key to errors about values of the experiment's file."""
         return self._located(self.values, whole=False)
 
     @cached_property
     def _varied(self) -> Mapping[str, str]:
-        """The options that a sweep varies -> their keys."""
+        """The option -> its key in --vary, for options that a sweep varies."""
         return varied_options(self.values.get(_VARY, ()))
 
     @property
     def declared_kind(self) -> str:
-        """The name by which the declarations of options know the kind: a sweep's is that of its engine."""
+        """The name under which the kind's options are declared; for a sweep, it depends on the engine."""
         return declared_kind(self.kind, self.values)
 
     @property
@@ -235,9 +234,9 @@ class Experiment:
 
     @cached_property
     def params(self) -> dict[str, Value]:
-        """The parameters of the topology that were given, by the names of the family's constructor.
+        """The given parameters of the topology, by the names of the family's constructor.
 
-        The file of a graph of networkx is named as in the folder of results.
+        The file of a networkx graph has its name in the folder of results.
         """
         if self.graph is not None:
             return {GRAPH_OPTION: self.graph.file_name}
@@ -273,7 +272,7 @@ class Experiment:
 
     @property
     def out(self) -> Path | None:
-        """The output directory that was asked for."""
+        """The requested output directory, if any."""
         return Path(self.values["out"]) if "out" in self.values else None
 
     def folder(self, resolved: Specification, out: str | os.PathLike[str] | None = None) -> Path:
@@ -281,7 +280,7 @@ class Experiment:
 
         Args:
             resolved: its typed specifications.
-            out: the directory, in the place of its own.
+            out: directory that overrides `--out`.
         """
         from experiments.spec.resolve import default_folder
 
@@ -295,7 +294,7 @@ class Experiment:
 
     @cached_property
     def complete_values(self) -> Mapping[str, Any]:
-        """Option -> value, with a value for each option that has a default."""
+        """Option -> value, including defaults."""
         settled = {name: value for name, value in self.settled.items() if name not in self._varied}
         values, kind = {**settled, **self.values}, self.declared_kind
         for option in self.options:
@@ -307,15 +306,15 @@ class Experiment:
 
     @property
     def complete(self) -> Experiment:
-        """The same experiment with a value for each option that has a default."""
+        """A copy of the experiment with explicit values of all defaults."""
         return Experiment(self.kind, self.complete_values, self.source, self.graph)
 
     def resolve(self) -> Specification:
-        """Returns the typed specifications of the experiment, made once: its files are not read again.
+        """Returns the typed specifications of the experiment; input files are read only once.
 
         Raises:
-            UsageError: the options make no sense for this fabric, or a file that they name is wrong.
-            MachineError: the kernel does not have the congestion control of flows.
+            UsageError: the options do not fit this fabric, or an input file is invalid.
+            MachineError: the kernel lacks the congestion control of flows.
         """
         return self._specification
 
@@ -330,7 +329,7 @@ class Experiment:
         if option.when:
             other, value = option.when
             got = self.values.get(other, option_of(other, self.declared_kind).default)
-            return f"--{option.name} is for --{other} {value}; leave it out, got --{other} {got}"
+            return f"--{option.name} is for --{other} {value}, got --{other} {got}; leave it out"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
             home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)
@@ -344,13 +343,13 @@ def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns option -> value, without options that are None.
 
     Args:
-        values: option, or Python's name of it (`link_rate`, `from_`) -> value.
+        values: option, or its Python name (`link_rate`, `from_`) -> value.
     """
     return {name.rstrip("_").replace("_", "-"): v for name, v in values.items() if v is not None}
 
 
 def _applicable(kind: str, values: Mapping[str, Given]) -> Callable[[Option], bool]:
-    """Returns option -> whether it applies to a kind of experiments with the values of the others."""
+    """Returns a predicate: whether an option applies, given the kind and all values."""
     declared, traffic = declared_kind(kind, values), traffic_kind(kind, values)
 
     def applies(option: Option) -> bool:
@@ -363,7 +362,7 @@ def _applicable(kind: str, values: Mapping[str, Given]) -> Callable[[Option], bo
 
 
 def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
-    """Returns the kind of the traffic that options ask for.
+    """Returns the kind of traffic that options select.
 
     Args:
         kind: kind of the experiment.
@@ -389,23 +388,23 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
-    """Returns the message that a kind of experiments does not have an option, by the names of Python."""
+    """Returns the error that an experiment has no such option, as a Python argument."""
     given, taker = keyword(name), "Fabric" if kind == UP else kind
     engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}
     for engine, other in engines.items():
         if kind == SWEEP and name in {option.name for option in options_of(other)}:
             mine = next(one for one in ENGINES if one != engine)
-            return f"--{name} is for --{ENGINE} {engine}; leave it out, got --{ENGINE} {mine}"
+            return f"--{name} is for --{ENGINE} {engine}, got --{ENGINE} {mine}; leave it out"
     elsewhere = sorted(kind for kind in KINDS if name in {option.name for option in options_of(kind)})
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
-    own = [f"--{option.name}" for option in family_options(family)]  # also of `--again` on a command line
+    own = [f"--{option.name}" for option in family_options(family)]  # reached by --again, too
     if any(option.name == name for other in FAMILIES.loaded() for option in family_options(other)):
         return f"parameters of {family} must be {', '.join(own)}, got --{name}"
     return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"
 
 
 def keyword(name: str) -> str:
-    """Returns the name of an option in Python, as `link_rate` of `link-rate`, and `from_` of `from`."""
+    """Returns the Python name of an option: `link_rate` for `link-rate`, `from_` for `from`."""
     words = name.replace("-", "_")
     return f"{words}_" if iskeyword(words) else words

@@ -1,4 +1,4 @@
-"""Specification of a fabric: topology, hosts, routing, and what one of the engines needs besides, checked."""
+"""Specification of a fabric: topology, hosts, routing, and settings of the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.options import AUTO_RATE, GIVEN_RATE, KINDS, RULE_RATE
 from experiments.spec.settings import FabricSettings
 from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
-from experiments.spec.values import made
+from experiments.spec.values import from_options
 from routing.registry import routing
 from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings
 from topology.base import Params, Topology
@@ -27,39 +27,39 @@ FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
 CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
-_UNCALIBRATED_BPS = 300_000  # while a fabric starts whose rate is yet to be found
-_UNREAD_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # of simulated fabrics
-# Options with the names of fields of RouterSettings, but for these.
+_UNCALIBRATED_BPS = 300_000  # link rate of a fabric until its rate has been calibrated
+_UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # simulated fabrics ignore it
+# Fields of RouterSettings whose options have other names.
 _ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
 
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """The fabric that was asked for: of switches, or of simulated routers.
+    """The requested fabric of switches or simulated routers.
 
-    The emulation alone reads `links` to `host_root`, the simulator alone `routers` and `decision`.
+    Only the emulation reads `links` to `host_root`, only the simulator reads `routers` and `decision`.
 
     Attributes:
         name, params: the topology's family and parameters, as on the command line.
-        topology: the graph that they name.
-        hosts: hosts attached to each router, 1 to 254.
-        routing: canonical name of a routing, with its parameters.
+        topology: the graph of routers.
+        hosts: number of hosts attached to each router, 1 to 254.
+        routing: canonical name of the routing, with its parameters.
         links: rate, queue, MTU, delay and loss of the links.
-        datapath: `auto`, `kernel` or `user`, as asked for.
+        datapath: requested datapath, `auto`, `kernel` or `user`.
         occupancy: source of port occupancies for adaptive routings: `netlink` or `port-statistics`.
-        calibrate: whether the links' rate is only the start of a search for the highest that the machine
-            carries.
-        link_rate_from: origin of the links' rate, one of GIVEN_RATE, RULE_RATE and AUTO_RATE.
-        framework: controller framework, `auto`, `ryu` or `os-ken`, as asked for.
-        host_root: root of hosts, `own` or the machine's `real` one.
+        calibrate: whether the link rate is only the start of a search for the highest rate that the machine
+            sustains.
+        link_rate_from: origin of the link rate: GIVEN_RATE, RULE_RATE or AUTO_RATE.
+        framework: requested controller framework, `auto`, `ryu` or `os-ken`.
+        host_root: root user of hosts, `own` or the machine's `real` one.
         routers: settings of simulated routers and links.
-        decision: law of decisions for every packet, as `decision_name` has it; None for the routing's.
-        local_repair: whether switches hold fast-reroute rules around failed links.
-        ordered_repair: whether these keep to an order of channels, so that failures bring no circle.
-        experiment: the experiment that it is part of, as manifests keep it; None outside of one.
+        decision: decision rule per packet, a result of `decision_name`; None for the routing's own rule.
+        local_repair: whether switches have fast-reroute rules around failed links.
+        ordered_repair: whether these rules keep to an order of channels, so that failures create no cycle.
+        experiment: experiment of the fabric as kept in manifests; None if there is none.
 
     Raises:
-        UsageError: the routing has no detours to decide on, or global links have a delay of their own in a
+        UsageError: `decision` is given for a routing without detours, or a latency of global links for a
             topology without clusters.
         ParameterError: a packet does not fit into a buffer.
     """
@@ -69,7 +69,7 @@ class FabricOptions:
     topology: Topology
     hosts: int
     routing: str
-    links: LinkSpec = _UNREAD_LINKS
+    links: LinkSpec = _UNUSED_LINKS
     datapath: str = AUTO
     occupancy: str = NETLINK
     calibrate: bool = False
@@ -99,8 +99,8 @@ class FabricOptions:
             )
         if routers.channel_policy == BY_CLASS and routers.channels < 2:
             raise ParameterError(
-                "virtual-channels must be 2 or more for --channel-policy class, some for packets before "
-                f"their intermediate router and some for the others, got {routers.channels}"
+                "virtual-channels must be 2 or more for --channel-policy class, which splits them into two "
+                f"halves, got {routers.channels}"
             )
         if routers.flow_control == CREDIT and routers.buffer_flits < routers.packet_flits:
             raise ParameterError(
@@ -110,7 +110,7 @@ class FabricOptions:
 
     @property
     def decision_text(self) -> str:
-        """Name of the law of decisions for every packet, with its parameters; `minimal` without detours."""
+        """Name of the decision rule per packet, with its parameters; `minimal` without detours."""
         chosen = routing(self.routing)
         if self.decision is not None or chosen.packet_law is None:
             return self.decision or MINIMAL
@@ -118,13 +118,13 @@ class FabricOptions:
         return join_parameters(name, chosen.packet_values(), DECISIONS[name])
 
     def packet_decision(self) -> Decision:
-        """Returns the law of decisions for every packet, as the simulator has it."""
+        """Returns the decision rule per packet in the simulator's form."""
         name = self.decision_text.partition(":")[0]
         values: dict[str, Any] = split_parameters(self.decision_text, DECISIONS[name])[1]
         return Decision(**{"law": name, **values})
 
     def settings(self) -> FabricSettings:
-        """Returns the settings, except the routing, that results depend on."""
+        """Returns the settings that results depend on, except the routing."""
         return FabricSettings(
             name=self.name,
             params=dict(self.params),
@@ -146,20 +146,20 @@ def fabric_options(experiment: Experiment, values: Mapping[str, Any]) -> FabricO
         values: option -> value, complete.
     """
     own = _of_switches(experiment, values) if "link-rate" in values else {"routers": router_settings(values)}
-    return made(
+    return from_options(
         FabricOptions,
         values,
         name=experiment.family,
         params=experiment.params,
         topology=experiment.topology,
         experiment=kept_content(experiment) if experiment.kind in KINDS else None,
-        **{"routers": RouterSettings(), **own},  # some topologies have an option of this name
+        **{"routers": RouterSettings(), **own},  # some families have an option `routers`, so never omit it
     )
 
 
 def _of_switches(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the links of switches that options give, and where their rate is from."""
-    rate, origin = values["link-rate"], GIVEN_RATE  # as is one that varies
+    """Returns the links of switches and the origin of their rate."""
+    rate, origin = values["link-rate"], GIVEN_RATE  # also the origin of a rate that the sweep varies
     if rate == AUTO_RATE:
         origin = AUTO_RATE
     elif "link-rate" not in experiment.values and "link-rate" in experiment.complete_values:
@@ -175,10 +175,10 @@ def _of_switches(experiment: Experiment, values: Mapping[str, Any]) -> dict[str,
 
 
 def router_settings(values: Mapping[str, Any]) -> RouterSettings:
-    """Returns the settings of simulated routers and links that options give.
+    """Returns the settings of simulated routers and links.
 
     Args:
-        values: option -> value, complete: those that do not apply are absent.
+        values: option -> value, complete; options that do not apply are absent.
     """
     options = {
         entry.name: _ROUTER_OPTIONS.get(entry.name, entry.name.replace("_", "-"))
@@ -188,12 +188,12 @@ def router_settings(values: Mapping[str, Any]) -> RouterSettings:
 
 
 def routing_name(text: str) -> str:
-    """Returns the canonical name of a routing with its parameters; an unknown routing raises UsageError."""
+    """Returns the canonical name of a routing with its parameters; raises UsageError if it is unknown."""
     return routing(text).name
 
 
 def link_rate_bps(text: str) -> int:
-    """Returns the bit/s that `2Mbit` names; of `auto`, a rate low enough to start any fabric with.
+    """Returns a rate like `2Mbit` in bit/s; for `auto`, a rate low enough to start any fabric.
 
     Raises:
         ParameterError: the text is not a rate.

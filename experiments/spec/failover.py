@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from experiments.spec.settings import TrafficSettings
 from topology.faults import CONTROLLER, Element, ElementKind, Fault
 
-# Of a series of failing links, which switches repair within milliseconds and the controller within 0.2 s.
+# Times of a series of link failures; switches repair them within milliseconds, the controller within 0.2 s.
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
-# A new controller has taken over before anything is restored. It waits for a switch that its neighbours see
-# up, and then plans without it.
+# A new controller takes over before anything is restored. It first waits for a hung switch, as neighbours
+# still report its links up, and then plans without it.
 _TAKEN_OVER_S, _HUNG_S, _AFTER_S = 8.0, 4.0, 4.0
 
 
@@ -19,11 +19,11 @@ class FailoverOptions:
     """Specification of a failover demonstration.
 
     Attributes:
-        elements: elements that fail; empty for the link that most minimal paths cross.
-        kill_controller: whether the controller is killed just before, and starts again while the elements
-            are still broken.
+        elements: links and switches that fail; empty for the link that most minimal paths cross.
+        kill_controller: whether the controller is killed just before and restarts while they are still
+            down.
         fail_s, restore_s, end_s: times of failure, repair and end, in seconds since the probes start.
-        seed: seed of the random generator that drew the elements.
+        seed: seed with which `elements` were drawn.
     """
 
     elements: tuple[Element, ...] = ()
@@ -34,7 +34,7 @@ class FailoverOptions:
     seed: int = 1
 
     def settings(self) -> TrafficSettings:
-        """Returns the specification as results name it."""
+        """Returns the settings as kept in results."""
         return TrafficSettings(**{**vars(self), "elements": tuple(element.name for element in self.elements)})
 
     def schedule(self, elements: tuple[Element, ...]) -> tuple[Fault, ...]:
@@ -42,11 +42,11 @@ class FailoverOptions:
         faults = [Fault(self.fail_s, element) for element in elements]
         faults += [Fault(self.restore_s, element, restores=True) for element in elements]
         if self.kill_controller:
-            # It is gone before anything else, so that it cannot help, and back before anything else: a switch
-            # that returns without rules needs a controller that fills it.
-            gone_s = self.fail_s - 0.5 if elements else self.fail_s
-            back_s = self.fail_s + 0.8 if elements else self.restore_s
-            faults += [Fault(gone_s, CONTROLLER), Fault(back_s, CONTROLLER, restores=True)]
+            # The controller dies first, so that it cannot help with the failure, and restarts before the
+            # restoration: a switch that returns without rules needs a controller to install them.
+            killed_s = self.fail_s - 0.5 if elements else self.fail_s
+            restarted_s = self.fail_s + 0.8 if elements else self.restore_s
+            faults += [Fault(killed_s, CONTROLLER), Fault(restarted_s, CONTROLLER, restores=True)]
         return tuple(sorted(faults, key=lambda fault: fault.time_s))
 
 
@@ -55,26 +55,26 @@ class FailoverSeriesOptions:
     """Specification of a series of failovers on one fabric.
 
     Attributes:
-        fail: elements that fail, as asked for; None for the link that most minimal paths cross.
-        repetitions: specification of each failover, with a seed of its own.
+        fail: requested failures; None for the link that most minimal paths cross.
+        repetitions: specification of each failover, each with its own seed.
     """
 
     fail: str | None
     repetitions: tuple[FailoverOptions, ...]
 
     def settings(self) -> TrafficSettings:
-        """Returns the specification as results name it; its elements and its seed are those of the first."""
+        """Returns the settings as kept in results, with the seed of the first failover."""
         return replace(
             self.repetitions[0].settings(), elements=None, fail=self.fail, repeat=len(self.repetitions)
         )
 
 
 def with_time_for_repair(options: FailoverOptions, *, repeated: bool = False) -> FailoverOptions:
-    """Returns the options with times in which everything is repaired that can be.
+    """Returns the options with enough time to repair everything that can be repaired.
 
     Args:
-        options: the options, with the times of a single link's failure.
-        repeated: whether the failover is one of a series, in which a link's failure takes less time.
+        options: the options, with times for the failure of a single link.
+        repeated: whether the failover is one of a series, where link failures get less time.
     """
     kinds = {element.kind for element in options.elements}
     if options.kill_controller and kinds:

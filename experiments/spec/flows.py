@@ -1,4 +1,4 @@
-"""Specification of TCP flows: sizes, starts, congestion control and duration, checked."""
+"""Specification of TCP flows: sizes, starts, congestion control and duration."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from traffic.workload.flows.frames import FRAME_HEADER_BYTES
 from traffic.workload.flows.sizes import FlowSizes, make_sizes
 from traffic.workload.patterns import make_pattern
 
-REPLAY = "flow-file"  # in the place of a pattern
-# Algorithms that Linux has, though not every kernel.
+REPLAY = "flow-file"  # replaces the name of a pattern
+# Congestion control algorithms of Linux; a kernel may lack some.
 _OF_LINUX = (
     *("bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv", "reno"),
     *("scalable", "vegas", "veno", "westwood", "yeah"),
@@ -31,18 +31,18 @@ class FlowOptions:
 
     Attributes:
         pattern: canonical name of a pattern, or REPLAY.
-        load: frames that carry the flows' bytes once, as a fraction of the hosts' injection capacity, over 0
-            and at most 1; None for a file of flows.
-        flow_sizes: name of the distribution of sizes; None for a file of flows.
-        flow_size_limit: size that larger flows are cut to; None for no limit.
-        flow_file: file of flows, which are replayed; None for random flows.
+        load: offered load in frames without retransmissions, as a fraction of the hosts' injection capacity,
+            over 0 and at most 1; None for a flow file.
+        flow_sizes: name of the size distribution; None for a flow file.
+        flow_size_limit: size in bytes to which larger flows are truncated; None for no limit.
+        flow_file: file of flows to replay; None for random flows.
         tcp: congestion control algorithm of the kernel.
-        warmup_s, duration_s: seconds before the measured window, and in it; flows start in both.
-        drain_s: seconds after that in which no flow starts.
-        frame_bytes: length of the longest frame, without FCS.
+        warmup_s, duration_s: length of warm-up and measurement window in s; flows start in both.
+        drain_s: seconds after the window, in which flows can complete but none starts.
+        frame_bytes: length of the longest frame in bytes, without FCS.
         seed: seed of the random generator.
         faults: failures and restorations during the traffic.
-        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
+        faults_asked: requested random failures, from which `faults` was drawn; None if it was not drawn.
     """
 
     pattern: str
@@ -62,11 +62,11 @@ class FlowOptions:
 
     @property
     def end_s(self) -> float:
-        """The time at which flows that are not complete are given up, in s since the start."""
+        """The time at which incomplete flows are abandoned, in s since the start."""
         return self.warmup_s + self.duration_s + self.drain_s
 
     def settings(self) -> TrafficSettings:
-        """Returns the specification as results name it."""
+        """Returns the settings as kept in results."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
@@ -78,17 +78,17 @@ def _check_congestion_control(name: str) -> None:
         f"congestion control must be one of {', '.join(sorted(available))} on this kernel, got {quoted(name)}"
     )
     if name in _OF_LINUX:
-        raise MachineError(f"{text}; modprobe tcp_{name} loads it if the kernel has it as a module")
+        raise MachineError(f"{text}; `modprobe tcp_{name}` may load it")
     raise UsageError(text)
 
 
 def default_tcp(_experiment: object, _values: object) -> str:
-    """Returns the congestion control that the kernel takes by default."""
+    """Returns the default congestion control of the kernel."""
     return default_congestion_control()
 
 
 def flow_frame_bytes(fabric: FabricOptions) -> int:
-    """Returns the length of the longest frame of a flow on a fabric, without FCS."""
+    """Returns the length in bytes of a flow's longest frame on a fabric, without FCS."""
     return fabric.links.mtu + ETHERNET_BYTES
 
 
@@ -97,7 +97,7 @@ def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
 
     Raises:
         UsageError: they cannot.
-        MachineError: the kernel does not have their congestion control.
+        MachineError: the kernel lacks their congestion control.
     """
     _check_congestion_control(flows.tcp)
     if is_collective(flows.pattern):
@@ -106,14 +106,14 @@ def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
 
 
 def list_flows(flows: FlowOptions, fabric: FabricOptions) -> FlowList:
-    """Returns all flows of a run, in the order of their starts.
+    """Returns all flows of a run by start time.
 
     Args:
         flows: specification of the flows.
         fabric: specification of the fabric.
 
     Raises:
-        UsageError: the sizes, the pattern or the file are not as they must be, or there are too many flows.
+        UsageError: the sizes, the pattern or the file are invalid, or there are too many flows.
     """
     topology, hosts = fabric.topology, fabric.hosts
     if flows.flow_file is not None:
@@ -134,7 +134,7 @@ def list_flows(flows: FlowOptions, fabric: FabricOptions) -> FlowList:
 
 
 def flows_per_s(flows: FlowOptions, fabric: FabricOptions, sizes: FlowSizes) -> float:
-    """Returns the mean rate at which a host starts flows, so that their frames offer the load.
+    """Returns the mean rate in flows per s at which a host must start flows to offer the load.
 
     Args:
         flows: specification of the flows.
@@ -142,7 +142,7 @@ def flows_per_s(flows: FlowOptions, fabric: FabricOptions, sizes: FlowSizes) -> 
         sizes: distribution of the sizes.
 
     Returns:
-        load x link rate / (8 x mean bytes of a flow's frames, each with 66 bytes of headers).
+        load x link rate in bit/s / (8 x mean bytes of a flow's frames, each with 66 bytes of headers).
     """
     assert flows.load is not None
     frames_bytes = sizes.mean_bytes() + FRAME_HEADER_BYTES * sizes.mean_segments(fabric.links.mtu)

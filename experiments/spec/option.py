@@ -1,4 +1,4 @@
-"""Declaration of an option: a parameter with its place in experiment files and the commands that have it."""
+"""Declaration of an option: a parameter with its table in experiment files and its commands."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from topology.parameters import Parameter, Value, value_text
 if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
 
-# Value of an option that was given; a tuple of an option that can be given several times.
+# Value of an option; a tuple if the option can be repeated.
 Given = Value | tuple[Value, ...]
 
-_MOST_NAMES = 8  # of a help's line
+_MOST_NAMES = 8  # longer lists of names would bury the help text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,24 +27,24 @@ class Option(Parameter):
     """Declaration of an option.
 
     Attributes:
-        table: table of experiment files that holds it; empty if experiments do not keep it.
+        table: table of experiment files that contains it; empty if experiments do not keep it.
         commands: commands that have it.
-        kinds: kinds of a run's traffic that it applies to; empty for all.
-        words: words that stand for a value that is found by measuring packets, as `auto`.
-        known: (none) -> names for help and completion; a text may be another, too, if `canonical` takes it.
-        canonical: text -> the text by which results name it; raises UsageError for a wrong one.
-        listed: whether its text is a list with commas; in a file it may be an array.
+        kinds: kinds of traffic that it applies to; empty for all.
+        words: words that stand for a value found by measuring packets, such as `auto`.
+        known: () -> names for help and completion; other texts are allowed if `canonical` accepts them.
+        canonical: text -> canonical text as kept in results; raises UsageError if it is invalid.
+        listed: whether its text is a comma-separated list; in a file it may be an array.
         keyed: whether its texts are KEY=VALUES; in a file they may be a table.
-        varies: whether a sweep can change it on a fabric that stays up, or else does not have it.
-        default_in: command -> its default, where that is not `default`.
-        derived: (experiment, values so far) -> its default, where that depends on others; None for none.
+        varies: whether a sweep can vary it without rebuilding the fabric.
+        default_in: command -> default that replaces `default` there.
+        derived: (experiment, values so far) -> default that depends on other options; None if there is none.
         setting: its name in the settings of results; empty if that is its key.
-        path: text -> the end of it that names a file to read, or an empty text; None if `file` says it all.
-        paths: text -> the files to read that it names, where it is a list.
-        needs: options of which it needs one, unless it has its default.
-        excludes: options that it cannot be with, unless one of the two has its default.
-        when: another option, and its value with which alone this one applies; empty where it always does.
-        positional: whether it is given by its place on the command line.
+        path: text -> its last part if that names an input file, else ""; None if `file` decides.
+        paths: text -> all input files that a list names.
+        needs: options; at least one must be given, unless this option has its default.
+        excludes: options that conflict with it, unless one of the two has its default.
+        when: (other option, value): this option applies only with that value; empty if it always applies.
+        positional: whether it is a positional argument.
         common: whether `--help` shows it; `--help-all` shows all.
     """
 
@@ -69,21 +69,21 @@ class Option(Parameter):
 
     @property
     def domain(self) -> str:
-        """The domain of its values in words, with the words that stand for a value."""
+        """Its domain in words, including `words`."""
         return " or ".join([super().domain, *self.words])
 
     @property
     def meaning(self) -> str:
-        """The help with the unit: `load of each link, in Mbit/s; default 1` has it before the semicolon."""
+        """The help with the unit before the first semicolon: `load of each link, in Mbit/s; default 1`."""
         first, semicolon, more = self.help.partition(";")
         return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
 
     def file_named(self, value: object) -> str:
-        """Returns the end of a value that names a file or folder; empty if the value names none."""
+        """Returns the part of a value that names a file or folder; empty if there is none."""
         return self.path(value) if self.path and isinstance(value, str) else super().file_named(value)
 
     def files_named(self, value: Given | None) -> tuple[str, ...]:
-        """Returns the files that a value names, those of all its entries."""
+        """Returns the files that a value names, of all its entries."""
         if self.paths is None:
             return tuple(filter(None, (self.file_named(value),)))
         texts = value if isinstance(value, tuple) else (value,)
@@ -94,17 +94,17 @@ class Option(Parameter):
         return [*self._names()]
 
     def _names(self) -> Iterator[str]:
-        """Yields the texts that completion offers; a registry's last ones take a search for plug-ins."""
+        """Yields the texts that completion offers; the last ones of a registry require a plug-in search."""
         for listed in filter(None, (self.known, self.choices)):
             yield from listed()
         yield from self.words
 
     def default_for(self, command: str) -> Value | None:
-        """Returns its default in a command; None where it has none, or one that depends on others."""
+        """Returns its default in a command; None if it has none or it depends on other options."""
         return self.default_in.get(command, self.default)
 
     def help_in(self, command: str) -> str:
-        """Returns its help in a command: meaning, unit, names and default."""
+        """Returns its help text in a command: meaning, unit, names and default."""
         names, default = [*islice(self._names(), _MOST_NAMES + 1)], self.default_for(command)
         unsaid = 0 < len(names) <= _MOST_NAMES and names[0] not in self.help
         listed = f": {', '.join(names)}" if unsaid and not self.words else ""
@@ -113,11 +113,11 @@ class Option(Parameter):
         return f"{self.meaning}{listed}{given}"
 
     def read(self, text: str) -> Value:
-        """Returns the value that a text of the command line names, checked."""
+        """Returns the checked value of a text from the command line."""
         return self.check(text) if text in self.words or self.type is str else super().read(text)
 
     def check(self, value: object) -> Value:
-        """Returns a value, checked, as results name it."""
+        """Returns a value in canonical form; raises UsageError if it is invalid."""
         if isinstance(value, str) and value in self.words:
             return value
         checked = super().check(value)
@@ -126,13 +126,13 @@ class Option(Parameter):
         return checked
 
     def accept(self, value: object) -> Given:
-        """Returns a value from a file or from Python, checked.
+        """Returns the checked value of an entry of a file or a Python argument.
 
         Args:
-            value: a value of the type; several as a list or a tuple, where there may be several; a path.
+            value: a value of the option's type, a path, or a list or tuple if several are allowed.
 
         Raises:
-            UsageError: it is not of the type, or outside its domain.
+            UsageError: it is of another type, or outside its domain.
         """
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
@@ -151,16 +151,16 @@ class Option(Parameter):
 
 
 def _joined(values: object) -> str:
-    """Returns a value, or several, as a list with commas."""
+    """Returns one or several values as a comma-separated list."""
     return ",".join(map(value_text, values if isinstance(values, list | tuple) else (values,)))
 
 
-def at(place: str) -> Callable[..., Any]:
-    """Returns a function that is imported when it is first called, so that declarations load nothing.
+def lazy_import(place: str) -> Callable[..., Any]:
+    """Returns a function that imports another when called, so that declarations import nothing.
 
     Args:
-        place: module and name, as `topology.links:parse_rate_bps`; of something else than a function, the
-            function returns it.
+        place: module and name, such as `topology.links:parse_rate_bps`; an object that cannot be called is
+            returned itself.
     """
 
     def call(*arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Typed specifications of an experiment, made from its complete values."""
+"""Conversion of an experiment's values to typed specifications."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ from experiments.spec.traffic import (
     check_traffic,
     read_faults,
 )
-from experiments.spec.values import DEFAULT_RESULTS, check_seeds, dated_folder, made, plain_name
+from experiments.spec.values import DEFAULT_RESULTS, check_seeds, dated_folder, from_options, plain_name
 from experiments.spec.warmup import most_warmup_s
 from topology.errors import UsageError
 from topology.faults import CONTROLLER, parse_elements
 from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
-Values = Mapping[str, Any]  # of options
+Values = Mapping[str, Any]  # option -> value
 RunTraffic = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
 
 
 @dataclass(frozen=True)
 class Session:
-    """A fabric with a prompt, and the places at which packets are captured."""
+    """A fabric with a prompt, and its capture points."""
 
     fabric: FabricOptions
     captures: tuple[CapturePoint, ...]
@@ -67,7 +67,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Run:
-    """One experiment: its fabric, traffic, programs of the user, replications and captures."""
+    """One experiment: fabric, traffic, user programs, number of replications and capture points."""
 
     fabric: FabricOptions
     traffic: RunTraffic
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def seconds(self) -> float | None:
-        """About how long its traffic takes; None of traffic that takes as long as it needs."""
+        """The approximate duration of its traffic in s; None if it is not known in advance."""
         if not isinstance(self.traffic, TrafficOptions | FlowOptions):
             return None
         return self.repeat * (self.traffic.warmup_s + self.traffic.duration_s)
@@ -85,7 +85,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Experiments on one fabric: values to go over, and the fabric and the traffic of each point."""
+    """Experiments on one fabric: the swept values, and the fabric and traffic of each point."""
 
     sweep: SweepOptions
     points: tuple[PointOptions, ...]
@@ -111,12 +111,12 @@ def specification(experiment: Experiment) -> Specification:
     """Returns the typed specifications of an experiment.
 
     Args:
-        experiment: of the kind `run`, `sweep`, `failover`, `simulate` or `saturation` (whose load is the
-            highest); any other kind is that of a session.
+        experiment: the experiment. A `saturation` resolves to a simulation at full load, a kind other than
+            `run`, `sweep`, `failover` and `simulate` to a session.
 
     Raises:
-        UsageError: the options make no sense for this fabric, or a file that they name is wrong.
-        MachineError: the kernel does not have the congestion control of flows.
+        UsageError: the options do not fit this fabric, or an input file is invalid.
+        MachineError: the kernel lacks the congestion control of flows.
     """
     values = experiment.complete_values
     if experiment.kind in SIMULATED:
@@ -134,7 +134,7 @@ def specification(experiment: Experiment) -> Specification:
 
 
 def default_folder(chosen: Specification) -> Path:
-    """Returns the output directory of an experiment that names none; that of a sweep goes on."""
+    """Returns the default output directory: with a date, except for sweeps, which can resume there."""
     fabric = chosen.fabric
     family: tuple[object, ...] = (fabric.name, *fabric.params.values())
     if isinstance(fabric.topology, NetworkxTopology):
@@ -145,7 +145,7 @@ def default_folder(chosen: Specification) -> Path:
     if isinstance(chosen, Sweep):
         links = chosen.fabric.links
         origin = chosen.fabric.link_rate_from
-        # A sweep whose rate was left out goes on at it where other loads or processors would have another.
+        # A default rate depends on loads and cores: with it in the name, a sweep could not find its folder.
         rate = {AUTO_RATE: [AUTO_RATE], RULE_RATE: []}.get(origin, [f"{links.rate_bps / 1000:g}kbit"])
         keys = [variation.key for variation in chosen.sweep.vary]
         return DEFAULT_RESULTS / plain_name("sweep", *family, fabric.hosts, *rate, *keys)
@@ -170,7 +170,7 @@ def _volume(chosen: Run) -> str:
 
 
 def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
-    """Returns the specification of packets on a fabric, checked.
+    """Returns the checked specification of packets on a fabric.
 
     Args:
         values: option -> value, complete.
@@ -181,10 +181,10 @@ def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
     """
     steady, faults = values["warmup"] == STEADY, values.get("faults")
     if steady and faults:
-        raise UsageError("--faults needs a known end of the traffic; give --warmup in seconds")
+        raise UsageError("--faults needs a warm-up of fixed length; give --warmup in seconds")
     warmup_s = most_warmup_s(fabric.links, values["frame-bytes"]) if steady else values["warmup"]
     end_s = warmup_s + values["duration"]
-    traffic = made(
+    traffic = from_options(
         TrafficOptions,
         values,
         warmup_s=warmup_s,
@@ -223,7 +223,7 @@ def _program_traffic(values: Values, fabric: FabricOptions, programs: ProgramOpt
 def _collective(values: Values, fabric: FabricOptions) -> CollectiveOptions:
     sizes, seed = parse_sizes(values["message-bytes"]), values["seed"]
     faults = read_faults(values.get("faults"), fabric.topology, seed, math.inf)
-    collective = made(CollectiveOptions, values, message_bytes=sizes, faults=faults)
+    collective = from_options(CollectiveOptions, values, message_bytes=sizes, faults=faults)
     check_collective(collective, fabric)
     return collective
 
@@ -236,7 +236,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
         last_ns = int(read_flows(file, fabric.topology, fabric.hosts).time_ns[-1])
         warmup_s, duration_s = 0.0, max(1.0, math.ceil(last_ns / 1e9 + 1e-3))
     end_s = warmup_s + duration_s + values["drain"]
-    flows = made(
+    flows = from_options(
         FlowOptions,
         {"pattern": REPLAYED, **values},
         warmup_s=warmup_s,
@@ -251,7 +251,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
-    """Returns a sweep with the specifications of all its points, checked."""
+    """Returns a sweep with the checked specifications of all its points."""
     sweep = sweep_options(values, SWEEP)
     points = []
     for point in sweep.points():
@@ -268,7 +268,7 @@ def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
     for seed in range(first, first + repeat):
         elements = () if fail is None else parse_elements(fail, fabric.topology, seed)
         if CONTROLLER in elements:
-            raise UsageError("--fail must be links and switches, got controller; --kill-controller kills it")
+            raise UsageError("--fail must be links and switches, got controller; use --kill-controller")
         options = FailoverOptions(elements, values["kill-controller"], seed=seed)
         repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
     return FailoverSeriesOptions(fail, tuple(repetitions))

@@ -1,4 +1,4 @@
-"""Settings of fabric and traffic as plain records, key by key, as results name them."""
+"""Settings of fabric and traffic, key by key, as kept in results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class FabricSettings:
     Attributes:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
-        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
-            networkx), the factor of their numbers.
+        hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
+            (`--from`, networkx), the factor by which their numbers are multiplied.
         link_rate_bps: rate of every port in bit/s.
-        link_rate_from: origin of that rate: `given`; `rule`, the default where none was given
-            (docs/how-to/links.md); `auto`, found by `--link-rate auto`. Absent from results of version 0.2.0.
+        link_rate_from: origin of that rate: `given`; `rule`, the default (docs/how-to/links.md); or `auto`,
+            found by `--link-rate auto`. Absent from results of version 0.2.0.
         queue_packets: length of every port's queue in packets.
         mtu: longest packet of every port in bytes, without the Ethernet header.
         link_delay_ms: one-way delay of every link between routers in ms.
@@ -45,13 +45,13 @@ class PacketSettings:
     Attributes:
         frame_bytes: length of a frame in bytes, without FCS.
         flows: source ports for each ordered pair of hosts.
-        warmup_s: seconds before the measured window, at most, if `steady`.
-        duration_s: seconds of the measured window.
+        warmup_s: seconds before the measurement window; if `steady`, an upper limit.
+        duration_s: length of the measurement window in s.
         seed: seed of the random generator.
-        faults: fault schedule, a line for each fault; of a session what failed and was restored, and when.
+        faults: fault schedule, one line per fault; for a session, the failures and restorations.
         arrivals: arrival process.
-        steady: whether the warm-up ends when the throughput is steady.
-        faults_asked: random failures from which the fault schedule was drawn.
+        steady: whether the warm-up ends when throughput has reached a steady state.
+        faults_asked: requested random failures, from which the fault schedule was drawn.
     """
 
     frame_bytes: int | None = omitted()
@@ -67,29 +67,29 @@ class PacketSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class TrafficSettings(PacketSettings):
-    """Settings of the traffic, as asked for; a setting that does not apply is absent.
+    """Requested settings of the traffic; a setting that does not apply is absent.
 
     Attributes:
         pattern: traffic pattern, or collective with its algorithm.
         load: offered load, 0 to 1 of the injection capacity.
-        programs: programs of the user, a line for each.
-        exec_timeout_s: longest time of a program in seconds.
-        ranks: of a collective, the number of ranks.
-        placement: of a collective, the assignment of ranks to hosts.
-        message_bytes: of a collective, the message sizes in bytes.
-        iterations, warmup_iterations: of a collective, measured iterations of each size, and those before.
-        slices: of a collective, the slices of a vector that are worked on side by side.
-        flow_sizes: of TCP flows, the distribution of their sizes; absent where a file is replayed.
-        flow_size_limit: of TCP flows, the size in bytes that larger ones are cut to.
-        flow_file: of TCP flows, the file that is replayed.
-        tcp: of TCP flows, the congestion control algorithm.
-        drain_s: of TCP flows, seconds after the last start in which flows may be completed.
-        elements: of a failover, the elements that were asked to fail; none for the link that most minimal
+        programs: user programs, one line each.
+        exec_timeout_s: timeout of programs in seconds.
+        ranks: number of ranks of a collective.
+        placement: assignment of a collective's ranks to hosts.
+        message_bytes: message sizes of a collective in bytes.
+        iterations, warmup_iterations: measured iterations of each message size, and iterations before them.
+        slices: slices of a collective's vector that are processed in parallel.
+        flow_sizes: size distribution of TCP flows; absent if a file is replayed.
+        flow_size_limit: size in bytes to which larger TCP flows are truncated.
+        flow_file: file of TCP flows that is replayed.
+        tcp: congestion control algorithm of TCP flows.
+        drain_s: seconds after the last start in which TCP flows can complete.
+        elements: requested links and switches to fail in a failover; empty for the link that most minimal
             paths cross.
-        kill_controller: of a failover, whether the controller is killed before.
-        fail_s, restore_s, end_s: of a failover, times of failure, restoration and end in seconds.
-        fail: elements of a series of failovers, as asked for.
-        repeat: failovers of a series.
+        kill_controller: whether the controller is killed before a failover.
+        fail_s, restore_s, end_s: times of failure, restoration and end of a failover in seconds.
+        fail: requested failures of a series of failovers.
+        repeat: number of failovers in a series.
     """
 
     pattern: str | None = omitted()

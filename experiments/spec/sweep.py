@@ -36,7 +36,7 @@ class Point:
     Attributes:
         routing, pattern: names with their parameters.
         load: offered load.
-        options: (name, value) of each option that the sweep varies, by name.
+        options: (name, value) of each varied option, sorted by name.
     """
 
     routing: str
@@ -46,19 +46,19 @@ class Point:
 
     @property
     def name(self) -> str:
-        """The point's name in file names."""
+        """The name of the point's files."""
         options = (f"{name}={value_text(value)}" for name, value in self.options)
         return plain_name(self.routing, self.pattern, f"{self.load:g}", *options)
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The sort key of points: routing, pattern, options, load; numbers in names count as numbers."""
+        """The sort key of points: routing, pattern, options, load; numbers in names compare as numbers."""
         options = tuple((number(*option) or 0.0, value_text(option[1])) for option in self.options)
         return (_natural(self.routing), _natural(self.pattern), options, self.load)
 
 
 def _natural(text: str) -> tuple[object, ...]:
-    """Returns a text in parts, alternately text and number, by which 9 comes before 10."""
+    """Returns a sort key that alternates text and numbers, so that 9 sorts before 10."""
     return tuple(float(part) if place % 2 else part for place, part in enumerate(_NUMBER.split(text)))
 
 
@@ -68,9 +68,9 @@ class SweepOptions:
 
     Attributes:
         routings, patterns: canonical names of routings and patterns, with their parameters.
-        loads: offered loads, over 0 and at most 1, ascending, to six digits.
-        repeat: replications of each point, with a seed each.
-        vary: further options, and parameters of routings and patterns, with their values.
+        loads: offered loads, over 0 and at most 1, ascending, rounded to six digits.
+        repeat: number of replications of each point, each with its own seed.
+        vary: further varied options and parameters of routings and patterns.
 
     Raises:
         UsageError: a value is outside its domain.
@@ -101,7 +101,7 @@ class SweepOptions:
         return routings * patterns * combinations("") * len(self.loads)
 
     def _check_owners(self) -> None:
-        """Raises UsageError if a parameter varies whose routing or pattern the sweep does not have."""
+        """Raises UsageError if a varied parameter belongs to a routing or pattern outside the sweep."""
         owners = {text.partition(":")[0] for text in (*self.routings, *self.patterns)}
         for variation in self.vary:
             if variation.owner and variation.owner not in owners:
@@ -121,7 +121,7 @@ class SweepOptions:
         return _with_parameters(self.patterns, self.vary, pattern_name)
 
     def points(self) -> list[Point]:
-        """Returns all points, routing by routing, loads ascending."""
+        """Returns all points, grouped by routing, with ascending loads."""
         options = [variation for variation in self.vary if not variation.owner]
         names = [variation.key for variation in options]
         return [
@@ -136,7 +136,7 @@ class SweepOptions:
 def _with_parameters(
     names: Sequence[str], vary: Sequence[Variation], canonical: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Returns names with each combination of the varied parameters that they have."""
+    """Returns names with each combination of their varied parameters."""
     found: list[str] = []
     for text in names:
         name = text.partition(":")[0]
@@ -158,7 +158,7 @@ def _with_parameters(
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Specification of a point: of its fabric and of its traffic."""
+    """Specification of a point: its fabric and traffic."""
 
     point: Point
     fabric: FabricOptions
@@ -170,7 +170,7 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
 
     Args:
         values: option -> value.
-        kind: kind of the sweep's options in the declarations.
+        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
     """
     vary = {variation.key: variation for variation in read_variations(values.get("vary", ()), kind)}
 

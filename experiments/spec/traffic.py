@@ -1,4 +1,4 @@
-"""Specification of synthetic traffic: pattern, load, packets, duration, seed and faults, checked."""
+"""Specification of synthetic traffic: pattern, load, packets, duration, seed and faults."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS
 from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
-# What one core sends, measured; Open vSwitch passes far fewer.
+# Measured limit of one core; Open vSwitch forwards far fewer.
 MAX_PACKETS_PER_S = 200_000
 
 
@@ -32,15 +32,15 @@ class TrafficOptions:
 
     Attributes:
         pattern: canonical name of a pattern, with its parameters.
-        load: offered, as a fraction of the hosts' injection capacity, over 0 and at most 1.
-        frame_bytes: length of every frame, without FCS.
+        load: offered load as a fraction of the hosts' injection capacity, over 0 and at most 1.
+        frame_bytes: length of every frame in bytes, without FCS.
         flows: source ports per host pair.
-        warmup_s, duration_s: seconds before the measurement, and seconds measured.
+        warmup_s, duration_s: length of warm-up and measurement window in s.
         seed: seed of the random generator.
         faults: failures and restorations during the traffic.
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
-        steady: whether the warm-up ends when the throughput has settled, after `warmup_s` at the latest.
-        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
+        steady: whether the warm-up ends when throughput has settled, after `warmup_s` at the latest.
+        faults_asked: requested random failures, from which `faults` was drawn; None if it was not drawn.
     """
 
     pattern: str
@@ -56,7 +56,7 @@ class TrafficOptions:
     faults_asked: str | None = None
 
     def settings(self) -> TrafficSettings:
-        """Returns the specification as results name it."""
+        """Returns the settings as kept in results."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
@@ -69,7 +69,7 @@ def pattern_names() -> Iterator[str]:
 
 
 def canonical_pattern(text: str) -> str:
-    """Returns the name of a pattern or an application as results have it, `allreduce:ring` of `allreduce`.
+    """Returns the canonical name of a pattern or application, such as `allreduce:ring` for `allreduce`.
 
     Raises:
         UsageError: the pattern is unknown.
@@ -78,15 +78,16 @@ def canonical_pattern(text: str) -> str:
 
 
 def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
-    """Raises UsageError unless the traffic can be sent over the fabric."""
-    make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)  # not every fabric has each
+    """Raises UsageError if the traffic cannot be sent over the fabric."""
+    # Not every fabric supports every pattern.
+    make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
     check_frame_bytes(traffic.frame_bytes, fabric.links.mtu)
     _check_packet_rate(traffic, fabric)
 
 
 def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
-    """Raises ParameterError if the traffic has more packets than one process can send."""
-    if fabric.calibrate:  # a rate is yet to be found
+    """Raises ParameterError if one process cannot send that many packets per second."""
+    if fabric.calibrate:  # the rate is still unknown
         return
     endpoints = fabric.topology.endpoints(fabric.hosts)
     packets_per_s = endpoints * traffic.load * fabric.links.rate_bps / (traffic.frame_bytes * 8)
@@ -103,11 +104,11 @@ def read_faults(
     """Returns the faults of a schedule, all before the traffic's end.
 
     Args:
-        asked: the path of a file, or random failures as `mtbf:links=30s,mttr=10s`; None for no faults.
+        asked: path of a file, or random failures such as `mtbf:links=30s,mttr=10s`; None for no faults.
         topology: the graph whose links and switches fail.
         seed: seed of random faults.
-        end_s: end of the traffic, inf where it is not known.
-        unit: unit of the times, of the end, too.
+        end_s: end of the traffic in `unit`; inf if it is not known.
+        unit: unit of all times.
 
     Raises:
         ParameterError: the file or the text is not a schedule, or a fault comes too late.
@@ -120,7 +121,7 @@ def read_faults(
 
 
 def asked_faults(asked: str | None) -> str | None:
-    """Returns random failures as asked for; None of a file's name and of nothing."""
+    """Returns requested random failures; None for a file name or None."""
     return asked if asked is not None and asked.startswith(PREFIX) else None
 
 
@@ -130,11 +131,11 @@ def read_schedule(
     """Returns the faults of a schedule's file.
 
     Args:
-        path: a text file, a fault in each line.
+        path: text file with one fault per line.
         topology: the graph whose links and switches fail.
         seed: seed of random faults.
-        end_s: end of the traffic; every fault must come before it.
-        unit: unit of the times, of the end, too.
+        end_s: end of the traffic in `unit`; every fault must come before it.
+        unit: unit of all times.
 
     Raises:
         ParameterError: the file cannot be read, a line is not a fault or comes too late, or a drain would cut
@@ -149,7 +150,7 @@ def read_schedule(
     late = next((fault for fault in faults if fault.time_s >= end_s), None)
     if late:
         raise ParameterError(
-            f"{path}: faults must come before the traffic's end at {end_s:g} {unit.name}, got `{late.line}`"
+            f"{path}: faults must come before the end of traffic at {end_s:g} {unit.name}, got `{late.line}`"
         )
     return faults
 
@@ -157,21 +158,21 @@ def read_schedule(
 def draw_schedule(
     text: str, topology: Topology, seed: int, end_s: float, unit: TimeUnit = SECONDS
 ) -> tuple[Fault, ...]:
-    """Returns a fault schedule that is drawn at random.
+    """Draws a random fault schedule.
 
     Args:
-        text: the random failures, as `mtbf:links=30s,mttr=10s`.
+        text: the random failures, such as `mtbf:links=30s,mttr=10s`.
         topology: the graph whose links and switches fail.
         seed: seed of the random generator.
-        end_s: end of the traffic, inf where it is not known.
-        unit: unit of the times, of the end, too.
+        end_s: end of the traffic in `unit`; inf if it is not known.
+        unit: unit of all times.
 
     Raises:
-        ParameterError: the text has another form, or the end is not known.
+        ParameterError: the text is malformed, or the end is not known.
     """
     process = parse_process(text, unit)
     if math.isinf(end_s):
         raise ParameterError(
-            f"--faults must be a FILE where the traffic's end is not known before, got {quoted(text)}"
+            f"--faults must be a FILE if the end of traffic is not known in advance, got {quoted(text)}"
         )
     return draw_faults(process, topology, seed, end_s)

@@ -16,36 +16,36 @@ from topology.files import reading
 from topology.files.shown import quoted
 from topology.parameters import hint
 
-Made = TypeVar("Made")
+Spec = TypeVar("Spec")
 
 DEFAULT_RESULTS = Path("results")
-_LONGEST_NAME = 120  # characters; a file's name ends at 255
+_LONGEST_NAME = 120  # characters; file systems allow 255 bytes, and suffixes follow
 
 
 def plain_name(*words: object) -> str:
-    """Returns some words as the name of a file or folder: without slashes, colons and the like."""
+    """Joins words to the name of a file or folder, without slashes, colons and similar characters."""
     name = re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")
     if len(name) <= _LONGEST_NAME:
         return name
-    # The end says most; a sum over the whole tells apart names that differ in their beginning.
+    # Keep the end, which says most; a checksum keeps names apart that differ only at the start.
     digits = f"{zlib.crc32(name.encode()):08x}"
     return f"{digits}-{name[len(digits) + 1 - _LONGEST_NAME :].strip('-')}"
 
 
 def dated_folder(*words: object) -> Path:
-    """Returns the path of a new output directory: some words, and the date and time."""
+    """Returns the path of a new output directory, named by words and the current time."""
     return DEFAULT_RESULTS / plain_name(*words, time.strftime("%Y%m%d-%H%M%S"))
 
 
 def words_of(name: str, text: str) -> list[str]:
-    """Returns the words of a list with commas.
+    """Returns the words of a comma-separated list.
 
-    A word like `key=value` goes on with the parameters of the name before it, so that
+    A word like `key=value` is a further parameter of the name before it, so that
     `min,ugal-pf:threshold=0.5,buckets=8` is two words. (A name with parameters has a colon before the first
     equals sign.)
 
     Raises:
-        ParameterError: the list is empty; the error calls it `name`.
+        ParameterError: the list `name` is empty.
     """
     words: list[str] = []
     for word in (part.strip() for part in text.split(",")):
@@ -64,7 +64,7 @@ def read_text(path: Path, need: str) -> str:
 
     Args:
         path: the file.
-        need: sentence of the error about the file that the option needs.
+        need: clause of the error that says which file the option needs.
 
     Raises:
         ParameterError: the file cannot be read.
@@ -73,14 +73,14 @@ def read_text(path: Path, need: str) -> str:
 
 
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:
-    """Raises ParameterError unless a value, in a unit where it has one, lies in its range."""
-    if not least <= value <= most:  # false for nan, too
+    """Raises ParameterError if a value is outside its range; `unit` appears in the message."""
+    if not least <= value <= most:  # also false for NaN
         domain = f"{least} to {most} {unit}".rstrip()
         raise ParameterError(f"{name} must be {domain}, got {value}")
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
-    """Raises ParameterError unless a value is one of those that there are."""
+    """Raises ParameterError if a value is not one of the choices."""
     known = list(choices)
     if value not in known:
         raise ParameterError(
@@ -88,13 +88,13 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> None:
         )
 
 
-def made(kind: type[Made], values: Mapping[str, Any], **others: Any) -> Made:
-    """Returns a specification whose fields are options of the same names, except for some others.
+def from_options(kind: type[Spec], values: Mapping[str, Any], **others: Any) -> Spec:
+    """Builds a specification from the options that have the names of its fields.
 
     Args:
         kind: dataclass of the specification.
         values: option -> value.
-        others: fields that are given.
+        others: values of the other fields.
     """
     names = {
         entry.name: entry.name.replace("_", "-")
@@ -105,12 +105,12 @@ def made(kind: type[Made], values: Mapping[str, Any], **others: Any) -> Made:
 
 
 def check_seeds(what: str, first: int, repeat: int) -> None:
-    """Raises ParameterError if one of several seeds is too large.
+    """Raises ParameterError if one of several consecutive seeds is too large.
 
     Args:
-        what: those that have a seed each, as in `seeds of all failovers`.
+        what: plural noun for the message, such as `failovers`.
         first: the first seed.
-        repeat: their number; each seed is one more than that before.
+        repeat: number of seeds.
     """
     if first + repeat - 1 > MAX_SEED:
         raise ParameterError(f"seeds of all {what} must be at most {MAX_SEED}, got {first + repeat - 1}")

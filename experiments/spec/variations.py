@@ -1,4 +1,4 @@
-"""Variations of a sweep: options, and parameters of routings and patterns, with the values that they take."""
+"""Variations of a sweep: options and parameters of routings and patterns, with their values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def swept_options(kind: str = SWEEP) -> dict[str, Option]:
-    """Returns the options that a sweep can vary on a fabric that stays up, by name.
+    """Returns option name -> option for the options that a sweep can vary without rebuilding the fabric.
 
     Args:
         kind: SWEEP or SIMULATED_SWEEP.
@@ -44,7 +44,7 @@ def swept_options(kind: str = SWEEP) -> dict[str, Option]:
 
 
 def _own_fabric_options(kind: str) -> list[str]:
-    """Returns the options of which each value needs a fabric of its own."""
+    """Returns the names of options for which each value needs a new fabric."""
     fixed = (o for o in _fabric_and_traffic(kind) if o.table in ("fabric", "simulation") and not o.varies)
     return [TOPOLOGY, *(option.name for option in fixed)]
 
@@ -55,7 +55,7 @@ def _fabric_and_traffic(kind: str) -> list[Option]:
 
 
 def known_keys(kind: str = SWEEP) -> list[str]:
-    """Returns all keys, those of parameters included.
+    """Returns all keys, including parameters of routings and patterns.
 
     Args:
         kind: SWEEP or SIMULATED_SWEEP.
@@ -96,7 +96,7 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
     routings, patterns = _registries()
     if owner not in routings and owner not in patterns:
         raise UsageError(
-            f"key of --vary must begin with a routing or a pattern before its dot, got {quoted(key)}"
+            f"key of --vary must have a routing or a pattern before its dot, got {quoted(key)}"
             f"{hint(key, _owned_keys()) or hint(owner, [*routings, *patterns])}"
         )
     for parameter in parameters_of(owner):
@@ -108,7 +108,7 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
 
 
 def _registries() -> tuple[Registry[Routing], Registry[PatternDefinition]]:
-    """Returns the routings and the patterns, which take longer to load than options take to be read."""
+    """Returns routings and patterns; imported late, as that takes longer than parsing all options."""
     from routing.registry import ROUTINGS
     from traffic.workload.patterns import PATTERNS
 
@@ -116,7 +116,7 @@ def _registries() -> tuple[Registry[Routing], Registry[PatternDefinition]]:
 
 
 def parameters_of(owner: str) -> tuple[Parameter, ...]:
-    """Returns the declared parameters of a routing or pattern; none of an unknown name."""
+    """Returns the declared parameters of a routing or pattern; empty if it is unknown."""
     routings, patterns = _registries()
     if owner in routings:
         return routings[owner].parameters
@@ -130,7 +130,7 @@ def _owned_keys() -> list[str]:
 
 
 def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
-    """Returns whether each value of an option needs a fabric of its own.
+    """Returns whether each value of an option needs a new fabric.
 
     Args:
         key: name of the option.
@@ -141,12 +141,12 @@ def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
 
 
 def own_fabric_message(key: str, given: Any) -> str:
-    """Returns the message that an option cannot vary on one fabric, with a loop that does it."""
+    """Returns the error that an option cannot vary on one fabric, with a shell loop as a remedy."""
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
-        f"{key} needs a fabric of its own for each value; instead of --vary, run a sweep for each: for value "
-        f"in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
+        f"{key} needs a fabric of its own for each value; instead of --vary, run one sweep per value: for "
+        f"value in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
     )
 
 
@@ -155,33 +155,33 @@ SHORT_FORMS: Mapping[str, str] = {"routing": "routings", "pattern": "patterns", 
 
 
 def given_values(texts: Iterable[str]) -> dict[str, str]:
-    """Returns key -> values, as a text, of variations like `queue=8,32`.
+    """Returns key -> text of its values for variations like `queue=8,32`.
 
     Raises:
-        UsageError: a text has another form, or a key is given twice.
+        UsageError: a text is malformed, or a key is given twice.
     """
     found: dict[str, str] = {}
     for text in texts:
         key, _, values = (part.strip() for part in text.partition("="))
         if not (key and values):
             raise UsageError(
-                f"--vary must be KEY=VALUES, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1, got "
+                f"--vary must be KEY=VALUES, such as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1, got "
                 f"{quoted(text)}"
             )
         if key in found:
-            raise UsageError(f"--vary {key} must be given once, got it twice; list all its values in one")
+            raise UsageError(f"--vary {key} must be given once, got it twice; list all values in one --vary")
         found[key] = values
     return found
 
 
 def varied_options(texts: Iterable[str]) -> dict[str, str]:
-    """Returns the options in whose place variations stand -> the keys of these.
+    """Returns option -> key of the variation that replaces it, such as `loads` -> `load`.
 
     Args:
-        texts: variations, as `queue=8,32` or `load=0.1,0.5`.
+        texts: variations, such as `queue=8,32` or `load=0.1,0.5`.
 
     Raises:
-        UsageError: a text has another form, or a key is given twice.
+        UsageError: a text is malformed, or a key is given twice.
     """
     return {SHORT_FORMS.get(key, key): key for key in given_values(texts) if "." not in key}
 
@@ -191,11 +191,11 @@ MAX_POINTS = 10_000
 
 @dataclass(frozen=True)
 class Variation:
-    """Values of one key that a sweep goes over.
+    """Swept values of one key.
 
     Attributes:
-        key: name of an option, as `frame-bytes`, or `OWNER.PARAMETER`, as `ugal-pf.threshold`.
-        values: its values, different ones; numbers ascend.
+        key: name of an option, such as `frame-bytes`, or `OWNER.PARAMETER`, such as `ugal-pf.threshold`.
+        values: its distinct values; numbers ascend.
     """
 
     key: str
@@ -203,24 +203,24 @@ class Variation:
 
     @property
     def owner(self) -> str:
-        """The routing or pattern whose parameter it is; empty of an option."""
+        """The routing or pattern that the parameter belongs to; empty for an option."""
         return self.key.rpartition(".")[0]
 
     @property
     def parameter(self) -> Parameter:
-        """The declaration."""
+        """The declaration of the option or parameter."""
         return declaration(self.key)
 
 
 def read_variations(texts: Iterable[str], kind: str = SWEEP) -> tuple[Variation, ...]:
-    """Returns the variations that texts like `queue=8,32` ask for, in their order.
+    """Returns the variations of texts like `queue=8,32`, in their order.
 
     Args:
         texts: the texts.
         kind: SWEEP or SIMULATED_SWEEP, whose options they are.
 
     Raises:
-        UsageError: a key is not known, is given twice, or needs a fabric of its own.
+        UsageError: a key is unknown, is given twice, or needs a new fabric for each value.
         ParameterError: a value is outside its domain, or there are none or too many.
     """
     variations: dict[str, Variation] = {}
@@ -232,21 +232,21 @@ def read_variations(texts: Iterable[str], kind: str = SWEEP) -> tuple[Variation,
 
 
 def check_variation(text: str) -> None:
-    """Raises UsageError unless a text asks for a variation."""
+    """Raises UsageError if a text is not a valid variation."""
     read_variations([text])
 
 
 def check_simulated_variation(text: str) -> None:
-    """Raises UsageError unless a text asks for a variation of a sweep of simulations."""
+    """Raises UsageError if a text is not a valid variation of a simulated sweep."""
     read_variations([text], SIMULATED_SWEEP)
 
 
 def listed_values(key: str, text: str) -> tuple[Value, ...]:
-    """Returns the different values of a list that an option of a sweep is; numbers ascend.
+    """Returns the distinct values of a list option of a sweep; numbers ascend.
 
     Args:
-        key: one of SHORT_FORMS, as `load` of `--loads`.
-        text: values with commas, or of a number FIRST:LAST:STEP.
+        key: one of SHORT_FORMS, such as `load` for `--loads`.
+        text: comma-separated values or, for numbers, FIRST:LAST:STEP.
 
     Raises:
         UsageError: a value is outside its domain, or there are none or too many.
@@ -256,7 +256,7 @@ def listed_values(key: str, text: str) -> tuple[Value, ...]:
 
 
 def _check_different(values: Sequence[object]) -> None:
-    """Raises ParameterError if a list has a value twice."""
+    """Raises ParameterError if a value occurs twice."""
     value, count = Counter(values).most_common(1)[0]
     if count > 1:
         raise ParameterError(f"values must be different, got {value} {count} times")
@@ -264,7 +264,7 @@ def _check_different(values: Sequence[object]) -> None:
 
 @contextlib.contextmanager
 def _named(key: str) -> Iterator[None]:
-    """Has errors of the block name the key of a variation."""
+    """Adds the key of a variation to errors raised in the block."""
     try:
         yield
     except UsageError as error:
@@ -272,29 +272,29 @@ def _named(key: str) -> Iterator[None]:
 
 
 def _values(key: str, text: str, kind: str) -> tuple[Value, ...]:
-    """Returns the values of a key, checked; numbers ascend."""
+    """Returns the checked values of a key; numbers ascend."""
     parameter = declaration(key, kind)
     with _named(key):
         values = _read(parameter, text)
         _check_different(values)
     if key == "link-rate" and AUTO_RATE in values:
         raise ParameterError(
-            f"--vary {key}: values must be rates, got {AUTO_RATE!r}; it finds one for a sweep"
+            f"--vary {key}: values must be rates, got {AUTO_RATE!r}; give --{key} {AUTO_RATE} for the sweep"
         )
     return _ordered(parameter, values)
 
 
 def _ordered(parameter: Parameter, values: Collection[Value]) -> tuple[Value, ...]:
-    """Returns values with numbers ascending, before words."""
+    """Returns values with ascending numbers first, words last."""
     if parameter.type in (str, bool):
         return tuple(values)
     numbers = [value for value in values if not isinstance(value, str)]
-    words = [value for value in values if isinstance(value, str)]  # as `steady`
+    words = [value for value in values if isinstance(value, str)]  # such as `steady`
     return (*sorted(numbers), *words)
 
 
 def _read(parameter: Parameter, text: str) -> list[Value]:
-    """Returns the values of a list with commas or, of a number, of FIRST:LAST:STEP."""
+    """Returns the values of a comma-separated list or, for numbers, of FIRST:LAST:STEP."""
     if parameter.type is int and ":" in text:
         return [parameter.check(value) for value in _range(parameter, text, int)]
     if parameter.type is float and ":" in text:
@@ -307,7 +307,7 @@ def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> 
         first, last, step = map(number, text.split(":"))
     except ValueError:
         raise ParameterError(
-            f"{parameter.name} must be a list with commas or FIRST:LAST:STEP, got {quoted(text)}"
+            f"{parameter.name} must be a comma-separated list or FIRST:LAST:STEP, got {quoted(text)}"
         ) from None
     if not (step > 0 and -math.inf < first <= last < math.inf and step < math.inf):
         raise ParameterError(
@@ -323,12 +323,12 @@ def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> 
 def values_at(
     routing: str, pattern: str, options: Mapping[str, Value], keys: Iterable[str]
 ) -> dict[str, Value]:
-    """Returns the values of some keys at a point; keys of other routings and patterns have none.
+    """Returns key -> value at a point, without keys of other routings and patterns.
 
     Args:
         routing: the point's routing, with its parameters.
         pattern: the point's pattern, with its parameters.
-        options: key -> value of the options that vary.
+        options: key -> value of the varied options.
         keys: the keys.
     """
     found: dict[str, Value] = {}
@@ -346,7 +346,7 @@ def values_at(
 
 
 def _given(text: str, owner: str) -> Mapping[str, Value]:
-    """Returns key -> value of the parameters in a name, none where another version wrote them."""
+    """Returns key -> value of the parameters in a name; empty for unknown ones of other versions."""
     try:
         return split_parameters(text, parameters_of(owner))[1]
     except UsageError:
@@ -354,11 +354,11 @@ def _given(text: str, owner: str) -> Mapping[str, Value]:
 
 
 def number(key: str, value: Value | None) -> float | None:
-    """Returns a value as a number, rates in Mbit/s; None of a text that names none.
+    """Returns a value as a number, with rates in Mbit/s; None if it is not a number.
 
     Args:
         key: key of the value.
-        value: the value; None for none.
+        value: the value, or None.
     """
     if value is None or isinstance(value, bool):
         return None
@@ -373,7 +373,7 @@ def number(key: str, value: Value | None) -> float | None:
 
 
 def read_value(key: str, text: str, kind: str = SWEEP) -> Value:
-    """Returns the value of an option in a table's cell, of the option's type.
+    """Converts the text of a table's cell to the type of its option.
 
     Args:
         key: name of the option.

@@ -1,4 +1,4 @@
-"""Warm-ups: how long throughput is watched before it counts as steady."""
+"""Length of warm-ups, and of the spans over which throughput is compared to detect a steady state."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
     from experiments.spec.option import Given
 
-# Throughput is compared over spans of this length, and in which a full queue drains so often.
+# A span over which throughput is compared lasts at least this long, and long enough to drain a full queue
+# this many times.
 _LEAST_SPAN_S, _QUEUES = 2.0, 3
-# An adaptive group rests for up to two such times after a change, and its detours take several changes.
+# An adaptive group rests for up to two drain times after a change, and detours need several changes.
 _QUEUES_ADAPTING = 8
-# It takes two spans at least to see that throughput is steady; after so many the warm-up ends all the same.
+# Detecting a steady state takes at least two spans; after this many, the warm-up ends in any case.
 _MOST_SPANS = 20
 _FAULT_WARMUP_CYCLES = 1000
-_LONGEST_S = 3600.0  # of a warm-up, as of its option
+_LONGEST_S = 3600.0  # limit of --warmup
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
-    """Returns the length in s of the spans over which throughput is compared, 2 or more.
+    """Returns the length in s of the spans over which throughput is compared, at least 2 s.
 
     Args:
         links: the links.
-        frame_bytes: length of the frames.
-        adaptive: whether the routing follows the load, so that throughput settles more slowly.
+        frame_bytes: length of the frames in bytes, without FCS.
+        adaptive: whether the routing adapts to the load, so that throughput settles more slowly.
     """
     queues = _QUEUES_ADAPTING if adaptive else _QUEUES
     return max(_LEAST_SPAN_S, queues * links.queue_packets * links.packet_s(frame_bytes))
@@ -39,33 +40,33 @@ def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
 
     Args:
         links: the links.
-        frame_bytes: length of the frames.
+        frame_bytes: length of the frames in bytes, without FCS.
     """
     return _MOST_SPANS * steady_span_s(links, frame_bytes)
 
 
 def simulated_warmup(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    """Returns the warm-up of a simulation where none is given.
+    """Returns the default warm-up of a simulation.
 
     Args:
         _experiment: the experiment.
         values: option -> value, as given.
 
     Returns:
-        `steady`; cycles where the end of the window has to be known before.
+        `steady`, or a number of cycles if there are faults, whose times must lie in a known window.
     """
     return _FAULT_WARMUP_CYCLES if "faults" in values else STEADY
 
 
 def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    """Returns the warm-up where none is given.
+    """Returns the default warm-up.
 
     Args:
         experiment: the experiment.
-        values: option -> value, those of the fabric complete.
+        values: option -> value, including all options of the fabric.
 
     Returns:
-        `steady` for packets; seconds where the end of the traffic has to be known before.
+        `steady` for packets, or seconds if the end of traffic must be known in advance.
     """
     packets = experiment.kind != RUN or experiment.traffic_kind == PACKETS
     if packets and "faults" not in values:

@@ -17,7 +17,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "example: "  # in errors, before command-line words
+_EXAMPLE = "as in: "  # in errors, before command-line words
 
 
 def checked_topology(value: Any) -> Topology:

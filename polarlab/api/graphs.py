@@ -296,7 +296,7 @@ def nearest_members(
         [{'q': 7}, {'q': 4, 'supernode': 'iq', 'degree': 3}, {'q': 5}]
     """
     if radix is None and endpoints is None:
-        raise UsageError("--radix or --endpoints must be given; example: polarlab families --radix 32")
+        raise UsageError("--radix or --endpoints must be given, as in: polarlab families --radix 32")
     if radix is not None:
         RADIX.check(radix)
     if endpoints is not None:
@@ -304,7 +304,7 @@ def nearest_members(
     if group not in (None, *SERIES):
         raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
     if prices is not None and not costs:
-        raise UsageError("--prices needs --costs; example: polarlab families --radix 32 --costs")
+        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs")
     priced = prices_from(prices) if costs else None
     chosen = {name: family for name, family in _by_groups().items() if group in (None, family.group)}
     nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}

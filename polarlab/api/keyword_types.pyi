@@ -70,81 +70,81 @@ class RunKeywords(FamilyKeywords, total=False):
     hosts: int | None
     """hosts attached to each router (default 1)"""
     link_rate: str | None
-    """rate of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit, or less where generated traffic is too much for the machine)"""
+    """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
-    """capacity of every port's queue, in packets (default 32)"""
+    """capacity of each port's queue, in packets (default 32)"""
     mtu: int | None
-    """maximum transmission unit of every port, in bytes (default 1500)"""
+    """maximum transmission unit of each port, in bytes (default 1500)"""
     link_delay: float | None
-    """one-way delay of every link between routers, in ms (default 0)"""
+    """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
-    """packet loss probability of every link between routers, as 0.01 (default 0)"""
+    """packet loss probability of each link between routers, such as 0.01 (default 0)"""
     routing: str | None
     """routing algorithm (default min)"""
     local_repair: bool | None
-    """fast reroute in switches; without it, only the controller repairs (default with)"""
+    """fast reroute in switches; without it, only the controller repairs paths (default on)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu where it is installed)"""
+    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
     host_root: str | None
-    """root of hosts: own, not the machine's; real: programs on hosts are root here (default own)"""
+    """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     pattern: str | None
-    """traffic pattern, one of `polarlab patterns` (default uniform)"""
+    """traffic pattern; `polarlab patterns` lists all (default uniform)"""
     load: float | None
-    """offered load, over 0 and at most 1 of the hosts' capacity (default 0.3)"""
+    """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     frame_bytes: int | None
-    """length of every frame, without FCS, in bytes (default 1000; of collectives, the MTU's)"""
+    """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
-    """source ports per host pair (default 64)"""
+    """source ports (flows) per host pair (default 64)"""
     duration: float | None
-    """measured time, in s (default 10)"""
+    """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
-    """time before the measurement, in s; `steady`: until throughput has settled, or had ten times as long to do so as it takes at least (default steady; with --faults and for TCP flows the time in which three full queues drain, 2 s at least)"""
+    """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default poisson)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default poisson)"""
     faults: str | PathLike[str] | None
-    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random ones by their mean times, drawn from --seed, as mtbf:links=30s,mttr=10s (default none)"""
+    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random failures drawn from --seed by mean times, mtbf:links=30s,mttr=10s (default none)"""
     repeat: int | None
-    """number of replications, a seed each; results are means with 95 % intervals (default 1)"""
+    """number of replications, each with its own seed; results are means with 95 % intervals (default 1)"""
     flow_sizes: str | PathLike[str] | None
-    """distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
+    """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
-    """TCP flows to replay, a CSV file: time_s,source,destination,bytes (default none)"""
+    """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
     flow_size_limit: int | None
-    """size to which larger flows are cut, in bytes (default none)"""
+    """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
-    """congestion control of the flows, of those that the kernel has (default the kernel's)"""
+    """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
     drain: float | None
-    """time after the last flow's start in which flows may be completed, in s (default 10)"""
+    """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
-    """number of ranks (default all hosts; of motifs, a grid of equal sizes)"""
+    """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
     placement: str | None
-    """assignment of ranks to hosts; random:SEED has a seed of its own: linear, random, cluster (default linear)"""
+    """assignment of ranks to hosts (random:SEED sets its own seed): linear, random, cluster (default linear)"""
     message_bytes: str | float | Sequence[str | float] | None
-    """message sizes, as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
+    """message sizes, such as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
     iterations: int | None
     """measured iterations of each size (default 5)"""
     warmup_iterations: int | None
     """iterations of each size before the measured ones (default 1)"""
     slices: int | None
-    """slices of an allreduce's vector that are worked on side by side (default 2)"""
+    """slices of an allreduce's vector that are processed in parallel (default 2)"""
     exec: str | Sequence[str] | None
-    """program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a server: it starts first, is not waited for, and is ended at the end (default none)"""
+    """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
-    """file of programs, a line each; lines that begin with # are comments (default none)"""
+    """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """longest time of a program since the traffic began, in s; then it is ended, and the rest kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends of links as link:s1-s7 (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class SweepKeywords(FamilyKeywords, total=False):
     """Keywords of `sweep`."""
@@ -152,59 +152,59 @@ class SweepKeywords(FamilyKeywords, total=False):
     hosts: int | None
     """hosts attached to each router (default 1)"""
     link_rate: str | None
-    """rate of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit, or less where generated traffic is too much for the machine)"""
+    """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
-    """capacity of every port's queue, in packets (default 32)"""
+    """capacity of each port's queue, in packets (default 32)"""
     mtu: int | None
-    """maximum transmission unit of every port, in bytes (default 1500)"""
+    """maximum transmission unit of each port, in bytes (default 1500)"""
     link_delay: float | None
-    """one-way delay of every link between routers, in ms (default 0)"""
+    """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
-    """packet loss probability of every link between routers, as 0.01 (default 0)"""
+    """packet loss probability of each link between routers, such as 0.01 (default 0)"""
     local_repair: bool | None
-    """fast reroute in switches; without it, only the controller repairs (default with)"""
+    """fast reroute in switches; without it, only the controller repairs paths (default on)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu where it is installed)"""
+    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
     host_root: str | None
-    """root of hosts: own, not the machine's; real: programs on hosts are root here (default own)"""
+    """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     frame_bytes: int | None
-    """length of every frame, without FCS, in bytes (default 1000; of collectives, the MTU's)"""
+    """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
-    """source ports per host pair (default 64)"""
+    """source ports (flows) per host pair (default 64)"""
     duration: float | None
-    """measured time, in s (default 10)"""
+    """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
-    """time before the measurement, in s; `steady`: until throughput has settled, or had ten times as long to do so as it takes at least (default steady; with --faults and for TCP flows the time in which three full queues drain, 2 s at least)"""
+    """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default poisson)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default poisson)"""
     faults: str | PathLike[str] | None
-    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random ones by their mean times, drawn from --seed, as mtbf:links=30s,mttr=10s (default none)"""
+    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random failures drawn from --seed by mean times, mtbf:links=30s,mttr=10s (default none)"""
     repeat: int | None
-    """number of replications, a seed each; results are means with 95 % intervals (default 1)"""
+    """number of replications, each with its own seed; results are means with 95 % intervals (default 1)"""
     engine: str | None
-    """engine of all points; emulation: switches and real packets; simulation: simulated routers, without root (default emulation)"""
+    """engine of all points; emulation: switches and real packets; simulation: simulated routers, no root needed (default emulation)"""
     routings: str | float | Sequence[str | float] | None
     """routing algorithms (default min,ugal-pf)"""
     patterns: str | float | Sequence[str | float] | None
-    """traffic patterns, of `polarlab patterns` (default uniform,tornado)"""
+    """traffic patterns; `polarlab patterns` lists all (default uniform,tornado)"""
     loads: str | float | Sequence[str | float] | None
-    """offered loads, as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"""
+    """offered loads, such as 0.1,0.5 or FIRST:LAST:STEP (default 0.1:0.9:0.2)"""
     vary: str | Sequence[str] | Mapping[str, Any] | None
-    """further values to go over, as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; several times for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or PATTERN.PARAMETER, VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath need a fabric of their own for each value: run a sweep for each (default none)"""
+    """further values to sweep, such as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1; repeat it for several keys. KEY is an option of traffic or links, ROUTING.PARAMETER or PATTERN.PARAMETER; VALUES are a list or FIRST:LAST:STEP. Topology, hosts, mtu and datapath need a new fabric for each value: run one sweep per value (default none)"""
     cycles: int | None
-    """length of the measured window, in cycles; a link passes a flit a cycle (default 3000)"""
+    """length of the measurement window, in cycles; a link carries one flit per cycle (default 3000)"""
     replan_cycles: int | str | None
-    """time from a fault until switches have the controller's plan for it, in cycles; `none`: never (default 1000)"""
+    """time from a fault until switches have the controller's new plan, in cycles; `none`: never (default 1000)"""
     flow_control: str | None
-    """flow control; credit: input queues with virtual channels, which lose nothing, as the papers' routers; drop: output queues that drop what does not fit, as switches (default credit)"""
+    """flow control; credit: lossless input queues with virtual channels, like the papers' routers; drop: output queues that drop packets when full, like switches (default credit)"""
     packet_flits: int | None
     """length of a packet, in flits (default 4)"""
     virtual_channels: int | None
@@ -212,27 +212,27 @@ class SweepKeywords(FamilyKeywords, total=False):
     buffer_flits: int | None
     """capacity of a virtual channel's buffer, in flits (default 32)"""
     speedup: int | None
-    """flits that a router passes from an input to an output in a cycle (default 2)"""
+    """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: the number of its hops so far; class: one half of the channels to its intermediate router, the other from there on; any: the one with most room; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None
-    """time of a packet's head in a router where nothing is in its way, in cycles (default 2)"""
+    """time of a packet's head flit in an uncontended router, in cycles (default 2)"""
     link_cycles: int | None
-    """time of a flit on a link between routers, in cycles (default 1)"""
+    """latency of a link between routers, in cycles (default 1)"""
     global_link_cycles: int | None
-    """time of a flit on a link between clusters of routers (supernodes, groups), in cycles (default that of --link-cycles)"""
+    """latency of a link between clusters of routers (supernodes, groups), in cycles (default --link-cycles)"""
     host_link_cycles: int | None
-    """time of a flit on a link between a router and a host, in cycles (default 1)"""
+    """latency of a link between a router and a host, in cycles (default 1)"""
     credit_cycles: int | None
-    """time of a credit on its way back, in cycles (default 2)"""
+    """time for a credit to return upstream, in cycles (default 2)"""
     burst: float | None
-    """packets that an idle link lets go at once, with --flow-control drop, in packets (default 2)"""
+    """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """law by which a source decides between minimal path and detours: for every packet, as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, as buckets:period=50 (cycles) (default that of the routing)"""
+    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class FailoverKeywords(FamilyKeywords, total=False):
     """Keywords of `failover`."""
@@ -240,35 +240,35 @@ class FailoverKeywords(FamilyKeywords, total=False):
     hosts: int | None
     """hosts attached to each router (default 1)"""
     link_rate: str | None
-    """rate of every port, as 500kbit; auto: the highest that the machine carries (default 20Mbit)"""
+    """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 20Mbit)"""
     queue: int | None
-    """capacity of every port's queue, in packets (default 32)"""
+    """capacity of each port's queue, in packets (default 32)"""
     mtu: int | None
-    """maximum transmission unit of every port, in bytes (default 1500)"""
+    """maximum transmission unit of each port, in bytes (default 1500)"""
     routing: str | None
     """routing algorithm (default min)"""
     local_repair: bool | None
-    """fast reroute in switches; without it, only the controller repairs (default with)"""
+    """fast reroute in switches; without it, only the controller repairs paths (default on)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu where it is installed)"""
+    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
     host_root: str | None
-    """root of hosts: own, not the machine's; real: programs on hosts are root here (default own)"""
+    """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     fail: str | float | Sequence[str | float] | None
-    """failing elements, with commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links stay up), random:3 (links), random-link, random-switch (default the link that most minimal paths cross)"""
+    """links and switches to fail, separated by commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links stay up), random:3 (links), random-link, random-switch (default the link that most minimal paths cross)"""
     kill_controller: bool | None
-    """controller killed before the failure, and started again before the restoration"""
+    """kill the controller before the failure and restart it before the restoration"""
     repeat: int | None
-    """number of failovers on the same fabric, a seed each, and their distribution (default 1)"""
+    """number of failovers on the same fabric, each with its own seed (default 1)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class SimulateKeywords(FamilyKeywords, total=False):
     """Keywords of `simulate`."""
@@ -278,43 +278,43 @@ class SimulateKeywords(FamilyKeywords, total=False):
     routing: str | None
     """routing algorithm (default min)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     pattern: str | None
-    """traffic pattern, one of `polarlab patterns` (default uniform)"""
+    """traffic pattern; `polarlab patterns` lists all (default uniform)"""
     load: float | None
-    """offered load, over 0 and at most 1 of the hosts' capacity (default 0.3)"""
+    """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default bernoulli)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default bernoulli)"""
     cycles: int | None
-    """length of the measured window, in cycles; a link passes a flit a cycle (default 3000)"""
+    """length of the measurement window, in cycles; a link carries one flit per cycle (default 3000)"""
     warmup: int | str | None
-    """time before the window, in cycles; `steady`: until latency and throughput have settled (default steady; 1000 where there are faults)"""
+    """time before the window, in cycles; `steady`: until latency and throughput have settled (default steady; 1000 with --faults)"""
     faults: str | PathLike[str] | None
-    """schedule of failures and restorations: lines like `2500 fail link:s1-s7`, `4000 restore link:s1-s7`, times in cycles; or random ones by their mean times, drawn from --seed, as mtbf:links=3000,mttr=1000 (default none)"""
+    """schedule of failures and restorations: lines like `2500 fail link:s1-s7`, `4000 restore link:s1-s7`, times in cycles; or random failures drawn from --seed by mean times, mtbf:links=3000,mttr=1000 (default none)"""
     replan_cycles: int | str | None
-    """time from a fault until switches have the controller's plan for it, in cycles; `none`: never (default 1000)"""
+    """time from a fault until switches have the controller's new plan, in cycles; `none`: never (default 1000)"""
     repeat: int | None
-    """number of replications, a seed each; results are means with 95 % intervals (default 1)"""
+    """number of replications, each with its own seed; results are means with 95 % intervals (default 1)"""
     ranks: int | None
-    """number of ranks (default all hosts; of motifs, a grid of equal sizes)"""
+    """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
     placement: str | None
-    """assignment of ranks to hosts; random:SEED has a seed of its own: linear, random, cluster (default linear)"""
+    """assignment of ranks to hosts (random:SEED sets its own seed): linear, random, cluster (default linear)"""
     message_bytes: str | float | Sequence[str | float] | None
-    """message sizes, as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
+    """message sizes, such as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
     iterations: int | None
     """measured iterations of each size (default 1)"""
     slices: int | None
-    """slices of an allreduce's vector that are worked on side by side (default 2)"""
+    """slices of an allreduce's vector that are processed in parallel (default 2)"""
     compute_cycles: int | None
-    """time that a rank computes: in a motif before each exchange or block, in an allreduce to add what it has received, in cycles (default 0)"""
+    """computation time of a rank, in cycles; in a motif before each exchange or block, in an allreduce for adding what it has received (default 0)"""
     flit_bytes: int | None
-    """size of a flit of messages, in bytes (default 32)"""
+    """size of a flit, in bytes (default 32)"""
     trace: str | PathLike[str] | None
-    """messages to send at their times, a CSV file: time_cycles,source,destination,bytes (default none)"""
+    """CSV file of messages to send at given times: time_cycles,source,destination,bytes (default none)"""
     flow_control: str | None
-    """flow control; credit: input queues with virtual channels, which lose nothing, as the papers' routers; drop: output queues that drop what does not fit, as switches (default credit)"""
+    """flow control; credit: lossless input queues with virtual channels, like the papers' routers; drop: output queues that drop packets when full, like switches (default credit)"""
     packet_flits: int | None
     """length of a packet, in flits (default 4)"""
     virtual_channels: int | None
@@ -322,29 +322,29 @@ class SimulateKeywords(FamilyKeywords, total=False):
     buffer_flits: int | None
     """capacity of a virtual channel's buffer, in flits (default 32)"""
     speedup: int | None
-    """flits that a router passes from an input to an output in a cycle (default 2)"""
+    """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: the number of its hops so far; class: one half of the channels to its intermediate router, the other from there on; any: the one with most room; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None
-    """time of a packet's head in a router where nothing is in its way, in cycles (default 2)"""
+    """time of a packet's head flit in an uncontended router, in cycles (default 2)"""
     link_cycles: int | None
-    """time of a flit on a link between routers, in cycles (default 1)"""
+    """latency of a link between routers, in cycles (default 1)"""
     global_link_cycles: int | None
-    """time of a flit on a link between clusters of routers (supernodes, groups), in cycles (default that of --link-cycles)"""
+    """latency of a link between clusters of routers (supernodes, groups), in cycles (default --link-cycles)"""
     host_link_cycles: int | None
-    """time of a flit on a link between a router and a host, in cycles (default 1)"""
+    """latency of a link between a router and a host, in cycles (default 1)"""
     credit_cycles: int | None
-    """time of a credit on its way back, in cycles (default 2)"""
+    """time for a credit to return upstream, in cycles (default 2)"""
     queue: int | None
-    """capacity of an output queue, with --flow-control drop, in packets (default 32)"""
+    """capacity of an output queue, in packets; for --flow-control drop (default 32)"""
     burst: float | None
-    """packets that an idle link lets go at once, with --flow-control drop, in packets (default 2)"""
+    """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """law by which a source decides between minimal path and detours: for every packet, as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, as buckets:period=50 (cycles) (default that of the routing)"""
+    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class SaturationKeywords(FamilyKeywords, total=False):
     """Keywords of `saturation`."""
@@ -354,19 +354,19 @@ class SaturationKeywords(FamilyKeywords, total=False):
     routing: str | None
     """routing algorithm (default min)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     pattern: str | None
-    """traffic pattern, one of `polarlab patterns` (default uniform)"""
+    """traffic pattern; `polarlab patterns` lists all (default uniform)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default bernoulli)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default bernoulli)"""
     cycles: int | None
-    """length of the measured window, in cycles; a link passes a flit a cycle (default 3000)"""
+    """length of the measurement window, in cycles; a link carries one flit per cycle (default 3000)"""
     warmup: int | str | None
-    """time before the window, in cycles; `steady`: until latency and throughput have settled (default steady; 1000 where there are faults)"""
+    """time before the window, in cycles; `steady`: until latency and throughput have settled (default steady; 1000 with --faults)"""
     flow_control: str | None
-    """flow control; credit: input queues with virtual channels, which lose nothing, as the papers' routers; drop: output queues that drop what does not fit, as switches (default credit)"""
+    """flow control; credit: lossless input queues with virtual channels, like the papers' routers; drop: output queues that drop packets when full, like switches (default credit)"""
     packet_flits: int | None
     """length of a packet, in flits (default 4)"""
     virtual_channels: int | None
@@ -374,31 +374,31 @@ class SaturationKeywords(FamilyKeywords, total=False):
     buffer_flits: int | None
     """capacity of a virtual channel's buffer, in flits (default 32)"""
     speedup: int | None
-    """flits that a router passes from an input to an output in a cycle (default 2)"""
+    """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: the number of its hops so far; class: one half of the channels to its intermediate router, the other from there on; any: the one with most room; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None
-    """time of a packet's head in a router where nothing is in its way, in cycles (default 2)"""
+    """time of a packet's head flit in an uncontended router, in cycles (default 2)"""
     link_cycles: int | None
-    """time of a flit on a link between routers, in cycles (default 1)"""
+    """latency of a link between routers, in cycles (default 1)"""
     global_link_cycles: int | None
-    """time of a flit on a link between clusters of routers (supernodes, groups), in cycles (default that of --link-cycles)"""
+    """latency of a link between clusters of routers (supernodes, groups), in cycles (default --link-cycles)"""
     host_link_cycles: int | None
-    """time of a flit on a link between a router and a host, in cycles (default 1)"""
+    """latency of a link between a router and a host, in cycles (default 1)"""
     credit_cycles: int | None
-    """time of a credit on its way back, in cycles (default 2)"""
+    """time for a credit to return upstream, in cycles (default 2)"""
     queue: int | None
-    """capacity of an output queue, with --flow-control drop, in packets (default 32)"""
+    """capacity of an output queue, in packets; for --flow-control drop (default 32)"""
     burst: float | None
-    """packets that an idle link lets go at once, with --flow-control drop, in packets (default 2)"""
+    """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """law by which a source decides between minimal path and detours: for every packet, as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, as buckets:period=50 (cycles) (default that of the routing)"""
+    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     precision: float | None
-    """distance between neighbouring loads (default 0.01)"""
+    """step between the loads that are tried (default 0.01)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class CrosscheckKeywords(FamilyKeywords, total=False):
     """Keywords of `crosscheck`."""
@@ -406,83 +406,83 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     hosts: int | None
     """hosts attached to each router (default 1)"""
     link_rate: str | None
-    """rate of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit, or less where generated traffic is too much for the machine)"""
+    """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
-    """capacity of every port's queue, in packets (default 32)"""
+    """capacity of each port's queue, in packets (default 32)"""
     mtu: int | None
-    """maximum transmission unit of every port, in bytes (default 1500)"""
+    """maximum transmission unit of each port, in bytes (default 1500)"""
     link_delay: float | None
-    """one-way delay of every link between routers, in ms (default 0)"""
+    """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
-    """packet loss probability of every link between routers, as 0.01 (default 0)"""
+    """packet loss probability of each link between routers, such as 0.01 (default 0)"""
     routing: str | None
     """routing algorithm (default min)"""
     local_repair: bool | None
-    """fast reroute in switches; without it, only the controller repairs (default with)"""
+    """fast reroute in switches; without it, only the controller repairs paths (default on)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu where it is installed)"""
+    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
     host_root: str | None
-    """root of hosts: own, not the machine's; real: programs on hosts are root here (default own)"""
+    """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     pattern: str | None
-    """traffic pattern, one of `polarlab patterns` (default uniform)"""
+    """traffic pattern; `polarlab patterns` lists all (default uniform)"""
     load: float | None
-    """offered load, over 0 and at most 1 of the hosts' capacity (default 0.3)"""
+    """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     frame_bytes: int | None
-    """length of every frame, without FCS, in bytes (default 1000; of collectives, the MTU's)"""
+    """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
-    """source ports per host pair (default 64)"""
+    """source ports (flows) per host pair (default 64)"""
     duration: float | None
-    """measured time, in s (default 10)"""
+    """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
-    """time before the measurement, in s; `steady`: until throughput has settled, or had ten times as long to do so as it takes at least (default steady; with --faults and for TCP flows the time in which three full queues drain, 2 s at least)"""
+    """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default poisson)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default poisson)"""
     faults: str | PathLike[str] | None
-    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random ones by their mean times, drawn from --seed, as mtbf:links=30s,mttr=10s (default none)"""
+    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random failures drawn from --seed by mean times, mtbf:links=30s,mttr=10s (default none)"""
     repeat: int | None
-    """number of replications, a seed each; results are means with 95 % intervals (default 1)"""
+    """number of replications, each with its own seed; results are means with 95 % intervals (default 1)"""
     flow_sizes: str | PathLike[str] | None
-    """distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
+    """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
-    """TCP flows to replay, a CSV file: time_s,source,destination,bytes (default none)"""
+    """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
     flow_size_limit: int | None
-    """size to which larger flows are cut, in bytes (default none)"""
+    """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
-    """congestion control of the flows, of those that the kernel has (default the kernel's)"""
+    """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
     drain: float | None
-    """time after the last flow's start in which flows may be completed, in s (default 10)"""
+    """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
-    """number of ranks (default all hosts; of motifs, a grid of equal sizes)"""
+    """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
     placement: str | None
-    """assignment of ranks to hosts; random:SEED has a seed of its own: linear, random, cluster (default linear)"""
+    """assignment of ranks to hosts (random:SEED sets its own seed): linear, random, cluster (default linear)"""
     message_bytes: str | float | Sequence[str | float] | None
-    """message sizes, as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
+    """message sizes, such as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
     iterations: int | None
     """measured iterations of each size (default 5)"""
     warmup_iterations: int | None
     """iterations of each size before the measured ones (default 1)"""
     slices: int | None
-    """slices of an allreduce's vector that are worked on side by side (default 2)"""
+    """slices of an allreduce's vector that are processed in parallel (default 2)"""
     exec: str | Sequence[str] | None
-    """program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a server: it starts first, is not waited for, and is ended at the end (default none)"""
+    """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
-    """file of programs, a line each; lines that begin with # are comments (default none)"""
+    """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """longest time of a program since the traffic began, in s; then it is ended, and the rest kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends of links as link:s1-s7 (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class UpKeywords(FamilyKeywords, total=False):
     """Keywords of `Fabric`."""
@@ -490,88 +490,88 @@ class UpKeywords(FamilyKeywords, total=False):
     hosts: int | None
     """hosts attached to each router (default 1)"""
     link_rate: str | None
-    """rate of every port, as 500kbit; auto: the highest that the machine carries (default 2Mbit)"""
+    """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit)"""
     queue: int | None
-    """capacity of every port's queue, in packets (default 32)"""
+    """capacity of each port's queue, in packets (default 32)"""
     mtu: int | None
-    """maximum transmission unit of every port, in bytes (default 1500)"""
+    """maximum transmission unit of each port, in bytes (default 1500)"""
     link_delay: float | None
-    """one-way delay of every link between routers, in ms (default 0)"""
+    """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
-    """packet loss probability of every link between routers, as 0.01 (default 0)"""
+    """packet loss probability of each link between routers, such as 0.01 (default 0)"""
     routing: str | None
     """routing algorithm (default min)"""
     local_repair: bool | None
-    """fast reroute in switches; without it, only the controller repairs (default with)"""
+    """fast reroute in switches; without it, only the controller repairs paths (default on)"""
     ordered_repair: bool | None
-    """fast reroute only by alternates that keep to an order of channels"""
+    """fast reroute only over alternates that keep the channel order acyclic"""
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu where it is installed)"""
+    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
     host_root: str | None
-    """root of hosts: own, not the machine's; real: programs on hosts are root here (default own)"""
+    """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     pcap: str | Sequence[str] | None
-    """places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends of links as link:s1-s7 (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
-    """output directory of the session: loads and drops of links over time, faults, and the lines that ran (default nothing is written)"""
+    """output directory of the session: link loads and drops over time, faults, and the lines that ran (default no files)"""
     run_programs: bool | None
-    """programs, input files and an output directory that a file or results of another user name, and another user's plug-ins, are used without a question"""
+    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
 
 class TrafficKeywords(TypedDict, total=False):
     """Keywords of `Fabric.traffic`."""
 
     pattern: str | None
-    """traffic pattern, one of `polarlab patterns` (default uniform)"""
+    """traffic pattern; `polarlab patterns` lists all (default uniform)"""
     load: float | None
-    """offered load, over 0 and at most 1 of the hosts' capacity (default 0.3)"""
+    """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
     frame_bytes: int | None
-    """length of every frame, without FCS, in bytes (default 1000; of collectives, the MTU's)"""
+    """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
-    """source ports per host pair (default 64)"""
+    """source ports (flows) per host pair (default 64)"""
     duration: float | None
-    """measured time, in s (default 10)"""
+    """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
-    """time before the measurement, in s; `steady`: until throughput has settled, or had ten times as long to do so as it takes at least (default steady; with --faults and for TCP flows the time in which three full queues drain, 2 s at least)"""
+    """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
     arrivals: str | None
-    """distribution of a host's packets over time: poisson, bernoulli, constant (default poisson)"""
+    """arrival process of each host's packets: poisson, bernoulli, constant (default poisson)"""
     faults: str | PathLike[str] | None
-    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random ones by their mean times, drawn from --seed, as mtbf:links=30s,mttr=10s (default none)"""
+    """schedule of failures and restorations: lines like `2.5 fail link:s1-s7`, `4 restore link:s1-s7`; or random failures drawn from --seed by mean times, mtbf:links=30s,mttr=10s (default none)"""
     repeat: int | None
-    """number of replications, a seed each; results are means with 95 % intervals (default 1)"""
+    """number of replications, each with its own seed; results are means with 95 % intervals (default 1)"""
     flow_sizes: str | PathLike[str] | None
-    """distribution of the sizes of TCP flows: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
+    """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
-    """TCP flows to replay, a CSV file: time_s,source,destination,bytes (default none)"""
+    """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
     flow_size_limit: int | None
-    """size to which larger flows are cut, in bytes (default none)"""
+    """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
-    """congestion control of the flows, of those that the kernel has (default the kernel's)"""
+    """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
     drain: float | None
-    """time after the last flow's start in which flows may be completed, in s (default 10)"""
+    """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
-    """number of ranks (default all hosts; of motifs, a grid of equal sizes)"""
+    """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
     placement: str | None
-    """assignment of ranks to hosts; random:SEED has a seed of its own: linear, random, cluster (default linear)"""
+    """assignment of ranks to hosts (random:SEED sets its own seed): linear, random, cluster (default linear)"""
     message_bytes: str | float | Sequence[str | float] | None
-    """message sizes, as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
+    """message sizes, such as 64KiB,1MiB, in bytes (default 64KiB,256KiB,1MiB)"""
     iterations: int | None
     """measured iterations of each size (default 5)"""
     warmup_iterations: int | None
     """iterations of each size before the measured ones (default 1)"""
     slices: int | None
-    """slices of an allreduce's vector that are worked on side by side (default 2)"""
+    """slices of an allreduce's vector that are processed in parallel (default 2)"""
     exec: str | Sequence[str] | None
-    """program, as "h1_1 iperf3 -c h5_1"; several start together. One that ends with & is a server: it starts first, is not waited for, and is ended at the end (default none)"""
+    """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
-    """file of programs, a line each; lines that begin with # are comments (default none)"""
+    """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """longest time of a program since the traffic began, in s; then it is ended, and the rest kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
     pcap: str | Sequence[str] | None
-    """places to capture packets at: hosts as h1_1, ports of switches as s5-eth3 or s5:3, both ends of links as link:s1-s7 (default none)"""
+    """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""

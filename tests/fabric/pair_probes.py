@@ -22,6 +22,7 @@ from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
 from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
 from traffic.wire.probe_frame import build_probe
+from traffic.wire.tags import Tagger, new_key
 
 # How many times longer than on a real machine things may take: an emulated one is slow.
 PATIENCE = float(os.environ.get("POLARLAB_TEST_PATIENCE", "1"))
@@ -49,7 +50,7 @@ class Prober:
         pids = fabric.network.namespace_pids()
         places = [(pids[name], f"{name}-eth0") for name in self._names]
         probe = build_probe(fabric.hosts[0], fabric.hosts[1], frame_bytes=HEADER_BYTES, run=run)
-        self._frames = FrameBuffer(probe, count)
+        self._frames = FrameBuffer(probe, count, Tagger(new_key()))
         self._receivers = Receivers(places, run, count * count)
         self._senders = open_all(places, open_sender)
         self._probed = 0

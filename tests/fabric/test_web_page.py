@@ -295,7 +295,7 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
         ("GET", "api/links/s1-s2-s3", None, 400, "link"),
         ("GET", "api/path?source=s1&destination=s1", None, 400, "two switches"),
         ("GET", "api/path?source=s1", None, 400, "destination"),
-        ("GET", "api/results/etc", None, 400, "of this session"),
+        ("GET", "api/results/etc", None, 400, "from this session"),
         ("GET", "api/results/..%2f..%2fetc", None, 404, ""),
         ("GET", "api/recording", None, 409, "not possible"),
         ("POST", "api/routing", {"parameters": "threshold=2"}, 400, "threshold must be over 0 and at most 1"),

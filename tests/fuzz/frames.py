@@ -22,10 +22,11 @@ from traffic.engine.jobs import CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.measurements import Clock, CollectiveOutcome, Received
 from traffic.metrics.window import Window
-from traffic.wire.layout import HEADER_BYTES, offset_of
+from traffic.wire.layout import HEADER, HEADER_BYTES, offset_of
 from traffic.wire.probe_codec import FrameBuffer
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.wire.segment_codec import SEGMENT_BYTES
+from traffic.wire.tags import Tagger, new_key
 from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
@@ -96,17 +97,15 @@ _JOB = TrafficJob(
 
 
 def _probe_round(made_up: int, rng: random.Random) -> str:
-    """Returns what made-up frames in the name of the first host change of the others' counts."""
+    """Returns what made-up frames and copies change of the counts."""
     right = sorted(_probes(60, rng), key=lambda frame: frame[2])
-    false = [_false_probe(rng.choice(right)[0], rng) for _ in range(made_up)]
+    false = [_false_probe(*rng.choice(right), rng) for _ in range(made_up)]
     keep_log = rng.random() < 0.3
     mixed = sorted((*right, *false), key=lambda frame: frame[2])
     alone, among = (_counted(frames, keep_log=keep_log) for frames in (right, mixed))
-    for name in ("frames", "latency_sum_ns", "out_of_order", "hops_min", "hops_max"):
-        if not np.array_equal(getattr(alone, name)[1:], getattr(among, name)[1:]):
-            return f"{name} of other hosts differ"
-    if len(among.log) > len(alone.log) + 3 * made_up:
-        return "the log grew"
+    for name in ("frames", "latency_sum_ns", "out_of_order", "hops_min", "hops_max", "bytes", "log"):
+        if not np.array_equal(getattr(alone, name), getattr(among, name)):
+            return f"{name} differ"
     return ""
 
 
@@ -114,7 +113,7 @@ def _probes(count: int, rng: random.Random) -> list[tuple[bytes, int, int]]:
     """Returns probes as they are sent: the frame, the index of its receiver, the time of its arrival."""
     events = next(schedule_from_dict(_JOB.schedule).chunks())
     ips = np.array([host.ip for host in _HOSTS], np.uint32)
-    buffer = FrameBuffer(_JOB.template, count)
+    buffer = FrameBuffer(_JOB.template, count, Tagger(_JOB.key))
     few = slice(count)
     ends = ips[events.source[few]], ips[events.destination[few]]
     buffer.fill(*ends, events.flow[few], events.sequence[few])
@@ -128,34 +127,60 @@ def _probes(count: int, rng: random.Random) -> list[tuple[bytes, int, int]]:
     return frames
 
 
-def _false_probe(frame: bytes, rng: random.Random) -> tuple[bytes, int, int]:
-    """Returns a frame that is none of the run's, the index of its receiver and the time of its arrival."""
-    changed = bytearray(frame)
-    arrived_ns = _CLOCK.epoch_ns + rng.randrange(400 * _MS)
-    sequence, sent_ns = struct.unpack_from("!QQ", changed, offset_of("sequence"))
-    source = _HOSTS[0].ip  # lies that could be true are told of the own host
-    match rng.randrange(7):
+# The fields of a probe that are checked, but for its length and TTL.
+_CHECKED = ("ip_src", "ip_dst", "source_port", "tag", "magic", *("sequence", "sent_ns"))
+_CHECKED += ("sequence_check", "sent_check")
+
+
+def _false_probe(frame: bytes, receiver: int, arrived_ns: int, rng: random.Random) -> tuple[bytes, int, int]:
+    """Returns a frame that the sender did not send, or a copy; its receiver; the time of its arrival."""
+    late_ns = _CLOCK.epoch_ns + rng.randrange(400 * _MS)
+    match rng.randrange(9):
         case 0:
-            sequence = rng.choice((*_ODD, rng.getrandbits(64), sequence + rng.randrange(1000)))
-        case 1:
-            sent_ns = rng.choice((*_ODD, rng.getrandbits(64), sent_ns + rng.randrange(-(10**10), 10**10)))
+            return frame, receiver, arrived_ns + rng.randrange(1, 400 * _MS)
+        case 1:  # a probe that was lost, as far as a host can tell
+            return _signed_by_a_host(frame, receiver, rng), receiver, arrived_ns
         case 2:
-            source = struct.unpack_from("!I", changed, offset_of("ip_src"))[0]
-            sequence, sent_ns = rng.choice(((_ODD[-4], sent_ns), (sequence, arrived_ns + 2 * 10**9)))
+            changed = frame[: rng.randrange(62, 120)] if rng.random() < 0.5 else frame + bytes(60_000)
         case 3:
-            struct.pack_into("!H", changed, offset_of("source_port"), rng.choice((0, 19_999, 20_004, 65_535)))
+            kind, at = HEADER.fields[rng.choice(_CHECKED)][:2]
+            at += rng.randrange(kind.itemsize)
+            changed = frame[:at] + bytes([frame[at] ^ 1 << rng.randrange(8)]) + frame[at + 1 :]
         case 4:
-            changed[offset_of("ttl")] = rng.choice((0, 1, 65, 255))
-        case 5:
-            changed[rng.randrange(HEADER_BYTES)] ^= 1 << rng.randrange(8)
-        case 6:
-            changed = changed[: rng.randrange(62, 120)] if rng.random() < 0.5 else changed + bytes(60_000)
-    numbers = sequence & _ALL_ONES, sent_ns & _ALL_ONES
-    checks = tuple(number ^ _ALL_ONES for number in numbers)
-    if len(changed) >= HEADER_BYTES:
-        struct.pack_into("!QQQQ", changed, offset_of("sequence"), *numbers, *checks)
-    struct.pack_into("!I", changed, offset_of("ip_src"), source)
-    return bytes(changed), rng.randrange(len(_HOSTS)), arrived_ns
+            changed = _with(frame, "ttl", "!B", rng.choice((0, 65, 255)))
+        case _:
+            changed = _with_another_value(frame, rng)
+    return changed, rng.randrange(len(_HOSTS)), late_ns
+
+
+def _with(frame: bytes, field: str, code: str, *values: int) -> bytes:
+    at = offset_of(field)
+    return frame[:at] + struct.pack(code, *values) + frame[at + struct.calcsize(code) :]
+
+
+def _with_another_value(frame: bytes, rng: random.Random) -> bytes:
+    """Returns a frame with another value in one field, and with right checks but for its tag."""
+    numbers = list(struct.unpack_from("!QQ", frame, offset_of("sequence")))
+    match rng.randrange(4):
+        case 0:
+            return _with(frame, "ip_src", "!I", rng.choice((1, *(host.ip + 1 for host in _HOSTS))))
+        case 1:
+            return _with(frame, "source_port", "!H", rng.choice((0, 19_999, 20_004, 65_535)))
+        case 2:
+            numbers[0] = rng.choice((*_ODD[5:], rng.getrandbits(64), numbers[0] + rng.randrange(1, 1000)))
+        case 3:
+            numbers[1] = rng.choice((*_ODD, rng.getrandbits(64), numbers[1] + rng.randrange(1, 10**10)))
+    return _with(frame, "sequence", "!QQQQ", *numbers, *(number ^ _ALL_ONES for number in numbers))
+
+
+def _signed_by_a_host(frame: bytes, receiver: int, rng: random.Random) -> bytes:
+    """Returns a probe of another number or time with a tag, but by a key that a host made."""
+    sequence, sent_ns = struct.unpack_from("!QQ", frame, offset_of("sequence"))
+    buffer, one = FrameBuffer(frame, 1, Tagger(new_key())), np.ones(1, np.int64)
+    ends = (np.array([_HOSTS[index].ip], np.uint32) for index in (1, receiver))
+    buffer.fill(*ends, one, one * (sequence + rng.randrange(3)))
+    buffer.stamp(0, 1, sent_ns + rng.randrange(_MS))
+    return bytes(buffer.views[0])
 
 
 def _counted(frames: Sequence[tuple[bytes, int, int]], *, keep_log: bool) -> Received:
@@ -175,13 +200,17 @@ def _counted(frames: Sequence[tuple[bytes, int, int]], *, keep_log: bool) -> Rec
 _FRAME_BYTES = 400
 _HEAD = struct.Struct("!IIIHBBQ")
 _HEAD_AT = SEGMENT_BYTES - _HEAD.size
+_KIND_AT = SEGMENT_BYTES - 10
 
 
 class Air:
     """Carries the frames of a collective's ranks, loses some, and adds those that somebody else makes up."""
 
-    def __init__(self, rng: random.Random, made_up: int, *, loss: float = 0.0, lies: object = None) -> None:
+    def __init__(
+        self, rng: random.Random, made_up: int, *, loss: float = 0.0, lies: object = None, kind: int = 0
+    ) -> None:
         self.rng, self.made_up, self.loss = rng, made_up, loss
+        self.kind = kind  # of the frames about which lies are told; 0 for all
         self.lies = lies or _false_segment
         self.seen: deque[bytes] = deque(maxlen=200)
         self._waiting: deque[bytes] = deque()
@@ -204,9 +233,10 @@ class Air:
             self._waiting.append(bytes(frame))
 
     def receive(self) -> int:
-        while self.made_up > 0 and self.seen and self.rng.random() < 0.9:
+        seen = [frame for frame in self.seen if self.kind in (0, frame[_KIND_AT])]
+        while self.made_up > 0 and seen and self.rng.random() < 0.9:
             self.made_up -= 1
-            self._waiting.append(self.lies(self.rng.choice(self.seen), self.rng))
+            self._waiting.append(self.lies(self.rng.choice(seen), self.rng))
         count = min(len(self._waiting), self._slots)
         for slot in range(count):
             frame = self._waiting.popleft()
@@ -259,6 +289,10 @@ def _segment_round(made_up: int, rng: random.Random) -> str:
         return f"it did not end: {outcome.failed}"
     if outcome.iterations["wrong_ranks"].any():
         return "a rank had a wrong result"
+    if (outcome.received.frames > outcome.sent.frames).any():
+        return "more arrived than was sent"
+    if outcome.acknowledgements_received > outcome.acknowledgements_sent:
+        return "more acknowledgements arrived than were sent"
     return ""
 
 
@@ -271,6 +305,7 @@ def _false_segment(frame: bytes, rng: random.Random) -> bytes:
             number = rng.choice((*_ODD, number + rng.randrange(300), max(0, number - rng.randrange(300))))
         case 1:
             message = rng.choice((*_ODD, rng.getrandbits(32), message + 1, max(0, message - 1)))
+            number = rng.choice((number, rng.randrange(number + 1)))
         case 2:
             segment = rng.choice((*_ODD, segment + rng.randrange(30)))
         case 3:

@@ -19,12 +19,11 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
-from traffic.engine.receivers import MAX_CLOCK_STEP_NS, Receivers
+from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
 from traffic.metrics.measurements import ITERATION, Clock, CollectiveOutcome
-from traffic.metrics.reordering import MAX_NUMBERS
 from traffic.metrics.window import Window
 from traffic.wire.layout import SEGMENT_MAGIC, SOURCE_PORT_BASE
 from traffic.wire.segment_codec import (
@@ -36,7 +35,9 @@ from traffic.wire.segment_codec import (
     Head,
     Heads,
     Writer,
+    genuine,
 )
+from traffic.wire.tags import Tagger
 from traffic.workload.collectives.algorithms import sliced_programs
 from traffic.workload.collectives.execution import Iteration, MessageTable
 from traffic.workload.collectives.operations import Collective, Elements
@@ -63,7 +64,8 @@ class CollectiveWorker:
         self._job, self._reporter = job, reporter
         self._collective: Collective = COLLECTIVES[job.name]
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
-        self._writer = Writer(Heads(job.template), job.frame_bytes)
+        self._tagger = Tagger(job.key)
+        self._writer = Writer(Heads(job.template), job.frame_bytes, self._tagger)
         self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
@@ -268,12 +270,13 @@ class CollectiveWorker:
         ]
         for source, destination in due:
             since_ns = self._unacknowledged_since.pop((source, destination))
-            highest, bits = self._incoming[source, destination].acknowledgement()
+            incoming = self._incoming[source, destination]
+            highest, bits = incoming.acknowledgement()
             frame = self._writer.write(
                 self._ips[destination],
                 self._ips[source],
                 SOURCE_PORT_BASE + int(self._random.random() * self._job.flows),
-                (highest, 0, 0, ACKNOWLEDGEMENT),
+                (highest, incoming.answers, 0, ACKNOWLEDGEMENT),
                 now_ns + self._to_epoch_ns,
                 bits.to_bytes(ACKNOWLEDGEMENT_BYTES, "big"),
             )
@@ -281,90 +284,72 @@ class CollectiveWorker:
                 self._senders[destination].send(frame)
             except OSError:  # the host's queue is full; the next acknowledgement also covers these segments
                 self._unacknowledged_since[source, destination] = since_ns
-                self._incoming[source, destination].owed = ACKNOWLEDGE_EVERY  # due immediately
+                incoming.owed = ACKNOWLEDGE_EVERY  # due immediately
                 continue
+            incoming.answers += 1
             self._acknowledgements_sent += 1
 
     def _process_frames(self, count: int, now_ns: int) -> None:
         """Processes received frames one by one; there are few at a time.
 
-        Programs on hosts run as root and may forge frames: a frame that no rank can have sent counts as
+        Programs on hosts run as root and may forge frames: a frame without a rank's tag, or a copy, counts as
         damaged.
         """
         buffer = self._receivers.buffer
         slot_bytes = buffer.frames.strides[0]
         arrivals_ns, lengths = buffer.arrivals_ns(count).tolist(), buffer.lengths(count).tolist()
         for slot, receiver in enumerate(self._receivers.owners[:count].tolist()):
-            offset = slot * slot_bytes
-            head = Head(*HEAD.unpack_from(self._frames, offset))
-            offset += SEGMENT_BYTES
-            payload = self._frames[offset : offset + head.length]
-            sender = self._rank_of.get(head.source_ip, -1)
-            if sender < 0 or not self._is_plausible(head, lengths[slot], arrivals_ns[slot]):
+            begin = slot * slot_bytes
+            head = Head(*HEAD.unpack_from(self._frames, begin))
+            frame = self._frames[begin : begin + lengths[slot]]
+            if lengths[slot] != SEGMENT_BYTES + head.length or not 0 < head.ttl <= INITIAL_TTL:
                 self._received.damaged += 1
-            elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run
+            elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run, with another key
                 continue
-            elif head.kind == DATA and self._process_segment((sender, receiver), head, payload, now_ns):
-                self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
-            elif head.kind == ACKNOWLEDGEMENT and self._process_acknowledgement(
-                (receiver, sender), head, payload, now_ns
-            ):
-                self._acknowledgements_received += 1
-            else:
+            elif not genuine(frame, self._tagger) or head.destination_ip != self._ips[receiver]:
                 self._received.damaged += 1
+            else:
+                sender, payload = self._rank_of[head.source_ip], frame[SEGMENT_BYTES:]
+                if head.kind == ACKNOWLEDGEMENT and self._process_acknowledgement(
+                    (receiver, sender), head, payload, now_ns
+                ):
+                    self._acknowledgements_received += 1
+                elif head.kind == DATA and self._process_segment((sender, receiver), head, payload, now_ns):
+                    self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
+                else:
+                    self._received.damaged += 1
         buffer.reset(count)
 
-    def _is_plausible(self, head: Head, frame_bytes: int, arrived_ns: int) -> bool:
-        """Returns whether every field of a received frame has a value that a rank may have written."""
-        return bool(
-            frame_bytes == SEGMENT_BYTES + head.length
-            and head.length <= self._segment_bytes
-            and 0 < head.ttl <= INITIAL_TTL
-            and 0 <= head.port - SOURCE_PORT_BASE < self._job.flows
-            and head.sent_ns <= arrived_ns + MAX_CLOCK_STEP_NS
-        )
-
     def _process_segment(self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int) -> bool:
-        """Records a segment for acknowledgement and passes its data to the iteration, if a rank sent it."""
-        connection = self._outgoing.get(pair)
+        """Records a segment for acknowledgement and passes its data to the iteration.
+
+        Returns:
+            Whether it has the bytes of its message and arrived for the first time.
+        """
         number = (head.message - self._base) % _MESSAGE_NUMBERS
         known = number < len(self._messages.messages)  # if not, it belongs to a previous iteration
-        if (
-            connection is None
-            or head.number >= min(connection.sent, MAX_NUMBERS)
-            or connection.awaited(head.number) not in (None, (number, head.segment))
-            or (known and not self._matches_sent(number, pair, head, payload))
-        ):
+        offset = head.segment * self._segment_bytes
+        end = offset + self._segment_bytes
+        if known and bytes(payload) != self._iteration.outgoing[number][offset:end]:
             return False
         incoming = self._incoming.get(pair)
         if incoming is None:
             incoming = self._incoming[pair] = Incoming()
-        incoming.note_received(head.number)
+        if not incoming.note_received(head.number):
+            return False
         self._unacknowledged_since.setdefault(pair, now_ns)
         if known:
-            offset = head.segment * self._segment_bytes
             self._iteration.receive(number, head.segment, offset, payload, now_ns)
         return True
-
-    def _matches_sent(self, number: int, pair: tuple[int, int], head: Head, payload: memoryview) -> bool:
-        """Returns whether a segment agrees with its message: the two ranks and the bytes."""
-        message, sent = self._messages.messages[number], self._iteration.outgoing.get(number)
-        if sent is None or (message.source, message.destination) != pair or head.segment >= message.segments:
-            return False
-        offset = head.segment * self._segment_bytes
-        return bytes(payload) == sent[offset : offset + self._segment_bytes]
 
     def _process_acknowledgement(
         self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int
     ) -> bool:
-        """Processes an acknowledgement for a pair of ranks, if it states only segments that have arrived."""
-        connection, incoming = self._outgoing.get(pair), self._incoming.get(pair)
-        if connection is None or incoming is None or head.length != ACKNOWLEDGEMENT_BYTES:
+        """Processes an acknowledgement for a pair of ranks; returns False for a copy."""
+        connection = self._outgoing[pair]
+        if not connection.answers.add(head.message):
             return False
-        bits = incoming.confirmed(head.number, int.from_bytes(payload, "big"))
-        if bits is None:
-            return False
-        connection.acknowledge(head.number, bits, now_ns)
+        connection.acknowledge(head.number, int.from_bytes(payload, "big"), now_ns)
         return True
 
     def _count_sent(self) -> None:

@@ -16,15 +16,16 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import TrafficJob
-from traffic.engine.receivers import MAX_CLOCK_STEP_NS, Receivers
+from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
-from traffic.metrics.reordering import MAX_NUMBERS, DuplicateDetector, SendingOrder
+from traffic.metrics.reordering import DuplicateDetector
 from traffic.metrics.silence import PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
-from traffic.wire.probe_codec import intact, read_headers
+from traffic.wire.probe_codec import genuine, intact, read_headers
+from traffic.wire.tags import Tagger
 from traffic.workload.schedule import Schedule, schedule_from_dict
 
 _SLOTS = 4096
@@ -91,22 +92,15 @@ class Collector:
 class ProbeCounts:
     """The running counts of a collection.
 
-    Programs on hosts run as root and may forge frames. A frame is counted if the sender may have written all
-    its fields and no frame with its number has arrived before; otherwise it counts as damaged.
+    Programs on hosts run as root and may forge frames. A frame is counted if it has the sender's tag and no
+    frame with its number has arrived before; otherwise it counts as damaged.
     """
 
     def __init__(self, job: TrafficJob, window: Window, schedule: Schedule) -> None:
         intervals = schedule.end_ns // job.interval_ns + _LATE_INTERVALS
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
-        self._flows, self._frame_bytes = job.flows, len(job.template)
-        self._order = SendingOrder(len(job.hosts))
+        self._frame_bytes, self._tagger = len(job.template), Tagger(job.key)
         self._arrivals = DuplicateDetector(len(job.hosts))
-        self._most = np.full(len(job.hosts), MAX_NUMBERS)
-        if job.keep_log:  # the log takes memory per packet: exact limits keep forged frames from filling it
-            self._most = sum(
-                (np.bincount(events.source, minlength=len(job.hosts)) for events in schedule.chunks()),
-                np.zeros(len(job.hosts), np.int64),
-            )
         self._silences = PairSilences(len(job.hosts))
         self._ips, self._index = _address_index(job)
         self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
@@ -125,17 +119,16 @@ class ProbeCounts:
             The intact frames that reached their destination. Frames of earlier runs are ignored.
         """
         count = len(receivers)
-        headers = read_headers(buffer.frames[:count])
+        frames = buffer.frames[:count]
+        headers = read_headers(frames)
         source, destination = self._lookup(headers["ip_src"]), self._lookup(headers["ip_dst"])
         flow = headers["source_port"].astype(np.int64) - SOURCE_PORT_BASE
         number, sent_ns = headers["sequence"].astype(np.int64), headers["sent_ns"].astype(np.int64)
         lengths, arrived_ns = buffer.lengths(count), buffer.arrivals_ns(count)
-        good = intact(headers) & (source >= 0) & (lengths == self._frame_bytes)
-        good &= _below(flow, self._flows) & _below(number, self._most[source])
-        good &= _below(sent_ns, arrived_ns + MAX_CLOCK_STEP_NS)
-        present = good & (sent_ns >= clock.epoch_ns)
-        earlier = int(np.count_nonzero(good) - np.count_nonzero(present))
-        present[present] = ~self._order.contradicted(source[present], number[present], sent_ns[present])
+        good = intact(headers) & (lengths == self._frame_bytes)
+        present = good & (headers["sent_ns"] >= clock.epoch_ns)
+        earlier = int(np.count_nonzero(good) - np.count_nonzero(present))  # with another key
+        present &= genuine(frames, self._tagger)
         here = present & (destination == receivers)
         misdelivered = int(np.count_nonzero(present & ~here))
         here[here] = ~self._arrivals.repeated(source[here], number[here])
@@ -173,11 +166,6 @@ class ProbeCounts:
         native = addresses.astype(np.uint32)
         place = np.minimum(np.searchsorted(self._ips, native), len(self._ips) - 1)
         return np.where(self._ips[place] == native, self._index[place], -1)
-
-
-def _below(numbers: npt.NDArray[np.int64], bound: int | npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Returns which numbers are 0 to `bound` - 1; numbers of 2^63 and more on the wire are negative here."""
-    return np.asarray(numbers.view(np.uint64) < np.asarray(bound).view(np.uint64))
 
 
 def _address_index(job: TrafficJob) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:

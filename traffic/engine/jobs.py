@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from traffic.metrics.measurements import FLOW
+from traffic.wire.tags import new_key
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class TrafficJob:
         quiet_ns: time without arrivals after the last packet was sent, after which the collector ends.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
+        key: secret key of the probes' tags, which hosts must not learn.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -52,10 +54,11 @@ class TrafficJob:
     quiet_ns: int
     interval_ns: int
     keep_log: bool = False
+    key: bytes = field(default_factory=new_key, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the job as JSON-compatible data."""
-        return {**asdict(self), "template": self.template.hex()}
+        return {**asdict(self), "template": self.template.hex(), "key": self.key.hex()}
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class CollectiveJob:
         acknowledge_after_ns: maximum delay of an acknowledgement, which waits for more packets.
         silence_ns: time after which a rank that does not acknowledge is considered unreachable.
         interval_ns: time step of the series.
+        key: secret key of the frames' tags, which hosts must not learn.
     """
 
     hosts: tuple[HostSocket, ...]
@@ -98,10 +102,11 @@ class CollectiveJob:
     acknowledge_after_ns: int
     silence_ns: int
     interval_ns: int
+    key: bytes = field(default_factory=new_key, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the job as JSON-compatible data."""
-        return {**asdict(self), "template": self.template.hex()}
+        return {**asdict(self), "template": self.template.hex(), "key": self.key.hex()}
 
 
 @dataclass(frozen=True)
@@ -165,7 +170,8 @@ def collective_job_from_dict(settings: dict[str, Any]) -> CollectiveJob:
 
 
 def _common_arguments(settings: dict[str, Any]) -> dict[str, Any]:
-    return {**settings, "hosts": _hosts(settings), "template": bytes.fromhex(settings["template"])}
+    binary = {name: bytes.fromhex(settings[name]) for name in ("template", "key")}
+    return {**settings, "hosts": _hosts(settings), **binary}
 
 
 def _hosts(settings: dict[str, Any]) -> tuple[HostSocket, ...]:

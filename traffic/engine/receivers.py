@@ -11,8 +11,6 @@ import numpy as np
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
-# Maximum time by which a frame may seem to arrive before it was sent, because the clock was set meanwhile.
-MAX_CLOCK_STEP_NS = 1_000_000_000
 # One socket may fill 1/_SHARE of the buffer per call, so that a host that floods leaves room for the others.
 _SHARE = 4
 

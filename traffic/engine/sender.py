@@ -19,6 +19,7 @@ from traffic.metrics.counters import CounterSettings, SentCounter
 from traffic.metrics.measurements import Clock, Sent
 from traffic.metrics.window import Window
 from traffic.wire.probe_codec import FrameBuffer
+from traffic.wire.tags import Tagger
 from traffic.workload.arrivals import CHUNK_EVENTS, Events
 from traffic.workload.schedule import schedule_from_dict
 
@@ -37,7 +38,7 @@ class Sender:
         self._schedule = schedule_from_dict(job.schedule)
         self._window, self._reporter = window, reporter
         self._frame_bytes = len(job.template)
-        self._buffer = FrameBuffer(job.template, CHUNK_EVENTS)
+        self._buffer = FrameBuffer(job.template, CHUNK_EVENTS, Tagger(job.key))
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
         self._sockets = sockets.open_all((host.place for host in job.hosts), sockets.open_sender)
         self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))

@@ -21,6 +21,9 @@ _MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_0
 _MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
+# More than any queue can delay while later packets take another path.
+_LATEST_NUMBERS = 1 << 14
+_LATEST_BITS = (1 << _LATEST_NUMBERS) - 1
 
 # (message, segment): the content of a transmission
 Segment = tuple[int, int]
@@ -33,6 +36,7 @@ class Outgoing:
         waiting: segments to send, in order; lost segments come first.
         resent: number of retransmissions.
         heard_ns: time of the last acknowledgement of new arrivals; 0 before the first.
+        answers: the numbers of the acknowledgements that arrived.
     """
 
     def __init__(self, most_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
@@ -45,6 +49,7 @@ class Outgoing:
         self.waiting: deque[Segment] = deque()
         self.resent = 0
         self.heard_ns = 0
+        self.answers = Arrived()
         self._silent_since_ns: int | None = None
         self._in_flight: dict[int, tuple[Segment, int]] = {}
         self._lost: dict[int, tuple[Segment, int]] = {}
@@ -63,16 +68,6 @@ class Outgoing:
     def idle(self) -> bool:
         """Whether all segments have been acknowledged."""
         return not self._in_flight and not self.waiting
-
-    @property
-    def sent(self) -> int:
-        """The number of transmissions so far."""
-        return self._next
-
-    def awaited(self, number: int) -> Segment | None:
-        """Returns the segment of a transmission whose arrival is not known yet; None for any other."""
-        segment, _ = self._in_flight.get(number) or self._lost.get(number) or (None, 0)
-        return segment
 
     def silent_ns(self, now_ns: int) -> int:
         """Returns the time since the last acknowledgement if one is awaited, else 0."""
@@ -207,53 +202,51 @@ def _covered(transmissions: dict[int, tuple[Segment, int]], highest: int, bits: 
     return [number for number in transmissions if number <= highest and bits >> (highest - number) & 1]
 
 
+class Arrived:
+    """Detects copies by the latest 16,384 numbers that arrived.
+
+    Attributes:
+        highest: the highest number that arrived; -1 before the first.
+        bits: bit k is set if `highest` - k arrived.
+    """
+
+    def __init__(self) -> None:
+        self.highest, self.bits = -1, 0
+
+    def add(self, number: int) -> bool:
+        """Records a number; returns False if it arrived before, or is too old to know."""
+        behind = self.highest - number
+        if behind >= _LATEST_NUMBERS or (behind >= 0 and self.bits >> behind & 1):
+            return False
+        if behind < 0:
+            self.bits = (self.bits << min(-behind, _LATEST_NUMBERS)) & _LATEST_BITS
+            self.highest, behind = number, 0
+        self.bits |= 1 << behind
+        return True
+
+
 class Incoming:
     """The receiving end of a connection.
 
     Attributes:
         owed: number of transmissions that arrived since the last acknowledgement.
+        answers: number of acknowledgements sent.
     """
 
     def __init__(self) -> None:
-        self.owed = 0
-        self._highest = -1
-        self._bits = 0
+        self.owed = self.answers = 0
+        self._arrived = Arrived()
 
-    def note_received(self, number: int) -> None:
-        """Records the arrival of a transmission."""
-        self.owed += 1
-        if number > self._highest:
-            shift = min(number - self._highest, ACKNOWLEDGED_BITS)
-            self._bits = (self._bits << shift | 1) & _ALL_BITS
-            self._highest = number
-        elif self._highest - number < ACKNOWLEDGED_BITS:
-            self._bits |= 1 << (self._highest - number)
+    def note_received(self, number: int) -> bool:
+        """Records the arrival of a transmission; returns False for a copy."""
+        first = self._arrived.add(number)
+        self.owed += first
+        return first
 
     def acknowledgement(self) -> tuple[int, int]:
         """Returns the highest number and the bits for an acknowledgement that is sent now."""
         self.owed = 0
-        return self._highest, self._bits
-
-    def confirmed(self, highest: int, bits: int) -> int | None:
-        """Verifies an acknowledgement that claims to come from this end.
-
-        Args:
-            highest: its highest number.
-            bits: its bits, as returned by `acknowledgement`.
-
-        Returns:
-            The bits of the transmissions whose arrival is remembered; None if the acknowledgement reports a
-            transmission that has not arrived.
-        """
-        later = self._highest - highest
-        if later < 0:
-            return None
-        if later >= ACKNOWLEDGED_BITS:  # overtaken by many later acknowledgements
-            return 0
-        arrived = self._bits >> later
-        if bits & (_ALL_BITS >> later) & ~arrived:
-            return None
-        return bits & arrived
+        return self._arrived.highest, self._arrived.bits & _ALL_BITS
 
 
 def rank_not_reached(

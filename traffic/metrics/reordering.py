@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SLOTS = 1 << 22
-# Sequence numbers of packets are below this, because number + 1 is stored in 32 bits.
-MAX_NUMBERS = (1 << 32) - 1
 # 128 MB of virtual memory; a run uses 4 bytes of it for each packet that it sends.
 MAX_REMEMBERED = 1 << 25
 
@@ -36,8 +34,8 @@ class FlowOrder:
 
         Args:
             flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's sequence number, ascending in the order of sending, 0 to MAX_NUMBERS - 1;
-                shape (packets,).
+            number: each packet's sequence number, ascending in the order of sending, 0 to 2^32 - 2, because
+                number + 1 is stored in 32 bits; shape (packets,).
 
         Returns:
             bool array, (packets,): True for reordered packets.
@@ -79,32 +77,6 @@ class FlowOrder:
 Numbers = npt.NDArray[np.int64]
 
 
-class SendingOrder:
-    """Detects forged frames by the order of sequence numbers and timestamps.
-
-    One process numbers and timestamps all frames of a run, in the order of sending. If a frame was sent after
-    a frame with a higher number of the same source, one of the two was forged.
-    """
-
-    def __init__(self, hosts: int) -> None:
-        """Creates a detector for `hosts` sources, before their first frames."""
-        self._number = np.full(hosts, -1, np.int64)
-        self._sent_ns = np.zeros(hosts, np.int64)
-
-    def contradicted(self, source: Numbers, number: Numbers, sent_ns: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns whether each frame was sent after a frame of its source with a higher number.
-
-        Args:
-            source: index of each frame's sending host, in any order; shape (frames,).
-            number: each frame's sequence number among its source's frames; shape (frames,).
-            sent_ns: time at which each frame was sent; shape (frames,).
-        """
-        np.maximum.at(self._number, source, number)
-        highest = number == self._number[source]
-        self._sent_ns[source[highest]] = sent_ns[highest]
-        return np.asarray(sent_ns > self._sent_ns[source])
-
-
 class DuplicateDetector:
     """Detects duplicate frames by the latest sequence numbers of each source, 2^25 of all sources together.
 
@@ -122,8 +94,7 @@ class DuplicateDetector:
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).
-            number: each frame's sequence number among its source's frames, 0 to MAX_NUMBERS - 1; shape
-                (frames,).
+            number: each frame's sequence number among its source's frames, 0 to 2^32 - 2; shape (frames,).
         """
         place = (number & (self._numbers - 1)) * self._hosts + source
         before, order = self._next[place], np.arange(len(place), dtype=np.uint32)

@@ -8,10 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.addressing import INITIAL_TTL, MAC_PREFIX
-from traffic.wire.layout import HEADER, MAGIC, SOURCE_PORT_BASE
+from traffic.wire.layout import HEADER, MAGIC, SOURCE_PORT_BASE, offset_of
+from traffic.wire.tags import Tagger
 
 Frames = npt.NDArray[np.uint8]
 Headers = npt.NDArray[np.void]
+
+_ENDS = slice(offset_of("ip_src"), offset_of("destination_port"))
+_NUMBER = slice(offset_of("sequence"), offset_of("sent_ns"))
+_NUMBER_AND_TIME = slice(offset_of("sequence"), offset_of("sequence_check"))
 
 
 class FrameBuffer:
@@ -21,8 +26,10 @@ class FrameBuffer:
         views: a memory view of each frame, ready to be sent.
     """
 
-    def __init__(self, template: bytes, frames: int) -> None:
-        """Allocates `frames` frames, each a copy of `template`."""
+    def __init__(self, template: bytes, frames: int, tagger: Tagger) -> None:
+        """Allocates `frames` frames, each a copy of `template`; `tagger` makes their tags."""
+        self._tag = tagger.tag
+        self._untimed: list[bytes] = []  # the fields of each frame's tag, without its send time
         self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
         self._headers: Headers = np.ndarray((frames,), HEADER, self._bytes, strides=(len(template),))
         whole = self._bytes.data.cast("B")
@@ -42,7 +49,7 @@ class FrameBuffer:
         flows: npt.NDArray[Any],
         sequences: npt.NDArray[Any],
     ) -> None:
-        """Writes the first len(sources) frames, except for their send times.
+        """Writes the first len(sources) frames, except for their send times and tags.
 
         Args:
             sources: IPv4 addresses of the sources.
@@ -60,12 +67,16 @@ class FrameBuffer:
         addresses = _words(sources) + _words(destinations)
         header["ip_checksum"] = _complement(_fold(self._ip_rest + addresses))
         header["tcp_checksum"] = _complement(_fold(self._tcp_rest + addresses + ports)) ^ 1
+        self._untimed = _rows(self._bytes[: len(sources)], _NUMBER)
 
     def stamp(self, first: int, end: int, now_ns: int) -> None:
-        """Writes the send time, in ns since the epoch, into frames `first` to `end` - 1."""
+        """Writes the send time, in ns since the epoch, and the tag into frames `first` to `end` - 1."""
         header = self._headers[first:end]
         header["sent_ns"] = now_ns
         header["sent_check"] = now_ns ^ 0xFFFFFFFFFFFFFFFF
+        time, tag = now_ns.to_bytes(8, "big"), self._tag
+        tags = np.frombuffer(b"".join([tag(fields + time) for fields in self._untimed[first:end]]), ">u4")
+        header["tag"], header["tag_check"] = tags, ~tags
 
 
 def read_headers(frames: Frames) -> Headers:
@@ -81,6 +92,19 @@ def intact(headers: Headers) -> npt.NDArray[np.bool_]:
         & (headers["sequence"] == ~headers["sequence_check"])
         & (headers["sent_ns"] == ~headers["sent_check"])
     )
+
+
+def genuine(frames: Frames, tagger: Tagger) -> npt.NDArray[np.bool_]:
+    """Returns which received frames (see `read_headers`) have the right tag."""
+    tags = b"".join(map(tagger.tag, _rows(frames, _NUMBER_AND_TIME)))
+    return np.asarray(read_headers(frames)["tag"] == np.frombuffer(tags, ">u4"))
+
+
+def _rows(frames: Frames, numbers: slice) -> list[bytes]:
+    """Returns the addresses, the source port and another range of bytes of each frame."""
+    fields = np.concatenate((frames[:, _ENDS], frames[:, numbers]), axis=1)
+    together, length = fields.tobytes(), fields.shape[1]
+    return [together[begin : begin + length] for begin in range(0, len(together), length)]
 
 
 # ---- ones' complement sums (RFC 1071) modulo 65535 ----

@@ -4,9 +4,10 @@ A segment has the layout of a probe (`probe_frame`) up to the run's id, followed
 
     number | message | segment | length | kind | zero | sent_ns | the message's bytes
 
-The TCP header has the RST flag: kernels never answer such segments, whatever their checksum.
-Acknowledgements have the highest number received in `number`, and a bit for each of the last numbers instead
-of the message's bytes.
+The TCP header has the RST flag: kernels never answer such segments, whatever their checksum. It has the tag
+(`traffic.wire.tags`) in the field of TCP's sequence number. Acknowledgements have the highest number received
+in `number`, their own number in `message`, and a bit for each of the last numbers instead of the message's
+bytes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 from topology.addressing import MAC_PREFIX
 from traffic.wire.layout import ACKNOWLEDGED_BITS, DESTINATION_PORT, ETHERNET_BYTES, offset_of
+from traffic.wire.tags import TAG_BYTES, Tagger
 
 DATA, ACKNOWLEDGEMENT = 1, 2
 
@@ -31,6 +33,7 @@ class Head(NamedTuple):
 
     ttl: Any
     source_ip: Any
+    destination_ip: Any
     port: Any
     number: Any
     message: Any
@@ -43,7 +46,7 @@ class Head(NamedTuple):
 def _head_format() -> str:
     """Returns the struct format of a Head, which skips the bytes between its fields."""
     text, position = "!", 0
-    for name, code in (("ttl", "B"), ("ip_src", "I"), ("source_port", "H")):
+    for name, code in (("ttl", "B"), ("ip_src", "I"), ("ip_dst", "I"), ("source_port", "H")):
         offset = offset_of(name)
         text += f"{offset - position}x{code}"
         position = offset + struct.calcsize("!" + code)
@@ -56,6 +59,19 @@ _PORTS_OFFSET = offset_of("source_port")
 _IP_OFFSET = ETHERNET_BYTES
 _IP_WORDS = struct.Struct("!10H")
 ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
+_TAG = slice(offset_of("tag"), offset_of("tag") + TAG_BYTES)
+# What a tag covers: all of an acknowledgement. The bytes of messages are compared with those that were sent.
+_ENDS = slice(offset_of("ip_src"), offset_of("destination_port"))
+_CONTENT = slice(_COMMON, SEGMENT_BYTES + ACKNOWLEDGEMENT_BYTES)
+
+
+def genuine(frame: memoryview, tagger: Tagger) -> bool:
+    """Returns whether a frame has the right tag."""
+    return bool(frame[_TAG] == _tag(frame, tagger))
+
+
+def _tag(frame: memoryview, tagger: Tagger) -> bytes:
+    return tagger.tag(bytes(frame[_ENDS]) + frame[_CONTENT])
 
 
 @dataclass(frozen=True)
@@ -85,8 +101,8 @@ class Heads:
 class Writer:
     """Writes frames one after another to the same memory."""
 
-    def __init__(self, heads: Heads, frame_bytes: int) -> None:
-        self._heads = heads
+    def __init__(self, heads: Heads, frame_bytes: int, tagger: Tagger) -> None:
+        self._heads, self._tagger = heads, tagger
         self._frame = bytearray(frame_bytes)
         self._view = memoryview(self._frame)
 
@@ -116,4 +132,6 @@ class Writer:
         _PORTS.pack_into(frame, _PORTS_OFFSET, port, DESTINATION_PORT)
         _TAIL.pack_into(frame, _COMMON, number, message, segment, length, kind, 0, sent_ns)
         frame[SEGMENT_BYTES : SEGMENT_BYTES + length] = payload
-        return self._view[: SEGMENT_BYTES + length]
+        written = self._view[: SEGMENT_BYTES + length]
+        frame[_TAG] = _tag(written, self._tagger)
+        return written

@@ -1,4 +1,4 @@
-"""Figures of simulated applications: completion over message size, and slowdown of a trace's messages."""
+"""Figures of simulated applications: completion by message size, and slowdown of trace messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from experiments.results.tables import (
 
 
 def draw_application(results: Simulation) -> dict[str, Figure]:
-    """Returns the figure `completion` of an application; none of drawn packets.
+    """Draws the figure `completion` of an application; empty for synthetic packets.
 
     Args:
         results: the simulation.
@@ -41,7 +41,7 @@ def draw_application(results: Simulation) -> dict[str, Figure]:
 
 
 def _collective(results: Simulation) -> Figure:
-    """Draws the completion of each iteration over message size, and the ideal; and the slowdown."""
+    """Draws actual and ideal completion times by message size, and the slowdown."""
     collective = results.summary.collective
     assert collective is not None
     sizes = sorted(collective.sizes, key=lambda size: size.message_bytes)
@@ -55,7 +55,7 @@ def _collective(results: Simulation) -> Figure:
         marker="o",
         markerfacecolor="none",
         color=DARK,
-        label="an iteration",
+        label="one iteration",
     )
     ideal = [size.ideal_cycles for size in sizes]
     left.plot(places, ideal, marker="_", linestyle=":", color="0.5", label="ideal")
@@ -66,7 +66,7 @@ def _collective(results: Simulation) -> Figure:
     slowdowns = [size.slowdown or 0.0 for size in measured]
     right.plot([size.message_bytes for size in measured], slowdowns, marker="o", color=DARK)
     right.axhline(1, color="0.5", linestyle=":")
-    right.set(ylabel="slowdown (times the ideal)", ylim=(0, 1.15 * max([1.0, *slowdowns])))
+    right.set(ylabel="slowdown (ideal = 1)", ylim=(0, 1.15 * max([1.0, *slowdowns])))
     for axes in (left, right):
         size_axis(axes, places)
     set_title(figure, f"{heading(results.summary)}\n{collective.ranks} ranks")
@@ -74,14 +74,14 @@ def _collective(results: Simulation) -> Figure:
 
 
 def _trace(results: Simulation) -> Figure:
-    """Draws the slowdown of messages over their sizes, and its distribution."""
+    """Draws the slowdown of messages by size, and its distribution."""
     table = results.table(MESSAGES, MESSAGE_COLUMNS)
     arrived = [place for place, text in enumerate(table["slowdown"]) if text]
     sizes = np.array(table["bytes"], float)[arrived]
     slowdowns = np.array([table["slowdown"][place] for place in arrived], float)
     figure, [left, right] = new_panels((11, 4.4))
     left.plot(sizes, slowdowns, linestyle="none", marker=".", markersize=scaled(3), color=DARK)
-    left.set(xlabel="size of the message in bytes", ylabel="slowdown (times the ideal)")
+    left.set(xlabel="message size in bytes", ylabel="slowdown (ideal = 1)")
     _distribution(right, slowdowns)
     if arrived:
         left.set(xscale="log", yscale="log")
@@ -92,8 +92,8 @@ def _trace(results: Simulation) -> Figure:
 
 
 def _distribution(axes: Axes, slowdowns: np.ndarray) -> None:
-    """Draws the share of the messages with at most a slowdown."""
+    """Draws the cumulative distribution of slowdowns."""
     ordered = np.sort(slowdowns)
     axes.step(ordered, np.arange(1, len(ordered) + 1) / max(1, len(ordered)), where="post", color=DARK)
     axes.axvline(1, color=LIGHT, linestyle=":")
-    axes.set(xlabel="slowdown (times the ideal)", ylabel="share of the messages", ylim=(0, 1.02))
+    axes.set(xlabel="slowdown (ideal = 1)", ylabel="share of messages", ylim=(0, 1.02))

@@ -1,4 +1,4 @@
-"""Figures of one simulation, drawn from its files alone; readable in grey."""
+"""Figures of one simulation, drawn only from its files; readable in grey."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from experiments.results.tables import (
 
 
 def draw_simulation(results: Simulation) -> dict[str, Figure]:
-    """Returns the figures of a simulation with one seed by their names.
+    """Draws a simulation of one seed; returns name -> figure.
 
-    `throughput` (over the window, and packets by hops), `latency` (its distribution), `links` (their loads on
-    the fabric's drawing, and sorted) and, of applications, `completion` beside the ideal.
+    Figures are `throughput` (over the window, and packets by hops), `latency` (distribution), `links` (loads
+    on a drawing of the fabric, and sorted) and, for applications, `completion` (actual and ideal).
 
     Args:
         results: the simulation.
 
     Raises:
-        ParameterError: the folder does not hold a complete simulation, or a damaged one.
+        ParameterError: the results are incomplete or damaged.
     """
     return {
         "throughput": draw_course(results, _periods, _hops),
@@ -57,7 +57,7 @@ def _periods(axes: Axes, results: Simulation) -> None:
         summary.offered, color=LIGHT, linewidth=4.0, label=f"offered {summary.offered:.4f}", zorder=1
     )
     top = max([summary.offered, *accepted, 1e-3])
-    axes.set(xlabel="cycle", ylabel="of the injection capacity", ylim=(0, 1.15 * top))
+    axes.set(xlabel="cycle", ylabel="fraction of the injection capacity", ylim=(0, 1.15 * top))
     legend_above(axes, columns=2)
 
 
@@ -66,7 +66,7 @@ def _hops(axes: Axes, results: Simulation) -> None:
     taken, packets = np.array(table["hops"], int), np.array(table["packets"], float)
     bars = axes.bar(taken, packets, 0.6, color=DARK, edgecolor=DARK)
     axes.bar_label(bars, [f"{int(count)}" for count in packets], padding=2, fontsize=scaled(8))
-    axes.set(xlabel="links between routers", ylabel="packets of the window")
+    axes.set(xlabel="links between routers", ylabel="packets in the window")
     axes.set_xticks(taken)
     axes.set_ylim(0, 1.15 * max(packets.max(initial=0), 1))
     axes.ticklabel_format(axis="y", style="plain")

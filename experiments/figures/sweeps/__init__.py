@@ -1,1 +1,1 @@
-"""Axes and curves that figures of all sweeps share."""
+"""Axes and curves shared by all figures of sweeps."""

@@ -1,4 +1,4 @@
-"""Axes and curves of sweeps: the quantity on the x axis, and the points that one curve joins."""
+"""Axes and curves of sweeps: the quantity on the horizontal axis, and the curve of each point."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from topology.files.shown import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 
 OFFERED = "offered"
-_LOAD = "load"  # the word for the offered load among keys
+_LOAD = "load"  # stands for the offered load among keys
 
 
 class SweptPoint(Protocol):
-    """Point of a sweep, as a row of its table or of a comparison."""
+    """Point of a sweep: a row of its table or of a comparison."""
 
     @property
     def routing(self) -> str: ...  # noqa: D102
@@ -35,13 +35,13 @@ class SweptPoint(Protocol):
 
 @dataclass(frozen=True)
 class Axis:
-    """Quantity on the x axis.
+    """Quantity on the horizontal axis.
 
     Attributes:
         key: key of `--vary`; empty for the offered load.
         label: its label.
-        span: least and greatest place of all points on it, for points that do not depend on the key.
-        loads: whether the loads of the points differ; if a key is on the axis, each has a curve of its own.
+        span: range of all points on it; horizontal lines of points that lack the key have this range.
+        loads: whether points have different loads; if a key is on the axis, each load has its own curve.
     """
 
     key: str = ""
@@ -50,11 +50,11 @@ class Axis:
     loads: bool = False
 
     def panel(self, point: SweptPoint) -> str:
-        """Returns the panel of a point: its pattern, without a parameter that is on the axis."""
+        """Returns the panel of a point: its pattern, without the parameter on the axis."""
         return _without(point.pattern, self.key)
 
     def curve(self, point: SweptPoint) -> str:
-        """Returns the name of a point's curve: its routing, and options that are not on the axis."""
+        """Returns the curve of a point: its routing, and options other than that on the axis."""
         options = [
             f"{key} {value_text(value)}"
             for key, value in (point.varied or {}).items()
@@ -64,7 +64,7 @@ class Axis:
         return ", ".join([_without(point.routing, self.key), *options])
 
     def place(self, point: SweptPoint, offered: float | None) -> float | None:
-        """Returns the place of a point on the axis; None if it has none, as it does not depend on it.
+        """Returns the position of a point on the axis; None if the point lacks the key.
 
         Args:
             point: the point.
@@ -74,14 +74,14 @@ class Axis:
 
 
 def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
-    """Returns the horizontal axis of points: the look's, else the load, else the first number that varies.
+    """Returns the horizontal axis: that of the look, or the load if it varies, or the first numeric key.
 
     Args:
         points: the points.
         kind: SWEEP or SIMULATED_SWEEP, whose options vary.
 
     Raises:
-        ParameterError: the look's is not a key with numbers that vary.
+        ParameterError: the look's axis is not a numeric key that varies.
     """
     loads = len({point.load for point in points}) > 1
     spans: dict[str, tuple[float, float]] = {}
@@ -104,20 +104,20 @@ def _label(key: str, kind: str) -> str:
         return "link-rate in Mbit/s"
     try:
         unit = declaration(key, kind).unit
-    except UsageError:  # of another version
+    except UsageError:  # the key is from another version
         unit = ""
     return f"{key} in {unit}" if unit else key
 
 
 def _without(text: str, key: str) -> str:
-    """Returns a name with parameters without that of a key."""
+    """Removes the parameter of a key from a name."""
     owner, _, name = key.rpartition(".")
     if not owner or text.partition(":")[0] != owner:
         return text
     declared = parameters_of(owner)
     try:
         _, given = split_parameters(text, declared)
-    except UsageError:  # of another version
+    except UsageError:  # the name is from another version
         return text
     others = [parameter for parameter in declared if parameter.name != name]
     return join_parameters(owner, given, others)

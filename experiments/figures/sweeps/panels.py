@@ -1,4 +1,4 @@
-"""Figures of sweeps: accepted load above latency over an axis, side by side for each pattern."""
+"""Panels of sweep figures: accepted load above latency, side by side for each pattern."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from experiments.figures.style import (
 from experiments.figures.sweeps.axes import Axis, SweptPoint, axis_of
 from experiments.results.metrics import Engine, Metric, metric_of
 
-LINES = ("-", "--", ":", "-.")  # of several sweeps in one figure
+LINES = ("-", "--", ":", "-.")  # line styles of several sweeps in one figure
 _PREDICTED: dict[str, Any] = {"linestyle": ":"}
 _LEVEL: dict[str, Any] = {"linestyle": "--"}
 _PANEL, _LEAST_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
-_FEW_CURVES, _CURVE = 6, 0.12  # each further curve makes the legend, and the figure, longer
-_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # of a panel, and of an entry of the legend, in a narrow figure
-_ALIKE = 2.0  # ratio of latencies that hardly differ
+_FEW_CURVES, _CURVE = 6, 0.12  # beyond 6 curves, each adds this height in inches for the legend
+_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # inches of a panel and of a legend entry in narrow figures
+_SIMILAR = 2.0  # ratio up to which latencies count as nearly equal
 
 Curve = list[tuple[float, float]]
 
@@ -43,12 +43,12 @@ class SweepPanels:
 
     Attributes:
         axis: the horizontal axis.
-        styles: marker and colour of each curve.
+        styles: curve -> (marker, colour).
         figure: the figure.
-        pairs: pattern -> its panels of accepted load and latency.
-        engine: what carried the packets.
-        latencies: all latencies that were drawn.
-        shown: what was drawn, for the legend.
+        pairs: pattern -> (panel of accepted load, panel of latency).
+        engine: engine of the sweeps.
+        latencies: all latencies drawn so far.
+        shown: kinds of elements drawn so far, for the legend.
     """
 
     axis: Axis
@@ -60,11 +60,11 @@ class SweepPanels:
     shown: set[str] = field(default_factory=set)
 
     def draw(self, rows: Sequence[SweptPoint], number: int = 0, *, predicted: bool = True) -> None:
-        """Draws a sweep: curves with their intervals, crosses on doubtful points, and the fluid model.
+        """Draws a sweep: curves with intervals, crosses on doubtful points, and the fluid model.
 
         Args:
             rows: its points, with the columns of `points.csv`.
-            number: its number in a figure of several sweeps, which have lines and fillings of their own.
+            number: its index in a figure of several sweeps; selects line style and marker fill.
             predicted: whether to draw the fluid model.
         """
         sound, quantities = self.engine.value, _quantities(self.engine)
@@ -84,7 +84,7 @@ class SweepPanels:
                     self._draw_predicted(pair[0], self.places(chosen, "predicted_accepted"), color)
 
     def places(self, rows: Sequence[SweptPoint], column: str) -> Curve:
-        """Returns (place on the axis, value) of the points that have both, in the order of their places.
+        """Returns sorted (position on the axis, value) of the points that have both.
 
         Args:
             rows: the points.
@@ -114,7 +114,7 @@ class SweepPanels:
             reach = [halves[place] for place in x]
             axes.errorbar(x, y, reach, fmt="none", ecolor=color, capsize=scaled(3), elinewidth=scaled(1.2))
             self.shown.add("interval")
-        for row in rows:  # those that do not depend on what is on the axis
+        for row in rows:  # points that lack the key on the axis
             level = getattr(row, quantity.key)
             if level is not None and self.axis.key and self._place(row) is None:
                 line = _LEVEL if number == 0 else {"linestyle": style["linestyle"]}
@@ -122,7 +122,7 @@ class SweepPanels:
                 self.shown.add("level")
 
     def _draw_predicted(self, axes: Axes, curve: Curve, color: str) -> None:
-        """Draws the fluid model's values: a dotted line, or a diamond where there is one alone."""
+        """Draws values of the fluid model: a dotted line, or a diamond for a single value."""
         if curve:
             alone: dict[str, Any] = {"marker": "d", "markerfacecolor": "none", "markersize": scaled(7)}
             style = alone if len(curve) == 1 else {}
@@ -130,30 +130,30 @@ class SweepPanels:
             self.shown.add("predicted")
 
     def _limit_latencies(self) -> None:
-        """Ends the axis of latencies below the least, whatever is below it of an interval.
+        """Limits the latency axis to half of the minimum latency, even if an interval extends below.
 
-        Latencies that hardly differ are in the middle of it: on a shorter axis they would seem far apart.
+        Nearly equal latencies are centred on an axis that is long enough to show them as nearly equal.
         """
         if self.latencies:
             [_, axes], *_ = self.pairs.values()
             least, most = min(self.latencies), max(self.latencies)
-            if most < _ALIKE * least:
+            if most < _SIMILAR * least:
                 axes.set_ylim(least / 2, 2 * most)
             elif axes.get_ylim()[0] < least / 2:
                 axes.set_ylim(bottom=least / 2)
 
     @staticmethod
     def sweep_style(number: int) -> dict[str, Any]:
-        """Returns line and filling of the curves of a sweep in a figure of several sweeps."""
+        """Returns line style and marker fill of a sweep's curves in a figure of several sweeps."""
         return {"linestyle": LINES[number % len(LINES)], **({"markerfacecolor": "white"} if number else {})}
 
     def finish(self, handles: Sequence[Artist], title: str, model: str = "fluid model") -> Figure:
-        """Returns the figure with a legend of what was drawn, and its title.
+        """Adds legend and title, and returns the figure.
 
         Args:
-            handles: entries of the curves, and of what else was drawn.
+            handles: legend entries of curves and additional elements.
             title: the title.
-            model: the fluid model in words.
+            model: label of the fluid model.
         """
         self._limit_latencies()
         more: list[Artist] = []
@@ -173,19 +173,19 @@ class SweepPanels:
 
 
 def _quantities(engine: Engine) -> tuple[Metric, Metric]:
-    """Returns the metrics of the upper and the lower panels."""
+    """Returns the metrics of upper and lower panels."""
     return metric_of(engine, "accepted"), metric_of(engine, f"latency_mean_{engine.unit}")
 
 
 def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
-    """Returns empty panels for the points of sweeps.
+    """Creates empty panels for the points of sweeps.
 
     Args:
         rows: the points.
-        engine: what carried the packets.
+        engine: engine of the sweeps.
 
     Raises:
-        ParameterError: the look has another horizontal axis than these points can have.
+        ParameterError: the look's horizontal axis does not apply to these points.
     """
     axis = axis_of(rows, engine.sweep)
     styles = curve_styles(ordered(axis.curve(row) for row in rows))
@@ -199,7 +199,7 @@ def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
         figure.set_figheight(2 * _NARROW_HEIGHT * blocks + 0.5)
     grid = figure.add_gridspec(2 * blocks, columns)
     rows_of_panels: list[list[Axes]] = []
-    for rank in range(2):  # all panels of accepted load, and then those of latency
+    for rank in range(2):  # all panels of accepted load, then all of latency
         own: list[Axes] = []
         for number in range(len(patterns)):
             block, column = divmod(number, columns)
@@ -219,7 +219,7 @@ def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
 
 
 def _label(pair: tuple[Axes, Axes], pattern: str, axis: Axis) -> None:
-    """Sets limits, scales and the title of two panels."""
+    """Sets limits, scales and title of both panels of a pattern."""
     accepted, latency = pair
     if not axis.key:
         accepted.plot([0, 1], [0, 1], color="0.85", linewidth=0.8, zorder=0)
@@ -231,11 +231,11 @@ def _label(pair: tuple[Axes, Axes], pattern: str, axis: Axis) -> None:
 
 
 def curve_handles(styles: Mapping[str, tuple[str, str]], kind: str = "") -> list[Line2D]:
-    """Returns entries of the legend for curves.
+    """Returns the legend entries of curves.
 
     Args:
-        styles: marker and colour of each curve.
-        kind: `measured` or `simulated`; empty where their lines are those of several sweeps.
+        styles: curve -> (marker, colour).
+        kind: `measured` or `simulated`; empty if line styles distinguish several sweeps.
     """
     style: dict[str, Any] = {"markersize": scaled(6), "linestyle": "-" if kind else "none"}
     return [

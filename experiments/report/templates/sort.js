@@ -1,4 +1,4 @@
-// A click on a column's head sorts by it; the address keeps the order, so that it can be passed on.
+// Clicking a column's heading sorts by it; the order is kept in the URL, so that it can be shared.
 "use strict";
 function value(row, column) {
   const text = row.cells[column].textContent;

@@ -1,4 +1,4 @@
-"""Statistics of TCP flows: completion times and slowdowns by class of sizes, and the bytes of the links."""
+"""Statistics of TCP flows: completion times and slowdowns by flow size, and bytes on links."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ from topology.base import Topology
 from traffic.metrics.measurements import FlowOutcome
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES, SYN_EXTRA_BYTES, ideal_ns, wire_bytes
 
-# Columns of a series of link readings.
+# Columns of `LinkHistory.series`.
 _BYTES, _DROPS = 0, 1
 
 FLOWS = "flows.csv"
 FLOW_COLUMNS: Columns = {
-    "time_s": "start of the flow, its source's connect()",
+    "time_s": "start of the flow: the source's connect()",
     "source": "sending host",
     "destination": "receiving host",
     "bytes": "payload of the flow in bytes",
-    "fct_ms": "flow completion time in ms, until the last byte arrived; empty if it was not completed",
-    "ideal_ms": "time of the same flow in the empty fabric in ms (docs/how-to/flows.md)",
-    "slowdown": "`fct_ms` / `ideal_ms`; empty if the flow was not completed",
+    "fct_ms": "flow completion time in ms, until the last byte arrived; empty if it did not complete",
+    "ideal_ms": "time of the same flow in the idle fabric in ms (docs/how-to/flows.md)",
+    "slowdown": "`fct_ms` / `ideal_ms`; empty if the flow did not complete",
     "hops": "links between routers on a shortest path",
     "received_bytes": "payload that arrived",
-    "resent_bytes": "payload that was sent again",
+    "resent_bytes": "payload that was retransmitted",
 }
-# Classes of sizes: the bytes below which they end, and their names.
+# Classes of flow sizes: (upper limit in bytes, exclusive; name).
 CLASSES = ((10_000, "< 10 KB"), (100_000, "10-100 KB"), (1_000_000, "100 KB-1 MB"), (None, ">= 1 MB"))
-# A flow is clearly faster than its ideal below this slowdown; so many may be.
+# Below this slowdown, a flow is clearly faster than its ideal; a result is doubtful if more than this share
+# of flows are.
 BELOW_IDEAL = 0.95
 MOST_BELOW_IDEAL = 0.01
 
@@ -45,7 +46,7 @@ Times = npt.NDArray[np.float64]
 
 
 def flow_summary(record: RunRecord) -> FlowSummary:
-    """Returns the result of a run's TCP flows.
+    """Returns the summary of a run's TCP flows.
 
     Args:
         record: observations of the run.
@@ -77,7 +78,7 @@ def flow_summary(record: RunRecord) -> FlowSummary:
 
 
 def flow_fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered and accepted traffic: frames that carry the flows' bytes once, in the measured window.
+    """Returns offered and accepted load in the window, in frames without retransmissions.
 
     Args:
         record: observations of the run.
@@ -98,27 +99,27 @@ def flow_fractions(record: RunRecord) -> dict[str, Any]:
 
 
 def flow_troubles(outcome: FlowOutcome) -> list[str]:
-    """Returns the reasons why flows did not end as they should, a sentence each."""
+    """Returns the problems of flows, one sentence each."""
     failed = int(outcome.flows["failed"].sum())
     return [f"connections of {failed} flows failed"] if failed else []
 
 
 def flow_doubts(flows: FlowSummary | None) -> list[str]:
-    """Returns the reasons not to trust slowdowns, a sentence each; none for other traffic.
+    """Returns the reasons not to trust slowdowns, one sentence each.
 
     Args:
-        flows: result of the flows; None for other traffic.
+        flows: summary of the flows; None for other traffic.
     """
     if flows is None or not flows.below_ideal or flows.below_ideal <= MOST_BELOW_IDEAL:
         return []
     return [
-        f"{flows.below_ideal:.1%} of the completed flows have a slowdown below {BELOW_IDEAL:g}: the times of "
-        "the empty fabric were measured too long, on a busy machine; give a lower --link-rate"
+        f"{flows.below_ideal:.1%} of the completed flows have a slowdown below {BELOW_IDEAL:g}: times of the "
+        "idle fabric were measured on a busy machine; give a lower --link-rate"
     ]
 
 
 def flow_times_ms(record: RunRecord) -> tuple[Times, Times]:
-    """Returns every flow's completion time, NaN where it was not completed, and its ideal time, in ms.
+    """Returns completion time (NaN if incomplete) and ideal time of every flow in ms, float64 arrays.
 
     Args:
         record: observations of the run.
@@ -135,14 +136,14 @@ def flow_times_ms(record: RunRecord) -> tuple[Times, Times]:
 
 
 def write_flows(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes a row for each flow that started; those that were not completed have no time.
+    """Writes one row per flow that started; incomplete flows have no time.
 
     Args:
         directory: folder of the run.
         record: observations of the run.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or was removed.
     """
     names = [host.name for host in record.fabric.hosts]
     flows, distances = _outcome(record).flows, _distances(record)
@@ -177,21 +178,21 @@ def _distances(record: RunRecord) -> npt.NDArray[np.int16]:
 
 
 def _asked_in_window(record: RunRecord) -> Booleans:
-    """Returns which flows have their times in the measured window."""
+    """Returns a mask of the flows whose scheduled start lies in the measurement window."""
     begin_s, end_s = record.window_s
     time_s = _outcome(record).flows["time_ns"] / 1e9
     return np.asarray((begin_s <= time_s) & (time_s < end_s))
 
 
 def _measured(record: RunRecord) -> Booleans:
-    """Returns which flows count: those that started and have their times in the measured window."""
+    """Returns a mask of the measured flows: they started, and their scheduled start lies in the window."""
     return np.asarray(_asked_in_window(record) & (_outcome(record).flows["started_ns"] >= 0))
 
 
 def _classes(
     sizes: npt.NDArray[np.int64], measured: Booleans, completed: Booleans, fct_ms: Times, slowdown: Times
 ) -> tuple[FlowClass, ...]:
-    """Returns the result of each class of sizes that has a flow."""
+    """Returns the result of each class of flow sizes that is not empty."""
     classes, least = [], 0
     for below, name in CLASSES:
         inside = measured & (sizes >= least) & (sizes < (below or np.inf))
@@ -212,7 +213,7 @@ def _quantiles(values: Times) -> Quantiles:
 
 
 def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
-    """Returns the bytes of all flows, and those of the links by the flows and by the links' own counters."""
+    """Returns the bytes of all flows, and bytes on links as implied by flows and as counted by links."""
     flows, there, back = outcome.flows, *_wire_bytes(outcome)
     hops = _mean_hops(record, outcome)
     source, destination = flows["source"], flows["destination"]
@@ -226,7 +227,7 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
         topology = record.fabric.options.topology
         frame_bytes = there.sum() / max(1, flows["sent_segments"].sum())
         dropped = _link_total(record.links, topology, _DROPS)
-        # On a path of n links, a queue at a link's begin drops frames after 0 to n - 1 links.
+        # On a path of n links, a frame is dropped before it crosses link 1 to n, so after 0 to n - 1 links.
         by_flows -= dropped * frame_bytes * (mean_hops + 1) / 2
         counted = round(_link_total(record.links, topology, _BYTES))
     return FlowBytes(
@@ -240,7 +241,7 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
 
 
 def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the bytes of all frames that each flow's source and destination sent, by TCP_INFO."""
+    """Returns the bytes of frames that each flow's source and destination sent, from TCP_INFO."""
     flows = outcome.flows
     there = flows["sent_bytes"] + FRAME_HEADER_BYTES * flows["sent_segments"]
     back = FRAME_HEADER_BYTES * flows["answer_segments"]
@@ -251,19 +252,19 @@ def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
-    """Returns the mean hops of each pair's bytes: of the sampled frames, else the distance."""
+    """Returns the mean hops per pair, weighted by bytes of sampled frames; without samples, the distance."""
     sampled = outcome.sampled_bytes
     measured = outcome.hop_bytes / np.maximum(sampled, 1)
     return np.asarray(np.where(sampled > 0, measured, _distances(record)), np.float64)
 
 
 def _link_total(log: LinkLog, topology: Topology, column: int) -> float:
-    """Returns a count of all links between routers while they were observed.
+    """Returns the sum of a counter over all links between routers while they were observed.
 
     Args:
-        log: the readings of their queues.
+        log: readings of their queues.
         topology: the graph of routers.
-        column: what is counted: `_BYTES` sent or frames that full queues dropped, `_DROPS`.
+        column: `_BYTES` for bytes sent, `_DROPS` for frames that full queues dropped.
     """
     total = 0.0
     for link in directed_links(topology):

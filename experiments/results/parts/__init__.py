@@ -1,1 +1,1 @@
-"""Parts of summaries that belong together: faults, collectives, replications."""
+"""Components of summaries: faults, collectives, flows, programs, replications."""

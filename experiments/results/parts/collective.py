@@ -9,17 +9,17 @@ from experiments.codec import omitted
 
 @dataclass(frozen=True)
 class CollectiveSize:
-    """Completion and bandwidth of a collective for one message size, over the iterations that count.
+    """Completion time and bandwidth of a collective for one message size, without warm-up iterations.
 
     Attributes:
         message_bytes: size of the message.
-        iterations: iterations that were completed and count.
-        completion_ms: time until the last rank has its result in ms, mean over the iterations.
-        completion_ms_min: the shortest of these times in ms.
-        completion_ms_max: the longest of these times in ms.
+        iterations: number of complete, measured iterations.
+        completion_ms: mean time in ms until the last rank has its result.
+        completion_ms_min: minimum of these times in ms.
+        completion_ms_max: maximum of these times in ms.
         algorithm_bandwidth_bps: 8 x `message_bytes` / mean completion time, in bit/s.
         bus_bandwidth_bps: `algorithm_bandwidth_bps` x 2 (n - 1) / n for an allreduce of n ranks,
-            x (n - 1) / n for an all-to-all, in bit/s; it can be compared with the rate of links (NCCL tests).
+            x (n - 1) / n for an all-to-all, in bit/s; comparable to the link rate (NCCL tests).
     """
 
     message_bytes: int
@@ -33,7 +33,7 @@ class CollectiveSize:
 
 @dataclass(frozen=True)
 class Acknowledgements:
-    """Frames of a collective that carry acknowledgements only.
+    """Frames of a collective with acknowledgements only.
 
     Attributes:
         sent: frames that ranks sent.
@@ -46,18 +46,18 @@ class Acknowledgements:
 
 @dataclass(frozen=True, kw_only=True)
 class CollectiveSummary:
-    """Result of a collective; the figures beside `sizes` are those of the largest message.
+    """Result of a collective; values outside `sizes` refer to the largest message.
 
     Attributes:
         name: name of the collective.
         algorithm: name of its algorithm.
         ranks: number of ranks.
-        message_bytes, iterations: as in `sizes`, of the largest message that was completed.
-        completion_ms, completion_ms_min, completion_ms_max: as in `sizes`, of the largest message.
-        algorithm_bandwidth_bps, bus_bandwidth_bps: as in `sizes`, of the largest message.
+        message_bytes, iterations: see `sizes`, for the largest message with a complete iteration.
+        completion_ms, completion_ms_min, completion_ms_max: see `sizes`, for that message.
+        algorithm_bandwidth_bps, bus_bandwidth_bps: see `sizes`, for that message.
         sizes: the result for each message size.
-        wrong_results: ranks with a wrong result, summed over iterations.
-        resent: segments that were sent again.
+        wrong_results: number of ranks with a wrong result, summed over iterations.
+        resent: number of retransmitted segments.
         acknowledgements: frames without data.
         failed: reason why it ended early; absent if it did not.
     """

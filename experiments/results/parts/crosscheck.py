@@ -1,4 +1,4 @@
-"""Cross-checks, kept in the folder of the measured results: real packets beside the same ones simulated."""
+"""Cross-checks, kept in the folder of measured results: real packets against a simulation of them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ CROSSCHECK = "crosscheck.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """A measured point beside the same packets on simulated switches.
+    """A measured point and a simulation of the same packets.
 
     Attributes:
         routing, pattern, load: the point.
         valid: whether the measurement is valid.
-        accepted: bytes that arrived, of the injection capacity, as measured.
-        accepted_simulated: the same in the simulation.
-        accepted_credit: the same with lossless routers in the place of switches, and decisions for every
-            packet: the pattern at its load, not the same packets.
-        accepted_predicted: the same by the fluid model; None for adaptive routings.
+        accepted: measured accepted load, as a fraction of the injection capacity.
+        accepted_simulated: accepted load of the simulation.
+        accepted_credit: accepted load of lossless simulated routers with per-packet decisions; these get the
+            same pattern and load, but not the same packets.
+        accepted_predicted: accepted load by the fluid model; None for adaptive routings.
         hops_mean, hops_mean_simulated: mean number of links between routers that packets took.
-        queueing_frame_times, queueing_frame_times_simulated: mean time that packets waited in queues, in
-            times of a frame on a link.
-        latency_ms_simulated: mean latency to the first bit in the simulation, in ms: as `latency_ms` of a
-            run, without the time that programs take.
+        queueing_frame_times, queueing_frame_times_simulated: mean queueing time of packets, in transmission
+            times of a frame.
+        latency_ms_simulated: mean latency in ms until arrival of the first bit in the simulation; comparable
+            to `latency_ms` of a run without processing times of programs.
         seed: seed of the random generator.
-        options: option that a sweep varies -> its value at the point; absent where it varies nothing else.
+        options: varied option -> its value at the point; absent if the sweep varies no option.
     """
 
     routing: str
@@ -58,13 +58,13 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A quantity of replications beside its mean in their simulations.
+    """A quantity of replications compared to its mean in their simulations.
 
     Attributes:
-        mean: mean over the replications, as measured.
+        mean: measured mean over the replications.
         ci95: half the width of its 95 % confidence interval.
         simulated: mean over the simulations of the same packets.
-        within: whether that lies within the interval.
+        within: whether `simulated` lies within the interval.
     """
 
     mean: float
@@ -75,12 +75,12 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Replicated:
-    """Replications of a point, which differ in their seeds alone, beside their simulations.
+    """Replications of a point, which differ only in their seeds, compared to their simulations.
 
     Attributes:
         routing, pattern, load, options: the point.
-        seeds: the replications' seeds.
-        accepted, hops_mean, queueing_frame_times: the quantities of the same names of its points.
+        seeds: seeds of the replications.
+        accepted, hops_mean, queueing_frame_times: comparison of the quantity of this name.
     """
 
     routing: str
@@ -95,12 +95,13 @@ class Replicated:
 
 @dataclass(frozen=True)
 class Crosscheck:
-    """Results of real packets beside simulations of the same packets.
+    """Results of real packets compared to simulations of the same packets.
 
     Attributes:
         results: their folder.
         points: the points that could be compared.
-        replicated: points of several seeds, judged by the intervals of the measurements; absent without any.
+        replicated: points with several seeds, judged by the intervals of the measurements; absent if there
+            are none.
         format: version of this record's meaning.
     """
 
@@ -110,7 +111,7 @@ class Crosscheck:
     format: int = FORMAT
 
     def to_frame(self) -> pd.DataFrame:
-        """Returns the points as a frame of pandas, a row for each.
+        """Returns the points as a pandas data frame, one row each.
 
         Raises:
             MachineError: pandas is not installed.
@@ -122,7 +123,7 @@ class Crosscheck:
 
 
 def kept_crosscheck(folder: Path) -> dict[Point, Compared]:
-    """Returns the simulated points that the folder of a sweep keeps; none without a cross-check.
+    """Returns the points of the cross-check in a sweep's folder; empty without a cross-check.
 
     Args:
         folder: folder of the sweep.

@@ -1,4 +1,4 @@
-"""Faults of a run and the plans of the controller for them, key by key."""
+"""Faults of a run and the controller's plans for them, key by key."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from topology.faults import Fault
 
 @dataclass(frozen=True)
 class InjectedFault:
-    """Fault that was injected, or restored.
+    """Injected failure or restoration.
 
     Attributes:
-        time_s: seconds since the start of the traffic.
-        fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
+        time_s: seconds since the start of traffic.
+        fault: the line of a fault schedule, such as `fail link:s1-s7`.
     """
 
     time_s: float
@@ -26,13 +26,13 @@ class ReplanRecord:
     """Plan of the controller for a changed fabric.
 
     Attributes:
-        time_s: seconds after the start of the traffic, when the plan was in place.
-        failed: names of the failed elements, or `none`.
+        time_s: time at which the plan was installed, in s since the start of traffic.
+        failed: names of the failed links and switches, or `none`.
         rules: number of rules that changed.
         cut_off_pairs: ordered pairs of routers without any path.
         planning_s: duration of the computation in s.
-        seconds: duration from its begin until it was in place, in s.
-        drained: names of the drained elements that it leads around, or `none`.
+        seconds: duration from the start of computation until the plan was installed, in s.
+        drained: names of the drained links and switches that it avoids, or `none`.
     """
 
     time_s: float
@@ -46,10 +46,10 @@ class ReplanRecord:
 
 @dataclass(frozen=True)
 class FaultRecord:
-    """Faults that were injected during a run, and the plans of the controller for them.
+    """Faults injected during a run, and the controller's plans for them.
 
     Attributes:
-        done: the faults, restorations included.
+        done: the faults, including restorations.
         replanned: the controller's plans.
     """
 
@@ -58,30 +58,30 @@ class FaultRecord:
 
     @property
     def events(self) -> list[tuple[float, str]]:
-        """Seconds since the start of the traffic, and description, of faults and plans in order of time."""
+        """(seconds since the start of traffic, description) of faults and plans, by time."""
         events = [(entry.time_s, entry.fault) for entry in self.done]
         events += [(entry.time_s, replan_text(entry.failed, entry.drained)) for entry in self.replanned]
         return sorted(events)
 
 
 def schedule_text(faults: Sequence[Fault], asked: str | None = None, seed: int = 1) -> str:
-    """Returns the text of a fault schedule, which can be carried out again.
+    """Returns the text of a fault schedule, which can be replayed.
 
     Args:
         faults: the faults.
-        asked: random failures from which they were drawn, as asked for; None if they were not.
-        seed: seed from which they were drawn.
+        asked: requested random failures, from which they were drawn; None if they were not drawn.
+        seed: seed with which they were drawn.
     """
     drawn = [f"# drawn from {asked} with seed {seed}"] if asked is not None else []
     return "".join(f"{line}\n" for line in [*drawn, *(fault.line for fault in faults)])
 
 
 def replan_text(failed: str, drained: str = "none") -> str:
-    """Returns the description of a plan that is in place.
+    """Returns the description of an installed plan.
 
     Args:
-        failed: names of the failed elements that it goes around, or `none`.
-        drained: names of the drained elements that it goes around, or `none`.
+        failed: names of the failed links and switches that it avoids, or `none`.
+        drained: names of the drained links and switches that it avoids, or `none`.
     """
     places = [f"without {failed}"] if failed != "none" else []
     places += [f"around {drained} (drained)"] if drained != "none" else []

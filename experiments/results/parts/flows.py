@@ -1,4 +1,4 @@
-"""Typed results of TCP flows, parts of a run's summary."""
+"""Typed results of TCP flows, included in a run's summary."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Annotated, Any
 from experiments.codec import omitted
 from experiments.results.parts.over_seeds import Mean, Sum, combined, means_by_key
 
-# All flows beside the classes of their sizes, in tables and comparisons.
+# Name of the class of all flows, in tables and comparisons.
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Mean and quantiles of completed flows; None if none was completed.
+    """Mean and quantiles over complete flows; None if there are none.
 
     Attributes:
         mean: arithmetic mean.
-        p50, p99: quantiles of 50 and 99 %, values of flows (rank ceil(fraction x flows)).
+        p50, p99: 50 % and 99 % quantiles: the value with rank ceil(fraction x flows).
     """
 
     mean: Mean | None
@@ -30,15 +30,15 @@ class Quantiles:
 
 @dataclass(frozen=True)
 class FlowClass:
-    """Measured flows of one class of sizes.
+    """Measured flows in one class of sizes.
 
     Attributes:
-        name: range of the sizes, as `10-100 KB`: from 10,000 bytes to less than 100,000.
-        flows: flows that started in the measured window.
-        completed: of these, flows whose last byte arrived before the run's end.
-        bytes: payload of these flows in bytes, complete or not.
+        name: range of sizes, such as `10-100 KB`: from 10,000 to less than 100,000 bytes.
+        flows: number of flows that started in the measurement window.
+        completed: number of these whose last byte arrived before the end of the run.
+        bytes: total size of these flows in bytes, complete or not.
         fct_ms: flow completion time in ms, from the source's connect() to the last byte's arrival.
-        slowdown: flow completion time over the ideal time of the same flow in the empty fabric.
+        slowdown: flow completion time / ideal time of the same flow in the idle fabric.
     """
 
     name: str
@@ -50,7 +50,7 @@ class FlowClass:
 
 
 def combined_by_name(of_seeds: Sequence[Sequence[FlowClass]]) -> tuple[FlowClass, ...]:
-    """Returns the classes of several seeds, those of one name as one."""
+    """Combines the classes of several seeds by name."""
     by_name: dict[str, list[FlowClass]] = {}
     for entry in itertools.chain.from_iterable(of_seeds):
         by_name.setdefault(entry.name, []).append(entry)
@@ -59,15 +59,15 @@ def combined_by_name(of_seeds: Sequence[Sequence[FlowClass]]) -> tuple[FlowClass
 
 @dataclass(frozen=True)
 class FlowBytes:
-    """Bytes of all flows, the warm-up's included, in the whole run.
+    """Bytes of all flows in the whole run, including warm-up.
 
     Attributes:
         payload: payload that arrived.
-        resent: payload that was sent again.
-        wire: frames without FCS that sources and destinations sent, by the kernel's counts (TCP_INFO).
-        links_by_flows: sum over flows of these bytes times their hops, less what lost frames did not reach.
-        links_counted: bytes that the queues of the links between routers counted; None if not observed.
-        links_error: links_by_flows over links_counted, less one.
+        resent: payload that was retransmitted.
+        wire: frames without FCS that sources and destinations sent, by the kernel's counters (TCP_INFO).
+        links_by_flows: sum over flows of these bytes times hops, minus links that lost frames did not cross.
+        links_counted: bytes counted by the queues of links between routers; None if not observed.
+        links_error: links_by_flows / links_counted - 1.
     """
 
     payload: Sum
@@ -78,7 +78,7 @@ class FlowBytes:
     links_error: float | None = None
 
     def over_seeds(self, entries: Sequence[FlowBytes]) -> FlowBytes:
-        """Returns the sums of several seeds with the error that follows from them."""
+        """Returns the sums over several seeds with their combined error."""
         counted = self.links_counted if all(e.links_counted is not None for e in entries) else None
         error = round(self.links_by_flows / counted - 1, 5) if counted else None
         return replace(self, links_counted=counted, links_error=error)
@@ -90,18 +90,18 @@ class FlowSummary:
 
     Attributes:
         tcp: congestion control algorithm.
-        started: flows that started in the measured window.
-        completed: of these, flows that were completed.
-        unfinished: of these, flows that were not; they are in no time and no slowdown.
+        started: number of flows that started in the measurement window.
+        completed: of these, flows that completed.
+        unfinished: of these, flows that did not complete; times and slowdowns exclude them.
         failed: of the unfinished flows, those whose connection failed.
-        warmup: flows that started before the measured window.
-        fct_ms, slowdown: of all classes together, as in FlowClass.
-        classes: the result by size of the flows.
-        base_ms: hops -> least time of a flow of one byte in the empty fabric in ms, measured before the run.
-        bytes: bytes of the flows, and of the links.
-        below_ideal: share of the completed flows whose slowdown is below 0.95, for which `base_ms` is too
-            long; null if none was completed.
-        flow_sizes, flow_size_limit, flow_file, drain_s: as asked for.
+        warmup: number of flows that started before the measurement window.
+        fct_ms, slowdown: completion time in ms and slowdown over all classes.
+        classes: the result by flow size.
+        base_ms: hops -> minimum time in ms of a one-byte flow in the idle fabric, measured before the run.
+        bytes: bytes of flows and of links.
+        below_ideal: share of complete flows with a slowdown below 0.95, for which `base_ms` is too long;
+            null if there are no complete flows.
+        flow_sizes, flow_size_limit, flow_file, drain_s: requested settings.
     """
 
     tcp: str
@@ -123,13 +123,13 @@ class FlowSummary:
 
     @property
     def together(self) -> FlowClass:
-        """Result of the flows of all sizes."""
+        """The class of all flows."""
         payload = sum(entry.bytes for entry in self.classes)
         return FlowClass(ALL, self.started, self.completed, payload, self.fct_ms, self.slowdown)
 
 
 def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
-    """Returns the rows of a table of classes of sizes, for people."""
+    """Returns the rows of a readable table of size classes."""
     rows = []
     for entry in classes:
         row: dict[str, Any] = {"flow size": entry.name, "flows": entry.flows, "completed": entry.completed}
@@ -140,7 +140,7 @@ def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
 
 
 def flow_results(flows: FlowSummary) -> dict[str, float | None]:
-    """Returns counts, slowdowns and times of all flows and by class, as comparisons show them."""
+    """Returns counts, slowdowns and times of all flows and by class, by the names in comparisons."""
     counts: dict[str, float | None] = {}
     slowdowns: dict[str, float | None] = {}
     times: dict[str, float | None] = {}

@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from experiments.results.parts.over_seeds import Sum
 from topology.addressing import Host, switch_name
 
-# The rows of HostLinkRow.
+# Table with rows of HostLinkRow.
 HOST_LINKS = "host_links.csv"
 _HOST_PORT = 0
 
 
 @dataclass(frozen=True)
 class HostLinkSummary:
-    """Drops at the links between switches and hosts, in the whole run with its warm-up.
+    """Drops at the links between switches and hosts, in the whole run including warm-up.
 
     Attributes:
-        dropped_packets: packets that full queues dropped, those of switches and of hosts together.
-        dropped_by_switches: packets that the full queues of switches' ports to hosts dropped.
-        dropped_by_hosts: packets that the hosts' own full queues dropped; a program that sends TCP is told of
-            such a drop, one that sends UDP may be refused. With generated traffic they are among
-            `packets.refused_by_host_queue`.
+        dropped_packets: packets dropped by full queues of switches and hosts.
+        dropped_by_switches: packets dropped by full queues of switch ports to hosts.
+        dropped_by_hosts: packets dropped by the hosts' own full queues; TCP senders retransmit them, UDP
+            senders may get an error. Generated packets are also counted in `packets.refused_by_host_queue`.
     """
 
     dropped_packets: Sum
@@ -32,12 +31,12 @@ class HostLinkSummary:
 
 @dataclass(frozen=True)
 class HostLinkRow:
-    """Link between a switch and a host in one direction, in the whole run, as a row of `host_links.csv`.
+    """One direction of a link between a switch and a host, in the whole run, a row of `host_links.csv`.
 
     Attributes:
-        link: the link by its two ends, the sender first: `s3-h3_1` toward the host, `h3_1-s3` from it.
-        port: port of the sender; of a host 0.
-        tx_bytes: bytes that the link carried in the whole run with its warm-up.
+        link: both ends, sender first: `s3-h3_1` to the host, `h3_1-s3` from it.
+        port: port of the sender; 0 for a host.
+        tx_bytes: bytes carried in the whole run including warm-up.
         dropped_packets: packets that the sender's full queue dropped in that time.
     """
 
@@ -52,12 +51,12 @@ def host_link_rows(
     by_switches: Mapping[tuple[int, int], tuple[int, int]],
     by_hosts: Mapping[str, tuple[int, int]],
 ) -> list[HostLinkRow]:
-    """Returns the links between switches and hosts, two rows for each host.
+    """Returns the rows of links between switches and hosts, two per host.
 
     Args:
-        hosts: every host, and the port of its switch that leads to it.
-        by_switches: router and port -> bytes sent and packets dropped.
-        by_hosts: name of a host -> bytes sent and packets dropped by its own queue.
+        hosts: (host, port of its switch that connects it).
+        by_switches: (router, port) -> (bytes sent, packets dropped).
+        by_hosts: name of a host -> (bytes sent, packets dropped) of its own queue.
     """
     rows = []
     for host, port in hosts:
@@ -68,10 +67,10 @@ def host_link_rows(
 
 
 def host_link_summary(rows: Sequence[HostLinkRow]) -> HostLinkSummary:
-    """Returns the sums of the drops.
+    """Returns the sums of drops.
 
     Args:
-        rows: the links, as from `host_link_rows`.
+        rows: result of `host_link_rows`.
     """
     by_hosts = sum(row.dropped_packets for row in rows if row.port == _HOST_PORT)
     every = sum(row.dropped_packets for row in rows)

@@ -1,6 +1,6 @@
-"""Rules by which the values of several seeds become one: a record's field has its rule in its type.
+"""Rules that combine the values of several seeds; a record's field has its rule in its type annotation.
 
-A field without a rule is a setting, the same for all seeds: the first one's stays.
+A field without a rule is a setting that is equal for all seeds; the first value is used.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Number = TypeVar("Number", int, float)
 
 
 def mean(values: Sequence[float]) -> float:
-    """Returns the arithmetic mean of at least one value, to six digits behind the point."""
+    """Returns the arithmetic mean of at least one value, rounded to six decimal places."""
     return round(math.fsum(values) / len(values), 6)
 
 
 def total(values: Iterable[float]) -> float:
-    """Returns the sum of times, to six digits behind the point."""
+    """Returns a sum rounded to six decimal places."""
     return round(math.fsum(values), 6)
 
 
 def joined(values: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
-    """Returns the entries of all sequences in their order."""
+    """Concatenates sequences."""
     return tuple(itertools.chain.from_iterable(values))
 
 
 def by_key(tables: Sequence[Mapping[int, Number]], rule: Callable[[Sequence[Number]], Number]) -> Any:
-    """Returns what a rule makes of the values that tables have under each key, in the order of keys."""
+    """Applies a rule to the values of each key over all tables; keys ascend."""
     keys = sorted({key for table in tables for key in table})
     return {key: rule([table[key] for table in tables if key in table]) for key in keys}
 
@@ -50,7 +50,7 @@ def means_by_key(tables: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 
 def farthest(values: Sequence[float]) -> float:
-    """Returns the value that is farthest from 0."""
+    """Returns the value farthest from 0."""
     return max(values, key=abs)
 
 
@@ -65,9 +65,9 @@ Texts = Annotated[tuple[str, ...], joined]
 
 
 def combined(records: Sequence[Record]) -> Record:
-    """Returns records of several seeds as one, field by field; values that are None do not count.
+    """Combines records of several seeds field by field, ignoring values that are None.
 
-    A class may have a method `over_seeds` that gets the records and corrects what no field tells alone.
+    A class may have a method `over_seeds`, which gets all records and adjusts fields that depend on others.
 
     Args:
         records: dataclasses of one class, at least one.
@@ -85,7 +85,7 @@ def combined(records: Sequence[Record]) -> Record:
 
 
 def _rule(hint: Any) -> Callable[[Sequence[Any]], Any] | None:
-    """Returns the rule of a type; that of a record combines its fields."""
+    """Returns the rule of a type; records are combined field by field."""
     if get_origin(hint) is Annotated:
         rule: Callable[[Sequence[Any]], Any] = hint.__metadata__[0]
         return rule

@@ -1,4 +1,4 @@
-"""Typed results of a user's programs, and of the lines and the background traffic of a session."""
+"""Typed results of user programs, and of the lines and background traffic of a session."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from experiments.codec import omitted
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRecord:
-    """Program of a user that ran on the fabric.
+    """User program that ran on the fabric.
 
     Attributes:
-        host: the host, or the switch, that it ran on.
+        host: name of the host or switch that it ran on.
         command: its command line.
-        server: whether it was started before the others and ended at the end.
-        status: exit status, or minus the number of the signal that ended it; None if PolarLab ended it.
-        started_s: its start, in seconds after the start of the traffic; servers start before.
-        ended_s: its end, in the same seconds.
+        server: whether it started before all clients and was terminated when the traffic ended.
+        status: exit status, or minus the number of the signal that killed it; None if PolarLab ended it.
+        started_s: start in seconds since the start of traffic; negative for servers.
+        ended_s: end in seconds since the start of traffic.
         output: file of its standard output, in the folder of the run.
         errors: file of its standard error, in the folder of the run.
-        cut_off: whether one of these files lacks the rest of what it wrote.
-        timed_out: whether it was ended because it took longer than `exec_timeout_s`.
+        cut_off: whether one of these files was truncated.
+        timed_out: whether it was terminated because it exceeded `exec_timeout_s`.
     """
 
     host: str
@@ -38,17 +38,17 @@ class ProgramRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended by itself with another status than 0, or did not end in time."""
+        """Whether it exited with a status other than 0, or timed out."""
         return self.timed_out or self.status not in (0, None)
 
     @property
     def duration_s(self) -> float | None:
-        """Time in s for which it ran; None if its end is not known."""
+        """Duration in s; None if its end is not known."""
         return None if self.ended_s is None else round(self.ended_s - self.started_s, 4)
 
     @property
     def end_text(self) -> str:
-        """Its exit status, or who ended it."""
+        """Its exit status, or the reason why it was terminated."""
         if self.status is not None:
             return str(self.status)
         return "timed out" if self.timed_out else "ended by PolarLab"
@@ -65,9 +65,9 @@ class PromptLine:
 
     Attributes:
         line: the line.
-        status: exit status of its command, 130 if Ctrl-C ended it; None if a signal ended the whole session.
-        started_s: its start, in seconds after the start of the session.
-        ended_s: its end, in the same seconds.
+        status: exit status of its command, 130 after Ctrl-C; None if a signal ended the whole session.
+        started_s: start in seconds since the start of the session.
+        ended_s: end in seconds since the start of the session.
     """
 
     line: str
@@ -78,20 +78,20 @@ class PromptLine:
 
 @dataclass(frozen=True)
 class TrafficOutcome:
-    """Background traffic of a session that has ended.
+    """Result of a session's background traffic.
 
     Attributes:
-        pattern: name of its pattern, with the argument where it has one.
-        load: the load that it was started at, as a fraction of the hosts' injection capacity.
-        seconds: its duration.
+        pattern: name of its pattern, with parameters.
+        load: requested load, as a fraction of the hosts' injection capacity.
+        seconds: duration in s.
         sent_packets: packets that hosts sent.
-        received_packets: those of them that arrived.
-        loss: fraction of the packets sent that did not arrive; None if none was sent.
+        received_packets: of these, packets that arrived.
+        loss: fraction of sent packets that did not arrive; None if none were sent.
         offered: load that hosts sent, as a fraction of their injection capacity.
         accepted: load that arrived, as a fraction of the hosts' injection capacity.
-        latency_mean_ms: mean latency in ms of all packets that arrived; None if none did.
-        latency_p99_ms: 99th percentile in ms of the same latencies.
-        hops: hops -> packets.
+        latency_mean_ms: mean latency in ms of all packets that arrived; None if there are none.
+        latency_p99_ms: 99th percentile of the same latencies in ms.
+        hops: number of hops -> number of packets.
         failed: reason why it ended early, a sentence; absent if it did not.
     """
 

@@ -17,8 +17,8 @@ class Interval:
 
     Attributes:
         mean: arithmetic mean of the replications.
-        ci95: half the width of the 95 % confidence interval of the mean, t s / sqrt(n) with the standard
-            deviation s of n values and Student's t; None of a single value.
+        ci95: half the width of the 95 % confidence interval of the mean: t s / sqrt(n), with the standard
+            deviation s of n values and Student's t; None for a single value.
         values: value of each replication that has one.
     """
 
@@ -28,12 +28,12 @@ class Interval:
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
-    """Raises ValueError if a record of results names a seed twice, or more seeds than an experiment may have.
+    """Raises ValueError if a record has a seed twice, or more seeds than an experiment may have.
 
-    A reader opens a folder for each of them.
+    Without the limit, a forged record could make a reader open any number of folders.
     """
     if len(seeds) > MAX_REPEAT or len({*seeds}) < len(seeds):
-        raise ValueError(f"seeds must be different ones, at most {MAX_REPEAT}")
+        raise ValueError(f"seeds must be different, at most {MAX_REPEAT}")
 
 
 def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
@@ -44,11 +44,11 @@ def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_means(Engine.EMULATION))
 class Replications:
-    """Means over runs that differ in their seeds only: an Interval under the key of each metric.
+    """Means over runs that differ only in their seeds, with the key of each metric -> Interval.
 
     Attributes:
-        asked: number of replications that were asked for.
-        seeds: seeds of those that were measured.
+        asked: requested number of replications.
+        seeds: seeds of the measured replications.
     """
 
     asked: int
@@ -65,12 +65,12 @@ class Replications:
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_means(Engine.SIMULATION))
 class SimulatedReplications:
-    """Means over simulations that differ in their seeds only: an Interval under the key of each metric.
+    """Means over simulations that differ only in their seeds, with the key of each metric -> Interval.
 
     Attributes:
-        asked: number of replications that were asked for.
-        seeds: seeds of those that were simulated.
-        stable: number of those that were stable.
+        asked: requested number of replications.
+        seeds: seeds of the simulated replications.
+        stable: number of stable replications.
     """
 
     asked: int

@@ -1,4 +1,4 @@
-"""Values that a sweep goes over, together with those that its folder had before."""
+"""Swept values, and their union with those already in a sweep's folder."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 else:
     DataclassInstance = object
 
-_OF_FAILURES = {"seed", "warmup", "duration", "cycles"}  # options by which random failures are drawn
+_OF_FAILURES = {"seed", "warmup", "duration", "cycles"}  # options on which random failures depend
 
 
 class SweptSettings(DataclassInstance):
-    """Part that the settings of all sweeps share: the values that they go over.
+    """Settings shared by all sweeps: the swept values.
 
     Attributes:
         kind: SWEEP or SIMULATED_SWEEP, whose options vary.
-        routings, patterns, loads: values that the sweep goes over, each with each.
-        vary: key of `--vary` -> further values; None if there is none.
-        faults_asked: random failures that are drawn for each point; None if there are none.
+        routings, patterns, loads: swept values; points are all their combinations.
+        vary: key of `--vary` -> further swept values; None if there are none.
+        faults_asked: requested random failures, drawn for each point; None if there are none.
     """
 
     kind: ClassVar[str]
@@ -43,15 +43,14 @@ class SweptSettings(DataclassInstance):
 
     @property
     def varied(self) -> Mapping[str, tuple[Value, ...]]:
-        """Key of `--vary` -> its values; empty if there is none."""
+        """Key of `--vary` -> its values; may be empty."""
         return self.vary or {}
 
     def varies(self, name: str) -> bool:
         """Returns whether points of the sweep may differ in a setting.
 
         Args:
-            name: name of one of the settings that points share, which is that of its option, with a unit
-                where it has one.
+            name: name of a shared setting: the name of its option, perhaps with a unit as suffix.
         """
         options = swept_options(self.kind)
         names = {key.replace("-", "_") for key in self.varied}
@@ -63,14 +62,14 @@ class SweptSettings(DataclassInstance):
         return any(name == one or name.startswith(f"{one}_") for one in names)
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share, by name."""
+        """Returns the shared settings of all points by name."""
         own = ("routings", "patterns", "loads", "vary")
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
 
     def difference(self, other: Self) -> str | None:
-        """Returns the first setting, by name, that keeps points of both out of one sweep; None if none does.
+        """Returns the first incompatible setting by name; None if points of both fit into one sweep.
 
-        Other routings, patterns and loads, and other values of varied keys, only add points.
+        Different routings, patterns, loads and values of varied keys are compatible: they only add points.
 
         Args:
             other: settings of the other sweep.
@@ -81,12 +80,12 @@ class SweptSettings(DataclassInstance):
 
 
 def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -> None:
-    """Raises ParameterError if points do not belong to the sweep that a folder holds.
+    """Raises ParameterError if points do not fit into the sweep in a folder.
 
     Args:
         settings: settings of the points.
-        fabric: their fabric, which has `name`, `params` and `hosts` as the manifest.
-        held: manifest of the sweep.
+        fabric: their fabric, with `name`, `params` and `hosts` like a manifest.
+        held: manifest of the sweep in the folder.
         folder: the folder.
     """
     for name in ("name", "params", "hosts"):
@@ -95,7 +94,7 @@ def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -
             raise _other_sweep(folder, f"with {name}", has, wants)
     both = held.sweep, settings
     if both[0].varied.keys() != both[1].varied.keys():
-        varied = (", ".join(one.varied) or "routings, patterns and loads only" for one in both)
+        varied = (", ".join(one.varied) or "only routings, patterns and loads" for one in both)
         raise _other_sweep(folder, "that varies", *varied)
     different = held.sweep.difference(settings)
     if different is not None:
@@ -103,11 +102,11 @@ def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -
 
 
 def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
-    return ParameterError(f"{folder} holds a sweep {what} {has}, not {wants}; choose another --out")
+    return ParameterError(f"{folder} contains a sweep {what} {has}, not {wants}; choose another --out")
 
 
 def swept_values(sweep: SweepOptions) -> dict[str, Any]:
-    """Returns the values that a sweep goes over, and its replications, by the names of settings."""
+    """Returns swept values and number of replications by the names of settings."""
     return {
         "routings": tuple(sweep.routings),
         "patterns": tuple(sweep.patterns),
@@ -118,15 +117,15 @@ def swept_values(sweep: SweepOptions) -> dict[str, Any]:
 
 
 def joined(manifest: Any, held: Any, folder: Path) -> Any:
-    """Returns the manifest of a sweep that goes on in a folder, with the values of the points there.
+    """Returns the manifest of a sweep that resumes in a folder, with the values of earlier points added.
 
     Args:
-        manifest: the manifest.
-        held: that of the points, which vary the same keys; None without any.
+        manifest: the new manifest.
+        held: manifest of the earlier points, which vary the same keys; None if there are none.
         folder: the folder, for errors.
 
     Raises:
-        ParameterError: results of the folder are of another plug-in of the same name.
+        ParameterError: a plug-in in the folder differs from the new one of the same name.
     """
     if held is None:
         return manifest

@@ -1,1 +1,1 @@
-"""Results of simulations: their typed records, tables, and the summary that follows from what was counted."""
+"""Results of simulations: typed records, tables, and the summary computed from counts."""

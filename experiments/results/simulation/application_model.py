@@ -9,23 +9,22 @@ from experiments.codec import omitted
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionCycles:
-    """Completion and bandwidth of an application for one message size, over its iterations.
+    """Completion time and bandwidth of an application for one message size, over its iterations.
 
     Attributes:
         message_bytes: size of the message.
-        iterations: iterations that were completed.
-        completion_cycles: cycles until the last rank has its result, mean over the iterations.
-        completion_cycles_min: the shortest of these times in cycles.
-        completion_cycles_max: the longest of these times in cycles.
-        ideal_cycles: cycles that it takes at least: the greater of `ideal_path_cycles` and
-            `ideal_link_cycles`.
-        ideal_path_cycles: cycles of the longest path of computations and of messages that wait for one
-            another, if each message takes a shortest path and waits for no other.
-        ideal_link_cycles: cycles in which the link of a host passes all that the host sends, or all that it
-            receives, of the host with most.
+        iterations: number of complete iterations.
+        completion_cycles: mean number of cycles until the last rank has its result.
+        completion_cycles_min: minimum of these times in cycles.
+        completion_cycles_max: maximum of these times in cycles.
+        ideal_cycles: lower bound in cycles: the larger of `ideal_path_cycles` and `ideal_link_cycles`.
+        ideal_path_cycles: length in cycles of the longest chain of dependent computations and messages, if
+            each message takes a shortest path without contention.
+        ideal_link_cycles: cycles that the busiest host link needs to carry all that its host sends or
+            receives.
         slowdown: `completion_cycles` / `ideal_cycles`.
-        algorithm_bandwidth: flits of the message / `completion_cycles`, so that 1 is the rate of a link; null
-            for motifs.
+        algorithm_bandwidth: flits of the message / `completion_cycles`, so that 1 is the link rate; null for
+            motifs.
         bus_bandwidth: `algorithm_bandwidth` x 2 (n - 1) / n for an allreduce of n ranks, x (n - 1) / n for an
             all-to-all (NCCL tests); null for motifs.
     """
@@ -48,8 +47,8 @@ class ApplicationName:
     """Name of an application.
 
     Attributes:
-        name: name of the collective or the motif.
-        algorithm: name of the collective's algorithm, or sizes of the motif's grid.
+        name: name of the collective or motif.
+        algorithm: the collective's algorithm, or the motif's grid.
         ranks: number of ranks.
     """
 
@@ -60,7 +59,7 @@ class ApplicationName:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedCollective(CompletionCycles, ApplicationName):
-    """Result of a simulated collective or motif; the figures beside `sizes` are those of the largest message.
+    """Result of a simulated collective or motif; values outside `sizes` refer to the largest message.
 
     Attributes:
         sizes: the result for each message size.
@@ -77,7 +76,7 @@ class Spread:
         mean: arithmetic mean.
         p50: median.
         p99: 99th percentile.
-        max: the greatest.
+        max: maximum.
     """
 
     mean: float
@@ -91,14 +90,14 @@ class SimulatedMessages:
     """Result of a simulated trace.
 
     Attributes:
-        messages: messages of the trace.
-        completed: messages that arrived whole.
+        messages: number of messages in the trace.
+        completed: number of messages that arrived completely.
         bytes: bytes of all messages.
         completion_cycles: cycle in which the last message had arrived; null if not all arrived.
-        ideal_cycles: the least that it can be, as of collectives.
-        message_cycles: cycles from a message's time to its last flit's arrival; null if none arrived.
-        slowdown: these cycles over those that the message takes if it waits for no other; null if none
+        ideal_cycles: lower bound of `completion_cycles`, computed like that of collectives.
+        message_cycles: cycles from a message's scheduled time to the arrival of its last flit; null if none
             arrived.
+        slowdown: `message_cycles` / cycles of the message without contention; null if none arrived.
     """
 
     messages: int
@@ -112,17 +111,17 @@ class SimulatedMessages:
 
 @dataclass(frozen=True, kw_only=True)
 class ApplicationSettings:
-    """Settings of a simulated application, as asked for; absent where packets are drawn.
+    """Requested settings of a simulated application; absent for synthetic packets.
 
     Attributes:
         ranks: number of ranks.
         placement: assignment of ranks to hosts.
         message_bytes: message sizes in bytes.
         iterations: iterations of each size.
-        slices: slices of a collective's vector that are worked on side by side.
+        slices: slices of a collective's vector that are processed in parallel.
         compute_cycles: cycles that a rank computes between exchanges.
         flit_bytes: bytes of a flit.
-        trace: file of the messages that are sent at their times.
+        trace: file with messages and the times at which they are sent.
     """
 
     ranks: int | None = omitted()

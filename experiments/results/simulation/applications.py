@@ -1,4 +1,4 @@
-"""Results of simulated applications: completion over message size, messages of a trace, and their tables."""
+"""Results and tables of simulated applications: completion by message size, and messages of traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from topology.addressing import hosts_of
 
 
 def application_parts(record: SimulationRecord) -> dict[str, Any]:
-    """Returns the parts of a simulation's summary that an application has, by their names.
+    """Returns the fields that an application adds to a simulation's summary, by name.
 
     Args:
         record: the simulation.
@@ -56,7 +56,7 @@ def _collective(options: SimulatedApplication, record: ApplicationRecord) -> Sim
 
 
 def _size(options: SimulatedApplication, record: ApplicationRecord, phase: int) -> CompletionCycles:
-    """Returns completion and bandwidths of one size.
+    """Returns completion time and bandwidths of one message size.
 
     Source: NCCL tests, PERFORMANCE.md (algorithm bandwidth and bus bandwidth).
     """
@@ -100,7 +100,7 @@ def _trace(record: ApplicationRecord) -> SimulatedMessages:
 
 
 def _message_cycles(record: ApplicationRecord) -> npt.NDArray[np.int64]:
-    """Returns the cycles from each message's time to its arrival: int64 array; -1 where it did not arrive."""
+    """Returns the cycles from each message's time to its arrival, int64; -1 if it did not arrive."""
     done = record.done
     return np.asarray(np.where(done >= 0, done - record.graph.begin_cycles, -1), np.int64)
 
@@ -114,14 +114,14 @@ def _spread(values: npt.NDArray[Any]) -> Spread | None:
 
 
 def write_application(directory: RunDirectory, counts: SimulationCounts) -> None:
-    """Writes the tables of an application: iterations and ranks, or messages of a trace; else none.
+    """Writes the tables of an application: iterations and ranks, or messages of a trace.
 
     Args:
         directory: folder of the simulation.
-        counts: the simulation.
+        counts: counts of the simulation; without an application, nothing is written.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or was removed.
     """
     application, options = counts.application, counts.fabric
     if application is None:
@@ -146,7 +146,7 @@ def write_application(directory: RunDirectory, counts: SimulationCounts) -> None
 
 
 def _numbered(iterations: tuple[Iteration, ...]) -> Iterator[tuple[int, Iteration]]:
-    """Yields iterations with their numbers within their phases."""
+    """Yields (number within its phase, iteration)."""
     before = [one.phase for one in iterations]
     for place, one in enumerate(iterations):
         yield place - before.index(one.phase), one

@@ -1,8 +1,8 @@
-"""Intervals of a single simulation by the method of batch means.
+"""Confidence intervals of a single simulation by the method of batch means.
 
-The periods of the window are put together to batches of equal length, whose means are nearly independent if
-the batches are long; Student's t then gives the interval of the mean [A. M. Law, Simulation Modeling and
-Analysis, section 9.5.3]. Independence is judged by the autocorrelation of neighbouring batches.
+The periods of the window are merged into batches of equal length. The means of long batches are nearly
+independent, so that Student's t gives the interval of their mean [A. M. Law, Simulation Modeling and
+Analysis, section 9.5.3]. Independence is judged by the autocorrelation of adjacent batches.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from simulation.timing import unloaded_cycles
 
 LEAST_BATCHES, MOST_BATCHES = 10, 30
 MOST_AUTOCORRELATION = 0.2
-# Where the first batches depend on one another more than this, 10 of three times the length do so as well,
-# and are too few to show it.
+# If the shortest batches are correlated more strongly than this, so are 10 batches of three times the length,
+# which are too few to show it.
 _MOST_AT_FIRST = 0.5
-# Lengths of a batch that are tried, in those of the first: with 30 batches, 15 and 10 come next.
+# Batch lengths to try, as multiples of the shortest: they give 30, 15 and 10 batches.
 _MERGED = (1, 2, 3)
 
 Float64 = npt.NDArray[np.float64]
 
 
 def batch_means(record: SimulationRecord) -> BatchMeans | None:
-    """Returns the intervals of a simulation; None of one that is not stationary, or has too few periods.
+    """Returns the intervals of a simulation; None if it is not stationary or has too few periods.
 
-    Faults change what is measured in the course of the window, and applications come to an end.
+    Simulations with faults or applications are not stationary: faults change the network during the window,
+    and applications end.
 
     Args:
         record: the simulation.
@@ -59,22 +60,22 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
 
 
 def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
-    """Returns the latencies of packets that wait for nothing, summed, but for the links between routers."""
+    """Returns the summed zero-load latencies of packets, without links between routers."""
     none, one = (unloaded_cycles(count, routers, path_cycles=0) for count in (0, 1))
     return np.asarray(packets * none + hops * (one - none), np.float64)
 
 
 def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterval | None:
-    """Returns the interval of a mean, of the shortest batches that are nearly independent.
+    """Returns the interval of a ratio of sums, from the shortest batches that are nearly independent.
 
     Args:
-        sums: sum of each period: float64 array, (periods,), at least LEAST_BATCHES.
-        weights: number over which each is a mean: float64 array, (periods,).
-        period: cycles of a period.
+        sums: numerator in each period: float64 array, (periods,), at least LEAST_BATCHES periods.
+        weights: denominator in each period: float64 array, (periods,).
+        period: length of a period in cycles.
 
     Returns:
-        The interval, without `ci95` if the batches depend on one another even at the longest length that
-        leaves LEAST_BATCHES; None if there is nothing to take the mean of.
+        The interval, without `ci95` if even the longest batches are correlated; None if there are no batches
+        with a positive denominator.
     """
     found: BatchInterval | None = None
     for length, values in _batches(sums, weights):
@@ -95,7 +96,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
 
 
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
-    """Yields periods of a batch, and means of the batches, ever fewer; the first periods may be left out."""
+    """Yields (periods per batch, batch means) with growing batches; surplus first periods are skipped."""
     first = -(-len(sums) // MOST_BATCHES)
     for merged in _MERGED:
         length = first * merged
@@ -111,7 +112,7 @@ def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
 
 
 def _autocorrelation(values: Float64) -> float | None:
-    """Returns the lag-1 autocorrelation of values; None if all are the same."""
+    """Returns the lag-1 autocorrelation of values; None if all are equal."""
     deviations = values - values.mean()
     variance = float((deviations**2).sum())
     if variance <= 1e-18 * max(1.0, float((values**2).sum())):

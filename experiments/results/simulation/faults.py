@@ -1,4 +1,4 @@
-"""Faults of a simulation and the controller's plans for them, key by key, named as those of runs."""
+"""Faults of a simulation and the controller's plans for them, with the key names of runs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from experiments.results.parts.faults import replan_text
 
 @dataclass(frozen=True)
 class SimulatedFault:
-    """Fault that took effect, or was restored.
+    """Failure or restoration that took effect.
 
     Attributes:
-        cycle: cycle at whose begin it took effect.
-        fault: the fault in the words of a fault schedule, as `fail link:s1-s7`.
-        lost_packets: packets that were lost between it and the next fault, because their link broke, or
-            because a switch had no way on for them; those of warm-up and drain are among them, and those that
-            full queues dropped are not. What is lost in failures of one cycle counts for the last of them.
-        last_loss_cycle: cycle of the last of these losses; null without any.
+        cycle: cycle at whose start it took effect.
+        fault: the line of a fault schedule, such as `fail link:s1-s7`.
+        lost_packets: packets lost between this fault and the next one, because their link failed or a switch
+            had no rule for them, including warm-up and drain, but not packets dropped by full queues. Losses
+            of several faults in one cycle count for the last of them.
+        last_loss_cycle: cycle of the last of these losses; null without losses.
     """
 
     cycle: int
@@ -32,10 +32,10 @@ class SimulatedReplan:
 
     Attributes:
         cycle: cycle from which the switches had the plan.
-        failed: names of the failed elements, or `none`.
+        failed: names of the failed links and switches, or `none`.
         rules: number of rules and groups that changed.
-        cut_off_pairs: ordered pairs of live routers without any path.
-        drained: names of the drained elements that it leads around, or `none`.
+        cut_off_pairs: ordered pairs of working routers without any path.
+        drained: names of the drained links and switches that it avoids, or `none`.
     """
 
     cycle: int
@@ -52,10 +52,10 @@ class SimulatedReplan:
 
 @dataclass(frozen=True)
 class SimulatedFaultRecord:
-    """Faults that took effect during a simulation, and the plans of the controller for them.
+    """Faults of a simulation, and the controller's plans for them.
 
     Attributes:
-        done: the faults, restorations included.
+        done: the faults, including restorations.
         replanned: the controller's plans.
     """
 
@@ -64,7 +64,7 @@ class SimulatedFaultRecord:
 
     @property
     def events(self) -> list[tuple[float, str]]:
-        """Cycle, and description, of faults and plans in order of time."""
+        """(cycle, description) of faults and plans, by time."""
         events = [(float(entry.cycle), entry.fault) for entry in self.done]
         events += [(float(entry.cycle), entry.text) for entry in self.replanned]
         return sorted(events, key=lambda event: event[0])

@@ -1,4 +1,4 @@
-"""Typed results of simulations: manifest and summary, key by key; those of runs have the same names."""
+"""Typed results of simulations: manifest and summary, key by key, with the key names of runs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class SimulatedSettings:
     Attributes:
         name: family of the topology, as on the command line.
         params: parameters of the topology.
-        hosts: p, hosts attached to each router that has any; of a graph with hosts of its own (`--from`,
-            networkx), the factor of their numbers.
+        hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
+            (`--from`, networkx), the factor by which their numbers are multiplied.
         routing: name of the routing.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that failures create no cycle.
         routers: settings of routers and links.
     """
 
@@ -46,20 +46,20 @@ class SimulatedSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedTrafficSettings(ApplicationSettings):
-    """Settings of the traffic of a simulation, as asked for.
+    """Requested settings of a simulation's traffic.
 
     Attributes:
-        pattern: traffic pattern; or collective or motif; `trace` for a trace of messages.
+        pattern: traffic pattern, collective or motif; `trace` for a trace of messages.
         load: offered load, 0 to 1 of the injection capacity; null for applications.
         arrivals: arrival process: poisson, bernoulli or constant; null for applications.
         seed: seed of the random generator.
-        warmup_cycles: cycles before the window; null where it began once the state was steady, and for
+        warmup_cycles: length of the warm-up in cycles; null if it lasts until the steady state, and for
             applications.
-        window_cycles: cycles of the window; null for applications, whose window is all of the simulation.
-        faults: fault schedule, a line for each fault, times in cycles.
-        faults_asked: random failures from which the fault schedule was drawn.
-        replan_cycles: cycles from a fault until switches have the controller's plan for it; `none` if they
-            never do; absent without faults.
+        window_cycles: length of the window in cycles; null for applications, which are measured as a whole.
+        faults: fault schedule, one line per fault, times in cycles.
+        faults_asked: requested random failures, from which the fault schedule was drawn.
+        replan_cycles: cycles from a fault until switches have the controller's new plan; `none` for never;
+            absent without faults.
     """
 
     pattern: str
@@ -89,12 +89,12 @@ class SimulatedPackets:
     """Counts of packets.
 
     Attributes:
-        sent: packets that were born in the window.
-        received: of these, packets that arrived before the simulation's end.
-        dropped: of these, packets that a full queue, or a router without a rule for them, dropped, or that
-            were lost with their link or router.
-        under_way: of these, packets that were still in a queue at the simulation's end.
-        arrived: packets that arrived in the window, those born in the warm-up included.
+        sent: packets that were injected in the window.
+        received: of these, packets that arrived before the simulation ended.
+        dropped: of these, packets dropped by a full queue or a router without a rule, or lost with a failed
+            link or router.
+        under_way: of these, packets that were still in a queue when the simulation ended.
+        arrived: packets that arrived in the window, including packets injected during warm-up.
     """
 
     sent: Sum
@@ -105,17 +105,17 @@ class SimulatedPackets:
 
 
 @dataclass(frozen=True)
-class Latencies:
-    """Latency of the received packets, from birth in the source's queue to the arrival of the tail.
+class SimulatedLatencies:
+    """Latency of received packets, from entering the source queue to arrival of the tail flit.
 
-    With queues that drop, it ends with the arrival of the first bit, as in the emulation.
+    With `--flow-control drop`, it ends with the arrival of the first bit, as in the emulation.
 
     Attributes:
-        mean: arithmetic mean; None, as are the others, if none arrived.
+        mean: arithmetic mean; None, like the others, if no packets arrived.
         p50: median, of a histogram whose bins are about 1 % wide.
         p99: 99th percentile, of the same histogram.
         p99_9: 99.9th percentile, of the same histogram.
-        max: the longest.
+        max: maximum.
     """
 
     mean: Mean | None
@@ -127,16 +127,16 @@ class Latencies:
 
 @dataclass(frozen=True)
 class SimulatedLinks:
-    """Load of the links between routers in the window, each direction by itself.
+    """Load of the links between routers in the window, counted per direction.
 
     Attributes:
-        load_max: highest load of a directed link; load = flits that it passed in the window /
-            `measured_cycles`, so that 1 is a link that never rested.
+        load_max: highest load of a directed link; load = flits carried in the window / `measured_cycles`;
+            1 is a link that was always busy.
         load_mean: mean load of all directed links.
         jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
-            are equal, 1/n if one carries everything; None if nothing was carried.
-        dropped_packets: packets born in the window that full queues dropped, or routers without a rule, or
-            that were lost with their link or router.
+            are equal, 1/n if one carries everything; None without traffic.
+        dropped_packets: packets injected in the window that were dropped by a full queue or a router without
+            a rule, or lost with a failed link or router.
     """
 
     load_max: Mean | None
@@ -147,14 +147,15 @@ class SimulatedLinks:
 
 @dataclass(frozen=True)
 class DeadlockRecord:
-    """Packets that wait for one another in a circle, which ended the simulation.
+    """Deadlock that ended the simulation: packets that wait for one another in a cycle.
 
     Attributes:
-        cycle: cycle in which the circle was found.
-        waiting: packets that can never move.
-        arrived: packets that had arrived until then, since the first cycle.
-        circle: interface of each link of the circle whose packets wait for room at the next one.
-        channels: virtual channel of each.
+        cycle: simulated cycle in which the deadlock was detected.
+        waiting: number of packets that can never move.
+        arrived: number of packets that had arrived by then, since the first cycle.
+        circle: interface of each link in the cyclic dependency, whose packets wait for buffer space at the
+            next one.
+        channels: virtual channel of each of these links.
     """
 
     cycle: int
@@ -165,11 +166,11 @@ class DeadlockRecord:
 
     @property
     def text(self) -> str:
-        """The deadlock in words, in a line."""
+        """A description of the deadlock in one line."""
         steps = [f"{name} (channel {c})" for name, c in zip(self.circle, self.channels, strict=True)]
-        circle = f": {' -> '.join([*steps, steps[0]])}" if steps else ""
+        dependency = f": {' -> '.join([*steps, steps[0]])}" if steps else ""
         counts = f"{self.waiting} packets wait for one another, {self.arrived} had arrived"
-        return f"deadlock in cycle {self.cycle}: {counts}{circle}"
+        return f"deadlock in cycle {self.cycle}: {counts}{dependency}"
 
 
 @dataclass(frozen=True)
@@ -179,11 +180,11 @@ class BatchInterval(Interval):
     Attributes:
         mean: arithmetic mean of the batches.
         ci95: half the width of the 95 % confidence interval of the mean; null if the window is too short for
-            ten batches that are nearly independent.
+            ten nearly independent batches.
         values: mean of each batch.
         batch_cycles: length of a batch in cycles.
-        autocorrelation: lag-1 autocorrelation of the batches, with which `ci95` is known up to 0.2; null if
-            all batches are equal.
+        autocorrelation: lag-1 autocorrelation of the batches; `ci95` needs at most 0.2; null if all batches
+            are equal.
     """
 
     batch_cycles: int
@@ -192,12 +193,12 @@ class BatchInterval(Interval):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchMeans:
-    """Means over batches of the window, 10 to 30 of them, each with its confidence interval.
+    """Means over 10 to 30 batches of the window, each with its confidence interval.
 
     Attributes:
-        accepted: as in the summary of a simulation, of the packets that arrived in a batch.
+        accepted: accepted load of a batch, by arrivals in it.
         latency_mean_cycles: mean latency in cycles of the packets that arrived in a batch.
-        queueing_frame_times: mean time that these waited in queues, in times of a packet on a link.
+        queueing_frame_times: mean queueing time of these packets, in transmission times of a packet.
     """
 
     accepted: BatchInterval | None
@@ -206,7 +207,7 @@ class BatchMeans:
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The means whose intervals are not known."""
+        """The names of means without an interval."""
         return tuple(name for name, entry in vars(self).items() if entry is None or entry.ci95 is None)
 
 
@@ -215,45 +216,45 @@ class SimulationSummary(SimulatedSettings):
     """Result of a simulation, `summary.json`.
 
     Attributes:
-        pattern: traffic pattern; or collective or motif; `trace` for a trace of messages.
+        pattern: traffic pattern, collective or motif; `trace` for a trace of messages.
         endpoints: number of hosts of the fabric.
-        load: load that hosts were asked to send, 0 to 1 of the injection capacity; null for applications.
+        load: requested load, 0 to 1 of the injection capacity; null for applications.
         arrivals: arrival process: poisson, bernoulli or constant; null for applications.
-        warmup_cycles: begin of the window, in cycles.
-        measured_cycles: length of the window in cycles; shorter than asked for if the simulation ended early.
+        warmup_cycles: start of the window in cycles.
+        measured_cycles: length of the window in cycles; shorter than requested if the simulation ended early.
         cycles: all simulated cycles: warm-up, window, and the drain until the window's packets had arrived.
-        offered: flits of the packets that were born in the window / (`endpoints` x `measured_cycles`).
-        accepted: flits of the packets that arrived in the window / (`endpoints` x `measured_cycles`), those
-            born in the warm-up included.
-        loss: `packets.dropped` / `packets.sent`; 0 with flow control by credits and without faults.
+        offered: flits of packets injected in the window / (`endpoints` x `measured_cycles`).
+        accepted: flits of packets that arrived in the window / (`endpoints` x `measured_cycles`), including
+            packets injected during warm-up.
+        loss: `packets.dropped` / `packets.sent`; 0 with credit flow control and without faults.
         packets: counts of packets.
-        stable: whether the network carries the load: at least 0.99 of `offered` is accepted (or so much that
-            chance explains the rest), the mean latency is under 500 cycles, and there was no deadlock; null
-            for applications, which send when they can.
-        steady: whether the state was steady when the window began, for `--warmup steady`.
+        stable: whether the load is stable: at least 0.99 of `offered` is accepted (or the difference can be
+            chance), the mean latency is below 500 cycles, and there is no deadlock; null for applications,
+            which have no offered load.
+        steady: whether a steady state was reached at the start of the window, for `--warmup steady`.
         latency_ms: null; simulated latencies are in cycles.
         latency_cycles: latency in cycles.
-        latency_frame_times: latency in times of a packet on a link.
-        queueing_frame_times: mean time that a packet waited in queues, in times of a packet on a link.
-        hops: number of links between routers -> packets of the window that took so many.
-        detoured: share of `packets.received` that took a detour, as an adaptive routing chose.
+        latency_frame_times: latency in transmission times of a packet.
+        queueing_frame_times: mean queueing time of a packet, in transmission times of a packet.
+        hops: number of links between routers -> packets of the window that took that many.
+        detoured: share of `packets.received` that took a detour chosen by an adaptive routing.
         links: load of the links between routers.
-        rules: rules and groups of the plan.
+        rules: number of rules and groups of the plan.
         deadlock: deadlock that ended the simulation; null without one.
         faults: faults during the simulation.
-        bringup_s: seconds of each step before the packets: plan, its proof (verify), tables.
-        packet_hops: packets that passed a link between routers, over all cycles.
-        seconds: wall time in which packets were simulated.
+        bringup_s: duration in s of each step before packets are simulated: plan, its proof (verify), tables.
+        packet_hops: number of crossings of links between routers by packets, over all cycles.
+        seconds: wall-clock time in s of simulating packets.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.
         collective: completion of a collective or a motif.
         trace: completion of the messages of a trace.
-        batches: means over batches of the window with their confidence intervals, of a single simulation;
-            absent of applications, with faults, and where the window ended before ten of its thirty periods.
-        repeat: means over replications with their confidence intervals, which the other keys repeat; counts
-            are sums, `stable` tells whether all are. Absent of a single simulation.
-        interrupted: true if the simulation was ended early; absent otherwise.
+        batches: means over batches of the window with their confidence intervals, for a single simulation;
+            absent for applications, with faults, and if the window ended before ten of its thirty periods.
+        repeat: means over replications with their confidence intervals; other keys have the same means, sums
+            of counts, and in `stable` whether all replications are stable. Absent for a single simulation.
+        interrupted: true if the simulation ended early; absent otherwise.
         format: version of this record's meaning.
     """
 
@@ -273,8 +274,8 @@ class SimulationSummary(SimulatedSettings):
     stable: All | None
     steady: All | None = omitted()
     latency_ms: None = None
-    latency_cycles: Latencies
-    latency_frame_times: Latencies
+    latency_cycles: SimulatedLatencies
+    latency_frame_times: SimulatedLatencies
     queueing_frame_times: Mean | None
     hops: Counts
     detoured: Mean | None
@@ -307,12 +308,12 @@ class SimulationSummary(SimulatedSettings):
 
     @property
     def application(self) -> SimulatedCollective | SimulatedMessages | None:
-        """Completion of the application; None where packets were drawn."""
+        """Completion of the application; None for synthetic packets."""
         return self.collective or self.trace
 
     @property
     def medium(self) -> str:
-        """What carried the packets, for a heading."""
+        """The medium of the packets, for a heading."""
         return f"simulated ({self.routers.flow_control})"
 
     @property
@@ -322,27 +323,27 @@ class SimulationSummary(SimulatedSettings):
 
     @property
     def doubt(self) -> str:
-        """What speaks against the result, for a heading; empty if the network carries the load."""
+        """The doubt about the result, for a heading; empty if there is none."""
         return "deadlock" if self.deadlock else self.engine.doubt if self.stable is False else ""
 
     @property
     def note(self) -> str:
-        """The same as a sentence."""
+        """The doubt as a sentence."""
         if self.deadlock:
             return f"The simulation ended in a {self.deadlock.text}."
-        return "The network does not carry the load: the result is not stable." if self.doubt else ""
+        return "The result is not stable: the network is saturated." if self.doubt else ""
 
     def repeated(self, each: Sequence[SimulationSummary], *, interrupted: bool, **means: Any) -> Self:
-        """Returns the same result, combined from those of several seeds, with their means.
+        """Returns a copy of this combined result with means over several seeds.
 
         Args:
             each: the results of the seeds.
-            interrupted: whether further ones were interrupted, and do not count.
+            interrupted: whether further replications were interrupted and are excluded.
             means: fields of SimulatedReplications.
         """
         stable = sum(bool(one.stable) for one in each)
         return replace(self, repeat=SimulatedReplications(stable=stable, **means), batches=None)
 
     def of_seed(self) -> SimulationSummary:
-        """Returns the same result beside those of other seeds."""
+        """Returns the result for use among several seeds; unlike that of runs, it needs no change."""
         return self

@@ -1,4 +1,4 @@
-"""Records of simulations: fabric, traffic and all counts, from which summary and tables are made."""
+"""Records of simulations: fabric, traffic and all counts, from which summary and tables are computed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ AnyTraffic = SimulatedTraffic | SimulatedApplication | SimulatedTrace
 
 @dataclass(frozen=True)
 class ApplicationRecord:
-    """Application of a simulation, as it was observed.
+    """Observations of a simulated application.
 
     Attributes:
-        hosts: host of each rank; none for a trace.
+        hosts: host of each rank; empty for a trace.
         graph: messages of the last phase.
-        ideals: ideal times of each phase: of each message size, or of the trace.
-        iterations: the iterations that were completed.
-        done: cycles from the begin of the last iteration to each message's arrival; -1 of those that did not
-            arrive: int64 array, (messages,).
+        ideals: ideal times of each phase, which is a message size or the trace.
+        iterations: the complete iterations.
+        done: cycles from the start of the last iteration to each message's arrival, -1 if it did not arrive:
+            int64 array, (messages,).
     """
 
     hosts: tuple[int, ...]
@@ -42,13 +42,13 @@ class ApplicationRecord:
 
 @dataclass(frozen=True)
 class SimulationCounts:
-    """What the files of a simulation are made of; without the plan of its fabric it is small.
+    """Input for the files of a simulation; small, as it does not include the fabric's plan.
 
     Attributes:
         fabric: specification of the fabric.
         traffic: specification of the traffic.
         result: counts of all packets.
-        application: the application; None where packets were drawn.
+        application: the application; None for synthetic packets.
     """
 
     fabric: FabricOptions
@@ -63,15 +63,15 @@ class SimulationCounts:
 
 @dataclass(frozen=True)
 class SimulationRecord:
-    """Simulation, as it was observed.
+    """Observations of a simulation.
 
     Attributes:
         fabric: the fabric.
         traffic: specification of the traffic.
-        pattern: its pattern on the fabric; None of an application.
+        pattern: its pattern on the fabric; None for an application.
         result: counts of all packets.
-        faults: course of the faults; None without any.
-        application: the application; None where packets were drawn.
+        faults: course of the faults; None without faults.
+        application: the application; None for synthetic packets.
     """
 
     fabric: PlannedFabric
@@ -83,5 +83,5 @@ class SimulationRecord:
 
     @property
     def counts(self) -> SimulationCounts:
-        """What its files are made of."""
+        """The input for its files."""
         return SimulationCounts(self.fabric.options, self.traffic, self.result, self.application)

@@ -1,4 +1,4 @@
-"""Tables of a simulation as CSV files: loads of links, hops, latencies, periods of the window, hosts."""
+"""Tables of a simulation as CSV files: link loads, hops, latencies, periods of the window, hosts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def write_series(directory: RunDirectory, counts: SimulationCounts) -> None:
         counts: the simulation.
 
     Raises:
-        OSError: the disk is full, or went away.
+        OSError: the disk is full or was removed.
     """
     result = counts.result
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, link_load_rows(counts)))
@@ -54,7 +54,7 @@ def write_series(directory: RunDirectory, counts: SimulationCounts) -> None:
 
 
 def link_load_rows(counts: SimulationCounts) -> list[LinkLoadRow]:
-    """Returns the load of each directed link, and the packets that it lost."""
+    """Returns the load and dropped packets of each directed link."""
     return load_rows(directed_links(counts.fabric.topology), counts.link_loads(), counts.result.link_drops)
 
 
@@ -65,7 +65,7 @@ def _latencies(counts: SimulationCounts) -> Iterator[tuple[float, int]]:
 
 
 def _periods(counts: SimulationCounts) -> Iterator[tuple[object, ...]]:
-    """Yields the periods of the window."""
+    """Yields the rows of periods of the window."""
     fabric = counts.fabric
     flits, hosts = fabric.routers.packet_flits, fabric.topology.endpoints(fabric.hosts)
     units, end = fabric.routers.latency_units, counts.result.warmup

@@ -15,7 +15,7 @@ from experiments.results.simulation.batch_means import batch_means
 from experiments.results.simulation.faults import SimulatedFault, SimulatedFaultRecord, SimulatedReplan
 from experiments.results.simulation.model import (
     DeadlockRecord,
-    Latencies,
+    SimulatedLatencies,
     SimulatedLinks,
     SimulatedPackets,
     SimulatedTrafficSettings,
@@ -32,11 +32,11 @@ from simulation.result import Deadlock, FaultCourse, PlanOutcome, SimulationResu
 from topology.addressing import interface_name
 from topology.base import Topology
 
-# The network carries a load if it accepts this share of it, with a mean latency below this one.
+# A load is stable if this share of it is accepted and the mean latency is below this limit.
 LEAST_ACCEPTED, MOST_LATENCY_CYCLES = 0.99, 500.0
-# Differences of counts by chance are within so many standard deviations.
+# Random differences of counts stay within this many standard deviations.
 _DEVIATIONS = 3.0
-# The fluid model has a matrix of hosts by hosts.
+# The fluid model needs a matrix of hosts by hosts.
 _MOST_PREDICTED_HOSTS = 1024
 
 
@@ -88,7 +88,7 @@ def _faults(course: FaultCourse | None) -> SimulatedFaultRecord | None:
 
 
 def replan_record(outcome: PlanOutcome) -> SimulatedReplan:
-    """Returns a plan of the controller as results keep it."""
+    """Returns a plan of the controller in the form kept in results."""
     return SimulatedReplan(**vars(outcome))
 
 
@@ -114,7 +114,7 @@ def _latencies(record: SimulationRecord) -> dict[str, Any]:
 
 
 def offered_and_accepted(record: SimulationRecord) -> tuple[float, float]:
-    """Returns offered and accepted flits in the window over the injection capacity; 0 without a window."""
+    """Returns offered and accepted load in the window as fractions of the injection capacity."""
     result, fabric = record.result, record.fabric
     capacity_packets = fabric.tables.hosts * result.window / fabric.options.routers.packet_flits
     offered, accepted = (share(count, capacity_packets) for count in (result.offered, result.accepted))
@@ -137,7 +137,7 @@ def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifes
 
 
 def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
-    """Returns the settings that traffic of another kind does not have."""
+    """Returns the settings that are specific to a kind of traffic."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
         return {**times, **fault_settings(traffic)}
@@ -158,14 +158,15 @@ def settings(fabric: FabricOptions) -> dict[str, Any]:
 
 
 def is_stable(result: SimulationResult) -> bool:
-    """Returns whether the network carries the load.
+    """Returns whether the load is stable.
 
-    It does if it accepts 0.99 of what is offered or more, drops no more than the rest, the mean latency is
-    under 500 cycles, and the packets are not in a deadlock. The packets under way at the window's two ends
-    make the accepted packets differ from the offered ones by chance, about by the root of their number. Their
-    number is taken from the median latency (Little's law), as the mean grows with the queues of the few
-    sources that are first to be overloaded; of a short window's packets it may be more than one in a hundred.
-    A load that is so low that no packet was born is carried.
+    It is if at least 0.99 of the offered packets are accepted, at most 0.01 are dropped, the mean latency is
+    below 500 cycles, and there is no deadlock. A load so low that no packet was injected is stable.
+
+    Packets in flight at both ends of the window make accepted and offered packets differ by chance, by about
+    the square root of their number; in a short window, that may exceed 0.01. Their number is estimated from
+    the median latency (Little's law), as the mean grows with the queues of the few sources that saturate
+    first.
     """
     if not result.offered and result.window and not result.deadlock:
         return True
@@ -179,22 +180,22 @@ def is_stable(result: SimulationResult) -> bool:
     return latency < MOST_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
 
 
-def latency_quantiles(result: SimulationResult) -> Latencies:
-    """Returns mean and quantiles of the latencies of a simulation, in cycles."""
+def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
+    """Returns mean and quantiles of the latencies of a simulation in cycles."""
     if not result.delivered:
-        return Latencies(None, None, None, None, None)
-    # The middle of a class may lie above the greatest latency that is in it.
+        return SimulatedLatencies(None, None, None, None, None)
+    # The middle of a histogram bin may exceed the largest latency in it.
     middles = [quantile(result.latency_counts, share) for share in (0.5, 0.99, 0.999)]
     p50, p99, p99_9 = (None if one is None else min(one, result.latency_max) for one in middles)
     mean = round(result.latency_sum / result.delivered, 6)
-    return Latencies(mean, p50, p99, p99_9, result.latency_max)
+    return SimulatedLatencies(mean, p50, p99, p99_9, result.latency_max)
 
 
 def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRecord | None:
-    """Returns a deadlock with the names of interfaces; None without one.
+    """Returns the record of a deadlock, with names of interfaces; None without a deadlock.
 
     Args:
-        deadlock: the deadlock, as the simulator found it.
+        deadlock: the deadlock that the simulator detected, or None.
         topology: the graph of routers.
     """
     if deadlock is None:
@@ -210,7 +211,7 @@ def _links(record: SimulationRecord) -> SimulatedLinks:
 
 
 def _predicted(record: SimulationRecord) -> Predicted | None:
-    """Returns the fluid model's prediction for the same plan, pattern and load; None where it has none."""
+    """Returns the fluid model's prediction for the same plan, pattern and load; None if it does not apply."""
     fabric = record.fabric
     if record.pattern is None or record.traffic.load is None:
         return None
@@ -219,7 +220,9 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
     return Predicted.of(predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover))
 
 
-def _scaled(latencies: Latencies, flits: int) -> Latencies:
-    """Returns latencies in times of a packet of some flits on a link."""
+def _scaled(latencies: SimulatedLatencies, flits: int) -> SimulatedLatencies:
+    """Converts latencies to transmission times of a packet with a number of flits."""
     values = vars(latencies).items()
-    return Latencies(**{name: None if value is None else round(value / flits, 6) for name, value in values})
+    return SimulatedLatencies(
+        **{name: None if value is None else round(value / flits, 6) for name, value in values}
+    )

@@ -1,4 +1,4 @@
-"""Manifests of sweeps of simulations."""
+"""Manifests of simulated sweeps."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _BY_ROUTING = "that of the routing"
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSweepSettings(SweptSettings):
-    """Settings that all points of a sweep of simulations share, and the points that were asked for.
+    """Settings shared by all points of a simulated sweep, and the requested points.
 
     Attributes:
         routers: settings of routers and links.
         arrivals: arrival process: poisson, bernoulli or constant.
-        seed: seed of the random generator; of replications the first.
-        warmup_cycles: cycles before the window; null where it begins once the state is steady.
-        window_cycles: cycles of the window.
-        faults, faults_asked, replan_cycles: as `traffic` in the manifest of a simulation.
-        routings, patterns, loads: values that the sweep goes over, each with each.
-        repeat: replications of each point.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that failures bring no circle.
-        vary: key of `--vary` -> further values that the sweep goes over; a setting that varies is that of the
-            first point here. Absent if there is none.
+        seed: seed of the random generator; the first one of replications.
+        warmup_cycles: length of the warm-up in cycles; null if it lasts until the steady state.
+        window_cycles: length of the window in cycles.
+        faults, faults_asked, replan_cycles: see `traffic` in the manifest of a simulation.
+        routings, patterns, loads: swept values; points are all their combinations.
+        repeat: number of replications of each point.
+        ordered_repair: whether fast reroute keeps to an order of channels, so that failures create no cycle.
+        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
+            setting's value at the first point.
     """
 
     kind = SIMULATED_SWEEP
@@ -52,7 +52,7 @@ class SimulatedSweepSettings(SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share by name, those of the routers included."""
+        """Returns the shared settings of all points by name, including those of routers."""
         values = super().shared()
         del values["routers"]
         return {**values, **vars(self.routers)}
@@ -60,13 +60,13 @@ class SimulatedSweepSettings(SweptSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSweepManifest(Origin):
-    """Manifest of a sweep of simulations.
+    """Manifest of a simulated sweep.
 
     Attributes:
-        engine: `simulation`; manifests of sweeps of real packets have no such key.
+        engine: `simulation`; manifests of sweeps with real packets lack this key.
         name: family of the topology, as on the command line.
         params: parameters of the topology.
-        hosts: p, hosts attached to each router that has any.
+        hosts: p, the number of hosts attached to each router that has any.
         sweep: settings of the sweep.
     """
 
@@ -78,7 +78,7 @@ class SimulatedSweepManifest(Origin):
 
 
 def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
-    """Returns the settings that the points of a sweep of simulations share.
+    """Returns the shared settings of all points of a simulated sweep.
 
     Args:
         chosen: specification of the sweep.
@@ -98,7 +98,7 @@ def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:
 
 
 def simulated_manifest(chosen: SimulatedSweep) -> SimulatedSweepManifest:
-    """Returns the manifest of a sweep of simulations that starts now on this machine.
+    """Returns the manifest of a simulated sweep that starts now on this machine.
 
     Args:
         chosen: specification of the sweep.

@@ -1,1 +1,1 @@
-"""Files of experiments: reading and writing, the places of errors, use by other commands, the schema."""
+"""Experiment files: reading, writing, error locations, reuse by other commands, and their schema."""

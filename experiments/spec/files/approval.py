@@ -1,4 +1,4 @@
-"""Approval of what files of other users would have root do: run programs, write folders, read files."""
+"""Approval of actions that another user's files request from root: run programs, write and read files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _EXEC, _EXEC_FILE, _OUT, _HOST_ROOT = "exec", "exec-file", "out", "host-root"
 
 
 class Demands(NamedTuple):
-    """What files of other users would have root do.
+    """Actions that files of other users request from root.
 
     Attributes:
-        reason: whose files they are, a clause.
+        reason: clause that names the file and its owner.
         programs: command lines on hosts and switches.
-        others: files to read and folders to write, a clause each.
+        others: clauses about files to read and folders to write.
     """
 
     reason: str
@@ -33,19 +33,18 @@ class Demands(NamedTuple):
 
     @property
     def refusal(self) -> str:
-        """The message for those who cannot be asked."""
+        """The error if the user cannot be asked."""
         count = len(self.programs)
         what = f"{count} program{'s' * (count > 1)}" if count else self.others[0]
-        return f"{self.reason}, and asks root for {what}; look at the file, then give --run-programs"
+        return f"{self.reason}, and asks root for {what}; check the file, then give --run-programs"
 
 
 def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Experiment:
-    """Returns an experiment that root may measure, with exactly the programs that were approved.
+    """Returns an experiment that root may run, with exactly the approved programs.
 
     Args:
         experiment: the experiment.
-        approves: returns whether what files of other users would have root do is approved; it is called only
-            where there are such demands.
+        approves: called if another user's files request actions; returns whether the user approves them.
 
     Raises:
         UsageError: it is not approved, or its programs cannot be read.
@@ -55,7 +54,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
     with experiment.errors_located():
         own_list, listed = _listed_programs(experiment)
     values = dict(experiment.values)
-    if listed is not None:  # the lines that are shown are those that run, whatever becomes of the file
+    if listed is not None:  # run the lines that were shown, even if the file changes meanwhile
         values[_EXEC] = (*values.get(_EXEC, ()), *own_list)
         del values[_EXEC_FILE]
     demands = _demands(experiment, foreign, own_list, listed)
@@ -67,7 +66,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 
 
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
-    """Returns the programs of the file that lists them, and that file, if it is another user's."""
+    """Returns the programs of --exec-file, and that file, if another user owns it."""
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():
         return [], None
@@ -82,12 +81,12 @@ def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]
 def _demands(
     experiment: Experiment, foreign: Foreign | None, own_list: Sequence[str], listed: Foreign | None
 ) -> Demands | None:
-    """Returns what files of other users would have root do; None if that is nothing but to measure."""
+    """Returns the actions that files of other users request; None if they request none."""
     values, given = experiment.values, foreign.options if foreign else frozenset()
     programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *own_list]
     others = []
     if _HOST_ROOT in given and values[_HOST_ROOT] == REAL_ROOT:
-        others.append(f"programs on hosts to be root of this machine (--{_HOST_ROOT} {REAL_ROOT})")
+        others.append(f"programs on hosts to run as root of this machine (--{_HOST_ROOT} {REAL_ROOT})")
     if _OUT in given:
         others.append(f"results in {values[_OUT]}")
     home = Path(os.path.abspath(foreign.path)).parent if foreign else Path()

@@ -1,4 +1,4 @@
-"""Files of experiments: TOML with a table for each group of options, read and written."""
+"""Reading and writing of experiment files: TOML with a table for each group of options."""
 
 from __future__ import annotations
 
@@ -25,26 +25,27 @@ from topology.plugins import check_plugins, plugin_named, shortened
 from topology.registry import FAMILIES, family
 
 VERSION = 1
-PLUGINS = "plugins"  # table of the names that are not PolarLab's own, each with its plug-in
-_NAMING = (TOPOLOGY, "routing", "routings", "pattern", "patterns")  # options whose values name definitions
+PLUGINS = "plugins"  # table: name of a topology, routing or pattern -> the plug-in that defines it
+# Options whose values may name definitions of plug-ins.
+_NAMING = (TOPOLOGY, "routing", "routings", "pattern", "patterns")
 _MOST_PARTS = 16
-# Python's parser takes a time that is quadratic in the parts of a key.
+# tomllib takes quadratic time in the number of parts of a dotted key.
 _LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MOST_PARTS},}}"
-_MOST_REASON = 200  # characters of a reason, which may quote the file
+_MOST_REASON = 200  # characters of a parser error, which may quote long parts of the file
 Lines = Mapping[tuple[str, str], int]
-_NAME = "name"  # of the topology in its table
+_NAME = "name"  # key of the family in the table `topology`
 
 
 def read_experiment(path: Path) -> Experiment:
     """Returns the experiment that a file describes.
 
     Args:
-        path: the file; relative names of input files in it are relative to its folder.
+        path: the file; relative paths of input files in it are resolved against its folder.
 
     Raises:
         UsageError: the file cannot be read, is not TOML, or does not describe an experiment.
     """
-    text, foreign = read_judged(path, SETTINGS_BYTES, need="it must be an experiment's file")
+    text, foreign = read_judged(path, SETTINGS_BYTES, need="it must be an experiment file")
     experiment = experiment_of(parse_toml(text, path), str(path), path.parent, key_lines(text))
     return experiment if foreign is None else given_by(foreign, experiment)
 
@@ -60,17 +61,15 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         ParameterError: the text is not TOML.
     """
     if re.search(_LONG_KEY, text):
-        raise ParameterError(
-            f"{path} must have keys of a table and a name, got one of over {_MOST_PARTS} parts"
-        )
+        raise ParameterError(f"{path} must have keys of at most {_MOST_PARTS} parts, got a longer one")
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of its grammar, of long numbers, of deep arrays
+    except (ValueError, RecursionError) as error:  # bad syntax, too long numbers, too deep arrays
         raise ParameterError(f"{path} must be TOML: {str(error)[:_MOST_REASON]}") from None
 
 
 def given_by(foreign: Foreign, experiment: Experiment) -> Experiment:
-    """Returns an experiment whose values are those of another user's file."""
+    """Returns the experiment with all of its values marked as given by another user's file."""
     source = experiment.source or Source(str(foreign.path), named=False)
     return replace(experiment, source=replace(source, foreign=foreign.of(experiment.values)))
 
@@ -78,13 +77,13 @@ def given_by(foreign: Foreign, experiment: Experiment) -> Experiment:
 def experiment_of(
     content: Mapping[str, Any], source: str, folder: Path, lines: Lines | None = None
 ) -> Experiment:
-    """Returns the experiment of a file's content, as `experiment_content` gives it.
+    """Returns the experiment that a file's content describes; the inverse of `experiment_content`.
 
     Args:
         content: version, kind, and table -> key -> value.
         source: name of the file, for messages.
-        folder: folder to which names of input files are relative.
-        lines: (table, key) -> number of its line, (table, "") of the table; None of a content without lines.
+        folder: folder to which paths of input files are relative.
+        lines: (table, key) -> line number, (table, "") -> line of the heading; None if there are no lines.
 
     Raises:
         UsageError: the content does not describe an experiment.
@@ -115,20 +114,20 @@ def experiment_of(
 
 
 def _source(name: str, given: Mapping[str, tuple[str, str]], lines: Lines) -> Source:
-    """Returns the source of an experiment whose file gives options at their tables and keys."""
+    """Returns the source of an experiment, from option -> (table, key)."""
     found = {option: lines.get(place, lines.get((place[0], ""), 0)) for option, place in given.items()}
     return Source(name, found, {option: key for option, (_, key) in given.items()})
 
 
 def _family_name(kind: str, content: Mapping[str, Any]) -> str:
-    """Returns the name of the family of topologies, or the kind's default; empty without both."""
+    """Returns the name of the topology family, by default that of the kind; empty if there is none."""
     table = content.get(TOPOLOGY)
     name = table.get(_NAME) if isinstance(table, dict) else None
     return str(option_of(TOPOLOGY, kind).default_for(kind) or "" if name is None else name)
 
 
 def _check_family(name: str, lines: Lines) -> None:
-    """Raises UsageError, about the key of the file, unless a family of topologies exists."""
+    """Raises UsageError with the line of the key if the topology family is unknown."""
     try:
         family(name)
     except UsageError as error:
@@ -143,11 +142,11 @@ def _check_named(family: str, lines: Lines) -> None:
 
 
 def experiment_content(experiment: Experiment, *, complete: bool = False) -> dict[str, Any]:
-    """Returns an experiment as version, kind, and table -> key -> value, with full paths of input files.
+    """Returns an experiment as version, kind, and table -> key -> value, with absolute paths of input files.
 
     Args:
         experiment: the experiment.
-        complete: whether options that were not given have the values of their defaults.
+        complete: whether to include the defaults of options that were not given.
     """
     content: dict[str, Any] = {"version": VERSION, "kind": experiment.kind}
     values = experiment.complete_values if complete else experiment.values
@@ -163,7 +162,7 @@ def experiment_content(experiment: Experiment, *, complete: bool = False) -> dic
 
 
 def _plugins_of(experiment: Experiment) -> dict[str, str]:
-    """Returns name -> plug-in, as text, of those definitions of an experiment that are of plug-ins."""
+    """Returns name -> plug-in, as text, for the names in an experiment that plug-ins define."""
     texts = (str(experiment.values.get(option, "")) for option in _NAMING)
     names = {word.partition(":")[0] for text in texts for word in text.split(",")}
     found = {name: plugin_named(name) for name in sorted(names)}
@@ -171,22 +170,22 @@ def _plugins_of(experiment: Experiment) -> dict[str, str]:
 
 
 def _check_plugins(kept: object, lines: Lines) -> None:
-    """Raises UsageError unless all names are of the plug-ins that a file says."""
+    """Raises UsageError if a name is defined by another plug-in than the file says."""
     if not isinstance(kept, Mapping) or not all(isinstance(text, str) for text in kept.values()):
         raise ParameterError(
             f"{_place(lines, PLUGINS)}must be a table of names and their plug-ins, got {quoted(kept)}"
         )
     if kept:
-        for module in ("routing.registry", "traffic.workload.patterns"):  # whose names are searched
+        for module in ("routing.registry", "traffic.workload.patterns"):  # importing registers their names
             importlib.import_module(module)
         check_plugins(kept)
 
 
 def check_kept(content: Mapping[str, Any] | None) -> None:
-    """Raises UsageError unless this process has the plug-ins with which results were made.
+    """Raises UsageError if this process lacks the plug-ins that produced some results.
 
     Args:
-        content: the experiment of the results, as their manifest keeps it.
+        content: experiment of the results, from their manifest.
     """
     _check_plugins((content or {}).get(PLUGINS, {}), {})
 
@@ -194,30 +193,30 @@ def check_kept(content: Mapping[str, Any] | None) -> None:
 def together(
     held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
 ) -> Mapping[str, Any] | None:
-    """Returns the content of an experiment that goes on in a folder, with the plug-ins of the results there.
+    """Returns the content of an experiment that resumes in a folder, with the plug-ins used there before.
 
     Args:
-        held: the content of the experiment that the folder holds.
-        content: that of the new one.
+        held: content of the experiment in the folder.
+        content: content of the new experiment.
         folder: the folder, for errors.
 
     Raises:
-        ParameterError: results of the folder are of another plug-in of the same name.
+        ParameterError: a plug-in in the folder differs from the new one of the same name.
     """
     before, now = ((one or {}).get(PLUGINS, {}) for one in (held, content))
     for name in before.keys() & now.keys():
         if before[name] != now[name]:
             raise ParameterError(
-                f"{folder} holds results of {name} of the plug-in {shortened(before[name])}, not "
+                f"{folder} has results of {name} from the plug-in {shortened(before[name])}, not "
                 f"{shortened(now[name])}; choose another --out"
             )
     return content and {**content, **({PLUGINS: {**before, **now}} if before or now else {})}
 
 
 def kept_content(experiment: Experiment) -> dict[str, Any]:
-    """Returns an experiment, complete, as manifests keep it: without its output directory.
+    """Returns an experiment as kept in manifests: with all defaults and without its output directory.
 
-    A graph of networkx is named by its file in the folder of the manifest.
+    A networkx graph is named by its file in the folder of the manifest.
     """
     content = experiment_content(experiment, complete=True)
     if experiment.graph is not None:
@@ -227,10 +226,10 @@ def kept_content(experiment: Experiment) -> dict[str, Any]:
 
 
 def experiment_text(experiment: Experiment) -> str:
-    """Returns the file of an experiment.
+    """Returns the text of an experiment file.
 
     Raises:
-        ParameterError: a name of a file is not UTF-8, which TOML cannot hold.
+        ParameterError: a file name is not UTF-8, so TOML cannot represent it.
     """
     units = {(option.table, option_key(option)): option.unit for option in experiment.options}
     lines = []
@@ -261,14 +260,14 @@ def _checked_kind(content: Mapping[str, Any], lines: Lines) -> str:
 
 
 def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) -> dict[str, Any]:
-    """Returns option -> value of a table, each checked.
+    """Returns option -> checked value of a table.
 
     Args:
         kind: kind of the experiment.
         table: name of the table.
         entries: key -> value.
         name: family of the topology.
-        lines: as of `experiment_of`.
+        lines: (table, key) -> line number.
     """
     tables = list(dict.fromkeys(option.table for option in options_of(kind)))
     if table not in tables:
@@ -277,7 +276,7 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
             f"[{table}]{hint(table, tables)}"
         )
     if not isinstance(entries, dict):
-        raise ParameterError(f"{_place(lines, table)}must be a table, as [{table}], got {quoted(entries)}")
+        raise ParameterError(f"{_place(lines, table)}must be a table, [{table}], got {quoted(entries)}")
     declared = {option_key(o): o for o in _declared(kind, name) if o.table == table}
     values = {}
     for key, value in entries.items():
@@ -296,40 +295,40 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
 
 
 def _line(lines: Lines, table: str, key: str = "") -> str:
-    """Returns the beginning of a message about a key, or a table, that has the number of its line."""
+    """Returns a prefix with the line number of a key or table; empty if it is unknown."""
     return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
 def _place(lines: Lines, table: str, key: str = "") -> str:
-    """Returns the beginning of a message about a key, or a table or key outside of tables: line and name."""
+    """Returns a prefix with line number and name of a key, a table, or a top-level key."""
     name = key or table
     return f"{_line(lines, table, key)[:-2]}, {name}: " if (table, key) in lines else f"{name} "
 
 
 def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]) -> str:
     place = next((o.table for o in options_of(kind) if o.name == key and o.table != table), None)
-    right = f"; it belongs to [{place}]" if place else hint(key, declared)
+    remedy = f"; it belongs in [{place}]" if place else hint(key, declared)
     if kind.startswith(SWEEP) and key in SHORT_FORMS:
-        right = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
-    return f"keys of [{table}] must be {', '.join(declared)}, got {quoted(key)}{right}"
+        remedy = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
+    return f"keys of [{table}] must be {', '.join(declared)}, got {quoted(key)}{remedy}"
 
 
 def _declared(kind: str, name: str) -> tuple[Option, ...]:
-    """Returns the options of a kind with those of a family of topologies, which must exist if it is named."""
+    """Returns the options of a kind and a topology family; raises UsageError if the family is unknown."""
     if name:
         family(name)
     return options_of(kind, name)
 
 
 def option_key(option: Option) -> str:
-    """Returns an option's key in its table; the topology's has the family's own names."""
+    """Returns an option's key in its table; keys of `topology` are the family's own parameter names."""
     if option.name == TOPOLOGY:
         return _NAME
     return option.name.removeprefix(f"{TOPOLOGY}-") if option.table == TOPOLOGY else option.name
 
 
 def _at_folder(option: Option, value: Given, folder: Path) -> Given:
-    """Returns a value whose input file, if it names one, is relative to a folder; output stays as it is."""
+    """Returns a value with the path of its input file, if any, joined to a folder."""
     if not isinstance(value, str) or option.name == "out":
         return value
     path = option.file_named(value)
@@ -346,6 +345,6 @@ def _toml(value: Given | list[Given]) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ParameterError(f"names in an experiment's file must be UTF-8, got {value!r}") from None
+        raise ParameterError(f"names in an experiment file must be UTF-8, got {value!r}") from None
     text = json.dumps(value, ensure_ascii=False)
-    return re.sub("[\x7f-\x9f]", lambda one: f"\\u{ord(one[0]):04x}", text)  # a terminal may obey them
+    return re.sub("[\x7f-\x9f]", lambda one: f"\\u{ord(one[0]):04x}", text)  # terminals obey C1 controls

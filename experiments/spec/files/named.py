@@ -1,4 +1,4 @@
-"""Files that the text of an option names, where it may have other forms too."""
+"""Input files named in option values that may also have other forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from traffic.workload.patterns import PATTERNS
 
 
 def schedule_file(text: str) -> str:
-    """Returns the file of a fault schedule; empty for one that is drawn.
+    """Returns the file of a fault schedule; empty for random faults.
 
     Args:
         text: value of `--faults`.
@@ -22,7 +22,7 @@ def schedule_file(text: str) -> str:
 
 
 def sizes_file(text: str) -> str:
-    """Returns the file of a distribution of sizes; empty for a distribution with a name.
+    """Returns the file of a flow size distribution; empty for a named distribution.
 
     Args:
         text: value of `--flow-sizes`.
@@ -31,7 +31,7 @@ def sizes_file(text: str) -> str:
 
 
 def pattern_file(text: str) -> str:
-    """Returns the file that a pattern reads, by the declaration of its parameters; empty if it reads none.
+    """Returns the file that a pattern reads, as declared by its parameters; empty if it reads none.
 
     Args:
         text: value of `--pattern`.
@@ -43,13 +43,13 @@ def pattern_file(text: str) -> str:
         return ""
     try:
         _, given = split_parameters(text, declared)
-    except UsageError:  # whatever else is wrong with it
+    except UsageError:  # reported when the pattern itself is checked
         return rest
     return next((str(given[parameter.key]) for parameter in files if parameter.key in given), "")
 
 
 def files_of_patterns(text: str) -> list[str]:
-    """Returns the files that patterns read.
+    """Returns the files that several patterns read.
 
     Args:
         text: value of `--patterns`.

@@ -1,4 +1,4 @@
-"""Experiments as requests of other commands, which take from them what they know."""
+"""Reuse of experiments by other commands, which take the values of options they share."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PREDICT = "predict"
 
 
 class Reuse(NamedTuple):
-    """The request of a command.
+    """The request of a command that reuses an experiment.
 
     Attributes:
-        experiment: the request.
-        note: a sentence on the keys that change nothing here though a user may expect it; empty without any.
+        experiment: values of the command's options.
+        note: sentence about keys that the command ignores although users may expect otherwise; may be empty.
     """
 
     experiment: Experiment
@@ -37,7 +37,7 @@ class Reuse(NamedTuple):
 
 
 class _Several(NamedTuple):
-    """Values of a sweep in the place of one: their key, the values, and the option that gives one."""
+    """A list of a sweep where a command needs one value: key, values, and the option for a single value."""
 
     key: str
     values: str
@@ -45,12 +45,12 @@ class _Several(NamedTuple):
 
 
 def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Reuse:
-    """Returns the request of a command for an experiment, or for its fabric, or a prediction of its traffic.
+    """Returns the request of a command with the values of an experiment.
 
     Args:
         experiment: the experiment.
-        command: name of the command: that of the experiment, or one that is not an experiment.
-        given: option -> value of the command, in the place of the experiment's, as of an Experiment.
+        command: name of the command: the experiment's kind, or a command that is not an experiment.
+        given: option -> value of the command; these replace the experiment's values.
 
     Raises:
         UsageError: the experiment has several values where the command needs one, or no traffic to predict.
@@ -62,7 +62,7 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
         return Reuse(experiment if same else experiment.overridden(given, command), "")
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
-        text = f"saturation must be that of a simulation (simulate), got a {experiment.kind}"
+        text = f"saturation must start from a simulation (simulate), got a {experiment.kind}"
     elif experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)
         text = _several_text(several, command) if several else ""
@@ -70,7 +70,7 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
         error = UsageError(text)
         raise experiment.source.located(error) if experiment.source else error
     values = {**taken, **given}
-    if command == UP:  # the folder is that of other results
+    if command == UP:  # --out names the folder of other results
         fabric = {name: value for name, value in experiment.values.items() if name != "out"}
         experiment = replace(experiment, values=fabric)
     request = experiment.overridden(values, command)
@@ -82,8 +82,8 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
 def _of_sweep(
     experiment: Experiment, command: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[_Several]]:
-    """Returns option -> value of the lists that have one value alone, and the lists that have several."""
-    from experiments.spec.variations import listed_values  # with all routings
+    """Returns option -> value of the lists with a single value, and the lists with several values."""
+    from experiments.spec.variations import listed_values  # imports all routings
     from routing.registry import ROUTINGS
 
     names = {option.name for option in options_of(command)} - given.keys()
@@ -115,23 +115,23 @@ def _several_text(several: list[_Several], command: str) -> str:
 
 
 def _missing_traffic(experiment: Experiment) -> str:
-    """Returns the message that an experiment has no pattern of packets to predict; empty if it has one."""
+    """Returns the error that an experiment has no pattern to predict; empty if it has one."""
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
     got = keys[0] if keys else f"a {experiment.kind}"
-    return f"prediction must be that of a pattern at a load, got {got}; give --pattern and --load"
+    return f"predict must have a pattern and a load, got {got}; give --pattern and --load"
 
 
 def _note(experiment: Experiment, command: str) -> str:
-    """Returns the note on keys of an experiment that a command does not use."""
+    """Returns the note about keys of an experiment that a command ignores."""
     file = f" of {experiment.source.name}" if experiment.source else ""
     if command == PREDICT and "faults" in experiment.values:
-        return f"the prediction is that of the whole fabric; faults{file} do not count"
+        return f"predicting the fabric without failures; faults{file} are ignored"
     if command == SATURATION and "faults" in experiment.values:
-        return f"the saturation is that of the whole fabric; faults{file} do not count"
+        return f"searching saturation without failures; faults{file} are ignored"
     names = {option.name for option in options_of(command, experiment.family)} | set(SHORT_FORMS.values())
     unused = [name for name in experiment.values if name not in names - {"patterns", "loads"}]
     if command != UP or not unused:
         return ""
-    return f"`up` starts no traffic by itself; {', '.join(unused)}{file} do not count"
+    return f"`up` starts no traffic by itself; {', '.join(unused)}{file} are ignored"

@@ -1,4 +1,4 @@
-"""JSON schema of experiment files, from the declarations of options."""
+"""JSON schema of experiment files, generated from the declarations of options."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ _CLOSED = {"additionalProperties": False}
 _ANY_TYPE = {"type": "object"}
 _PLUGINS = {
     "title": "Plug-ins",
-    "description": "names of plug-ins that the experiment has, each with file or package, version and digest",
+    "description": "plug-ins of the experiment by name, each with file or package, version and digest",
     "type": "object",
     "additionalProperties": {"type": "string"},
 }
 
 
 def schema() -> dict[str, Any]:
-    """Returns the JSON schema (draft 2020-12) of experiment files; unknown keys are refused.
+    """Returns the JSON schema (draft 2020-12) of experiment files; it rejects unknown keys.
 
-    What the kind and the topology's name decide stands under conditions, so that an editor that has read
-    these completes and checks by the right branch alone.
+    Keys that depend on the kind or the topology's name are in conditional branches, so that an editor
+    completes and checks only by the branch that applies.
     """
-    kinds = {"enum": list(KINDS), "description": "kind of the experiment, by the command that runs it"}
-    version = {"const": VERSION, "description": "version of the file's form"}
+    kinds = {"enum": list(KINDS), "description": "kind of the experiment: the command that runs it"}
+    version = {"const": VERSION, "description": "version of the file format"}
     tables: dict[str, dict[str, Any]] = {
         name: {"title": table.title, **_ANY_TYPE} for name, table in TABLES.items()
     }
     tables[SWEEP] |= {"properties": {ENGINE: {"enum": list(ENGINES)}}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Experiment of PolarLab",
+        "title": "PolarLab experiment",
         "description": "Argument of `polarlab run`, `polarlab sweep` and `polarlab demo failover`.",
         "type": "object",
         "properties": {"version": version, "kind": kinds, **tables, PLUGINS: _PLUGINS},
@@ -62,13 +62,13 @@ def schema() -> dict[str, Any]:
 
 
 def _branch(key: str, value: str, then: Mapping[str, Any], *, given: bool = True) -> dict[str, Any]:
-    """Returns the schema of files whose key has a value; if not `given`, also of those without the key."""
+    """Returns a conditional schema for files whose key has a value or, if not `given`, lack the key."""
     condition: dict[str, Any] = {"properties": {key: {"const": value}}}
     return {"if": {**condition, "required": [key]} if given else condition, "then": then}
 
 
 def _branches() -> Iterator[dict[str, Any]]:
-    """Yields the branch of each kind of experiments; a sweep has one for each engine."""
+    """Yields the branch of each kind of experiment; a sweep has one per engine."""
     for kind in KINDS:
         yield _branch("kind", kind, _kind_schema(kind, kind))
         if kind == SWEEP:
@@ -76,7 +76,7 @@ def _branches() -> Iterator[dict[str, Any]]:
 
 
 def _of_engine(branch: dict[str, Any]) -> dict[str, Any]:
-    """Returns the branch of a kind of experiments, that of a sweep with the condition of its engine."""
+    """Returns a branch; branches of sweeps get the condition on their engine."""
     title = branch["then"]["title"]
     if title == SIMULATED_SWEEP:
         chosen = {"properties": {ENGINE: {"const": SIMULATION}}, "required": [ENGINE]}
@@ -88,7 +88,7 @@ def _of_engine(branch: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind_schema(name: str, kind: str) -> dict[str, Any]:
-    """Returns the schema of files of a kind of experiments.
+    """Returns the schema of experiment files of a kind.
 
     Args:
         name: the kind.
@@ -106,35 +106,35 @@ def _kind_schema(name: str, kind: str) -> dict[str, Any]:
 
 
 def _topology_schema(kind: str) -> dict[str, Any]:
-    """Returns the table of the topology, whose keys are those of the family that it names."""
+    """Returns the schema of the table `topology`; its keys depend on the named family."""
     default = option_of(TOPOLOGY, kind).default_for(kind)
     name: dict[str, Any] = {"enum": list(FAMILIES), "description": "family of the topology"}
-    made: dict[str, Any] = {"title": TABLES[TOPOLOGY].title, "type": "object"}
-    made["properties"] = {"name": name if default is None else {**name, "default": default}}
+    table: dict[str, Any] = {"title": TABLES[TOPOLOGY].title, "type": "object"}
+    table["properties"] = {"name": name if default is None else {**name, "default": default}}
     if default is None:
-        made["required"] = ["name"]
-    made["allOf"] = [
+        table["required"] = ["name"]
+    table["allOf"] = [
         _branch("name", family, _family_schema(family, family == default), given=family != default)
         for family in FAMILIES
     ]
-    return made
+    return table
 
 
 def _family_schema(family: str, default: bool) -> dict[str, Any]:
-    """Returns the table of a family; the default one has default parameters as well."""
-    made = _object(family_options(family), "", f"{family}: {FAMILIES[family].summary}")
-    made["properties"] = {"name": {"const": family}, **made["properties"]}
+    """Returns the schema of a family's table; the default family needs no parameters."""
+    table = _object(family_options(family), "", f"{family}: {FAMILIES[family].summary}")
+    table["properties"] = {"name": {"const": family}, **table["properties"]}
     if default:
-        made.pop("required", None)
-    return made
+        table.pop("required", None)
+    return table
 
 
 def _object(options: Iterable[Option], kind: str, title: str) -> dict[str, Any]:
     options = list(options)
     properties = {option_key(option): _option_schema(option, kind) for option in options}
     required = [option_key(option) for option in options if option.required]
-    made: dict[str, Any] = {"title": title, "type": "object", "properties": properties, **_CLOSED}
-    return {**made, "required": required} if required else made
+    table: dict[str, Any] = {"title": title, "type": "object", "properties": properties, **_CLOSED}
+    return {**table, "required": required} if required else table
 
 
 def _option_schema(option: Option, kind: str) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def _option_schema(option: Option, kind: str) -> dict[str, Any]:
         value = {"anyOf": [texts, {"type": "array", "items": texts}, table]}
     elif option.listed:
         entry: dict[str, Any] = {"type": ["string", "number"]}
-        text = {"type": "string"} if option.known else entry  # several with commas
+        text = {"type": "string"} if option.known else entry  # a comma-separated list
         value = {"anyOf": [text, {"type": "array", "items": value if option.known else entry}]}
     elif option.repeatable:
         value = {"anyOf": [value, {"type": "array", "items": value}]}
@@ -160,7 +160,7 @@ def _value_schema(option: Option) -> dict[str, Any]:
     value: dict[str, Any] = {"type": _TYPES[option.type]}
     if option.choices is not None:
         value["enum"] = list(option.choices())
-    elif option.known is not None and option.file:  # or any file
+    elif option.known is not None and option.file:  # any file is valid, too
         value["examples"] = list(option.known())
     elif option.known is not None:
         value = _named_schema(list(option.known()))
@@ -179,7 +179,7 @@ def _value_schema(option: Option) -> dict[str, Any]:
 
 
 def _named_schema(names: list[str]) -> dict[str, Any]:
-    """Returns the schema of a name: one of those that there are, or one of them with parameters."""
+    """Returns the schema of a known name, alone or with parameters."""
     bases = dict.fromkeys(name.partition(":")[0] for name in names)
     listed = list(dict.fromkeys([*names, *bases]))
     pattern = f"^({'|'.join(map(re.escape, bases))}):."

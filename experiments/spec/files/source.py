@@ -1,4 +1,4 @@
-"""Source of an experiment: its file, and the lines of the file's keys, which errors name."""
+"""Source of an experiment: its file and the line numbers of keys, for error messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORD = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PATH = rf"{_WORD}(?:\s*\.\s*{_WORD})*"
 _TABLE = re.compile(rf"\s*\[\s*({_PATH})\s*\]\s*(?:#.*)?")
 _KEY = re.compile(rf"\s*({_PATH})\s*=")
-# Nouns of errors -> options of other names.
+# Subjects of error messages -> options with other names.
 _NOUNS = {"capture": "pcap", "frame": "frame-bytes", "program": "exec", "rate": "link-rate"}
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])")
 
@@ -24,10 +24,10 @@ class Source:
     """The file of an experiment.
 
     Attributes:
-        name: its name, as errors have it.
-        lines: option -> number of the line that gives it; without those that a command line gives instead.
-        keys: option -> its key, where the two have different names.
-        foreign: the file as another user's; None if it is not.
+        name: name of the file in errors.
+        lines: option -> line number; without options that the command line replaces.
+        keys: option -> its key, if their names differ.
+        foreign: ownership of the file, if it belongs to another user; otherwise None.
         named: whether errors name the file.
     """
 
@@ -38,12 +38,12 @@ class Source:
     named: bool = True
 
     def without(self, names: Collection[str]) -> Source:
-        """Returns the source of an experiment in which other values stand for some options."""
+        """Returns the source after values of some options were replaced."""
         lines = {name: line for name, line in self.lines.items() if name not in names}
         return replace(self, lines=lines, foreign=self.foreign and self.foreign.without(names))
 
     def giving(self, names: Collection[str]) -> Source:
-        """Returns the source of an experiment in which some options have values that stem from the file."""
+        """Returns the source after values from the file were set for some more options."""
         foreign = self.foreign
         return replace(self, foreign=foreign and foreign.of(foreign.options.union(names)))
 
@@ -55,13 +55,13 @@ class Source:
         *,
         whole: bool = True,
     ) -> UsageError:
-        """Returns an error that names the file, and the line and key that it is about.
+        """Returns the error with the file, and the line and key that it refers to.
 
         Args:
-            error: the error, whose text may name options, as `--load`, or as `ranks` before its "must".
-            given: options that the experiment has; an error that is about one of another source stays.
-            files: options that name files to read -> these files, by which an error may be about them.
-            whole: whether an error that is about no option is one of the file.
+            error: the error; its text may name options as `--load`, or as `ranks` before " must ".
+            given: all options of the experiment; an error about an option from elsewhere is left unchanged.
+            files: option -> input files; an error that names such a file refers to the option.
+            whole: whether an error that refers to no option concerns the whole file.
         """
         text = str(error)
         if not self.named or text.startswith(f"{self.name}: "):
@@ -81,15 +81,15 @@ class Source:
 
 
 def _names_file(text: str, path: str) -> bool:
-    """Returns whether a text has a path in it, as a word of its own."""
+    """Returns whether a text contains a path as a whole word."""
     return re.search(rf"(?<![\w./-]){re.escape(path)}(?![\w/-])", text) is not None
 
 
 def key_lines(text: str) -> dict[tuple[str, str], int]:
-    """Returns (table, key) -> number of the line that gives it, and (table, "") that of the table.
+    """Returns (table, key) -> line number, and (table, "") -> line number of the table's heading.
 
     Args:
-        text: a file in TOML. Lines of texts of several lines count only where nothing before gives the key.
+        text: a TOML file. Multi-line strings are not recognised, but the first match of a key wins.
     """
     lines: dict[tuple[str, str], int] = {}
     table: list[str] = []

@@ -1,1 +1,1 @@
-"""Specifications of simulations: fabrics of simulated routers, their decisions, and their traffic."""
+"""Specifications of simulations: simulated routers, their path decisions, and traffic."""

@@ -1,4 +1,4 @@
-"""Specifications of simulated applications: collectives and motifs, and traces of messages, checked."""
+"""Specifications of simulated applications: collectives, motifs, and traces of messages."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.messages import read_trace
 from traffic.workload.placement import place_ranks
 
-TRACE = "trace"  # in the place of a pattern
-# About a kilobyte of memory for each.
+TRACE = "trace"  # replaces the name of a pattern
+# Each message takes about a kilobyte of memory.
 MOST_MESSAGES = 1_000_000
 
 
 @dataclass(frozen=True)
 class SimulatedApplication:
-    """The collective or the motif of a simulation.
+    """The collective or motif of a simulation.
 
     Attributes:
         pattern: its name, with its parameters.
-        ranks: number of ranks, 2 to all hosts.
+        ranks: number of ranks, from 2 to the number of hosts.
         placement: assignment of ranks to hosts.
         message_bytes: message sizes.
-        iterations: iterations of each size; each begins when the one before has ended everywhere.
-        slices: slices of a collective's vector that are worked on side by side.
+        iterations: iterations of each size; each starts when the one before has ended on all ranks.
+        slices: slices of a collective's vector that are processed in parallel.
         compute_cycles: cycles that a rank computes between exchanges.
         flit_bytes: bytes of a flit.
         seed: seed of the random generator.
@@ -48,7 +48,7 @@ class SimulatedApplication:
 
     @property
     def application(self) -> Application:
-        """The application, with its algorithm or its grid."""
+        """The application with its algorithm or grid."""
         return make_application(self.pattern, self.ranks)
 
 
@@ -71,7 +71,7 @@ class SimulatedTrace:
 
 
 def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> None:
-    """Raises UsageError unless the application can run on the fabric, within the memory for its messages."""
+    """Raises UsageError if the fabric cannot run the application or it has too many messages."""
     _check_flow_control(traffic.pattern, fabric)
     place_ranks(traffic.placement, traffic.ranks, fabric.topology, fabric.hosts, traffic.seed)
     application = traffic.application
@@ -81,8 +81,7 @@ def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> N
         application.check_message(size)
     if traffic.compute_cycles and not application.computes:
         raise UsageError(
-            "--compute-cycles is for motifs and allreduce, whose ranks compute, got --pattern "
-            f"{traffic.pattern}"
+            f"--compute-cycles is for motifs and allreduce, got --pattern {traffic.pattern}; leave it out"
         )
     most = application.most_messages * traffic.slices
     if most > MOST_MESSAGES:
@@ -93,15 +92,15 @@ def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> N
 
 
 def check_trace(traffic: SimulatedTrace, fabric: FabricOptions) -> None:
-    """Raises UsageError unless the trace can be read, and sent over the fabric."""
+    """Raises UsageError if the trace cannot be read or the fabric cannot send it."""
     _check_flow_control("a trace", fabric)
     read_trace(traffic.trace, fabric.topology, fabric.hosts)
 
 
 def _check_flow_control(what: str, fabric: FabricOptions) -> None:
-    """Raises UsageError if routers drop packets: a message that lost one would never be complete."""
+    """Raises UsageError if routers drop packets, as a message that loses one never completes."""
     if fabric.routers.flow_control != CREDIT:
         raise UsageError(
-            f"{what} needs --flow-control {CREDIT}, which loses no packets, got --flow-control "
+            f"{what} needs a lossless network, --flow-control {CREDIT}, got --flow-control "
             f"{fabric.routers.flow_control}"
         )

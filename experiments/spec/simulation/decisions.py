@@ -1,4 +1,4 @@
-"""Laws by which simulated sources decide between minimal path and detours, for every packet or every flow."""
+"""Decision rules by which simulated sources choose between minimal path and detours."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from topology.parameters import Parameter, Value, join_parameters, split_paramet
 from traffic.wire.layout import MAX_FLOWS
 
 MINIMAL, BUCKETS, PRODUCT, PIGGYBACK = "minimal", "buckets", "product", "piggyback"
-COMPARING = (PRODUCT, PIGGYBACK)  # laws that compare occupancy times hops
+COMPARING = (PRODUCT, PIGGYBACK)  # rules that compare occupancy times hops
 _CANDIDATES = Parameter(
     name="candidates",
     type=int,
-    help="random detours that a packet compares with its minimal path",
+    help="number of random detours compared with the minimal path",
     least=1,
     most=16,
     default=4,
 )
-# Laws of decisions by their names, with their parameters.
+# Names of decision rules -> their parameters.
 DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
     MINIMAL: (),
     "threshold": (
         Parameter(
             name="threshold",
             type=float,
-            help="occupancy of the minimal path's output above which a packet takes a detour",
+            help="occupancy of the minimal path's output port above which a packet takes a detour",
             unit="buffers of a virtual channel, or queues",
             above=0,
             most=16,
@@ -39,7 +39,7 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter(
             name="whole-path",
             type=bool,
-            help="whether the queues of the whole path count (UGAL-G), not the first alone (UGAL-L)",
+            help="compare the queues of the whole path (UGAL-G) instead of the first one (UGAL-L)",
             default=False,
         ),
     ),
@@ -48,7 +48,7 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter(
             name="margin",
             type=float,
-            help="occupancy over twice the mean of its router's global links at which one is congested",
+            help="margin above twice a router's mean occupancy at which a global link counts as congested",
             unit="buffers of a virtual channel",
             least=0,
             most=16,
@@ -60,7 +60,7 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter(
             name="period",
             type=int,
-            help="time between two steps of the routing's control law, which re-points buckets of flows",
+            help="time between steps of the routing's control law, which remaps buckets of flows",
             unit="cycles",
             least=1,
             most=1_000_000,
@@ -69,7 +69,7 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter(
             name="flows",
             type=int,
-            help="flows of each pair of hosts, one of which a packet belongs to",
+            help="number of flows per pair of hosts",
             least=1,
             most=MAX_FLOWS,
             default=64,
@@ -79,10 +79,10 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
 
 
 def decision_name(text: str) -> str:
-    """Returns the name of a law of decisions with its parameters, the same for all texts that mean the same.
+    """Returns the canonical name of a decision rule with its parameters.
 
     Raises:
-        UsageError: the law is unknown, or has no such parameter.
+        UsageError: the rule is unknown, or has no such parameter.
         ParameterError: the value of a parameter is outside its domain.
     """
     name = text.partition(":")[0]
@@ -92,12 +92,12 @@ def decision_name(text: str) -> str:
 
 
 def check_given_once(decision: str | None, routing: str, given: Mapping[str, Value]) -> None:
-    """Raises UsageError if a decision and the name of a routing give one parameter two values.
+    """Raises UsageError if a decision rule and the routing set the same parameter to different values.
 
     Args:
-        decision: name of the law of decisions, with its parameters; None where it is the routing's own.
+        decision: name of the decision rule, with its parameters; None for the routing's own rule.
         routing: name of the routing, with its parameters.
-        given: the parameters that the name of the routing gives.
+        given: the parameters set in the name of the routing.
     """
     if decision is None:
         return

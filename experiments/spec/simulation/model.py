@@ -1,4 +1,4 @@
-"""Specification of a simulation's traffic, checked, and the settings of its routers as results name them."""
+"""Specification of a simulation's traffic, and the settings of its routers as kept in results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from topology.faults import Fault
 from traffic.workload.patterns import make_pattern
 
 DEFAULT_REPLAN_CYCLES = 1000
-NEVER = "none"  # of new plans after faults
-# The proof of an adaptive plan of more routers takes gigabytes.
+NEVER = "none"  # no new plans after faults
+# For more routers, the proof of an adaptive plan takes gigabytes.
 _MOST_REPLANNED = 600
-_LEAST_PACKETS = 10  # that are born in a window, on average
+_LEAST_PACKETS = 10  # mean number of packets injected in a window
 
-# Settings that one of the flow controls alone has.
+# Settings that apply to only one kind of flow control.
 _OF_CREDIT = ("channels", "buffer_flits", "speedup", "channel_policy", "arbitration", "credit_cycles")
 _OF_DROP = ("queue_packets", "burst_packets")
 
@@ -35,13 +35,13 @@ class SimulatedTraffic:
         load: flits that a host injects per cycle, over 0 and at most 1.
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         seed: seed of the random generator.
-        times: warm-up and window.
+        times: lengths of warm-up and window.
         faults: failures and restorations, times in cycles.
-        faults_asked: random failures from which `faults` was drawn, as asked for; None if it was not drawn.
-        replan_cycles: cycles from a fault until switches have the plan for it; `none` if they never do.
+        faults_asked: requested random failures, from which `faults` was drawn; None if it was not drawn.
+        replan_cycles: cycles from a fault until switches have the new plan; `none` for never.
 
     Raises:
-        UsageError: a drain without new plans.
+        UsageError: `faults` has a drain, which needs new plans, but `replan_cycles` is `none`.
     """
 
     pattern: str
@@ -57,32 +57,32 @@ class SimulatedTraffic:
         drain = next((fault for fault in self.faults if fault.maintenance), None)
         if drain and self.replan_cycles == NEVER:
             raise UsageError(
-                f"--replan-cycles must be a number of cycles for the drains of --faults, got {NEVER} and "
+                f"--replan-cycles must be a number of cycles for drains in --faults, got {NEVER} and "
                 f"`{drain.line}`"
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RouterRecord:
-    """Settings of simulated routers and links as results name them; a setting that does not apply is absent.
+    """Settings of simulated routers and links as kept in results; a setting that does not apply is absent.
 
     Attributes:
         flow_control: `credit` for lossless input-queued routers with virtual channels; `drop` for output
-            queues that drop what does not fit.
-        packet_flits: flits of a packet; a link passes one flit a cycle.
-        virtual_channels: virtual channels of a port.
-        buffer_flits: flits that fit into the buffer of one virtual channel.
-        speedup: flits that a router passes from an input to an output in a cycle.
-        channel_policy: choice of the virtual channel of a packet's next hop: `hop`, `class`, `any`, `random`.
+            queues that drop packets when full.
+        packet_flits: length of a packet in flits; a link carries one flit per cycle.
+        virtual_channels: number of virtual channels of a port.
+        buffer_flits: capacity of a virtual channel's buffer in flits.
+        speedup: flits that a router moves from an input to an output per cycle.
+        channel_policy: virtual channel of a packet's next hop: `hop`, `class`, `any` or `random`.
         arbitration: order in which inputs and channels are served.
-        router_cycles: cycles of a packet's head in a router where nothing is in its way.
-        link_cycles: cycles of a link between routers; with `global_link_cycles`, of those within a cluster.
-        global_link_cycles: cycles of a link between clusters of routers; absent where it is `link_cycles`.
-        host_link_cycles: cycles of a link between a router and a host.
-        credit_cycles: cycles of a credit on its way back.
-        queue_packets: packets that fit into an output queue.
-        burst_packets: packets that an idle link lets go at once.
-        decision: law by which a source decides between minimal path and detours, for every packet or, with
+        router_cycles: cycles of a packet's head flit in an uncontended router.
+        link_cycles: latency of a link between routers; with `global_link_cycles`, of links within a cluster.
+        global_link_cycles: latency of a link between clusters of routers; absent if it is `link_cycles`.
+        host_link_cycles: latency of a link between a router and a host.
+        credit_cycles: cycles until a credit has returned upstream.
+        queue_packets: capacity of an output queue in packets.
+        burst_packets: packets that an idle link sends back to back.
+        decision: rule by which a source chooses between minimal path and detours, for each packet or, with
             `buckets`, for flows.
     """
 
@@ -104,7 +104,7 @@ class RouterRecord:
 
 
 def router_record(fabric: FabricOptions) -> RouterRecord:
-    """Returns the settings of a fabric's routers as results name them."""
+    """Returns the settings of a fabric's routers as kept in results."""
     routers = fabric.routers
     foreign = _OF_DROP if routers.flow_control == CREDIT else _OF_CREDIT
     values = {name: value for name, value in vars(routers).items() if name not in foreign}
@@ -114,7 +114,7 @@ def router_record(fabric: FabricOptions) -> RouterRecord:
 
 
 def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
-    """Returns the fields of the settings of faults; none without any.
+    """Returns the settings of faults by field name; empty without faults.
 
     Args:
         traffic: specification of the traffic.
@@ -130,30 +130,30 @@ def fault_settings(traffic: SimulatedTraffic) -> dict[str, Any]:
 
 
 def check_simulation(fabric: FabricOptions, traffic: SimulatedTraffic) -> None:
-    """Raises an error unless the fabric can have the traffic.
+    """Checks that the fabric can carry the traffic.
 
     Raises:
-        UsageError: the fabric does not have the pattern, or is too large for new plans for faults.
-        ParameterError: the window is so short that hardly a packet would be born in it.
+        UsageError: the fabric does not support the pattern, or is too large for new plans after faults.
+        ParameterError: the window is too short: fewer than 10 packets would be injected in it.
     """
     pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
     packets_per_cycle = len(pattern.senders) * traffic.load / fabric.routers.packet_flits
     if packets_per_cycle * traffic.times.window < _LEAST_PACKETS:
         raise ParameterError(
             f"--cycles must be at least {math.ceil(_LEAST_PACKETS / packets_per_cycle)} at a load of "
-            f"{traffic.load:g}, in which {_LEAST_PACKETS} packets are born, got {traffic.times.window}"
+            f"{traffic.load:g}, so that {_LEAST_PACKETS} packets are injected, got {traffic.times.window}"
         )
     routers = fabric.topology.routers
     replans = traffic.faults and traffic.replan_cycles != NEVER
     if replans and routers > _MOST_REPLANNED and not routing(fabric.routing).oblivious:
         raise UsageError(
-            f"--replan-cycles must be {NEVER} for adaptive routings of over {_MOST_REPLANNED} routers, whose "
-            f"proofs take gigabytes, got {fabric.routing} and {routers} routers"
+            f"--replan-cycles must be {NEVER} for adaptive routings on more than {_MOST_REPLANNED} routers "
+            f"(proofs take gigabytes), got {fabric.routing} on {routers} routers"
         )
 
 
 def default_replan_cycles(_experiment: object, values: Mapping[str, Any]) -> int | None:
-    """Returns the cycles from a fault to the new plan where none are given; None without faults.
+    """Returns the default number of cycles from a fault to the new plan; None without faults.
 
     Args:
         values: option -> value.

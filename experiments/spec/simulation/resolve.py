@@ -1,4 +1,4 @@
-"""Typed specifications of simulations, made from the complete values of an experiment."""
+"""Conversion of an experiment's values to typed specifications of simulations."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from experiments.spec.simulation.model import (
 )
 from experiments.spec.sweep import Point, SweepOptions, sweep_options, values_at
 from experiments.spec.traffic import asked_faults, read_faults
-from experiments.spec.values import check_seeds, made
+from experiments.spec.values import check_seeds, from_options
 from simulation.settings import Times
 from topology.errors import UsageError
 from topology.faults import CYCLES
 
-_FAULT_PERIOD = 100  # cycles of a period of the window, so that repairs show
-# Periods of a window without faults, unless they would be longer than this many cycles.
+_FAULT_PERIOD = 100  # cycles; short enough that repairs are visible over time
+# Number of periods in a window without faults, and their maximum length in cycles.
 _PERIODS, _LONGEST_PERIOD = 30, 1000
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """Traffic on a fabric of simulated routers, and the number of its replications, with a seed each."""
+    """Traffic on a fabric of simulated routers, and the number of replications, each with its own seed."""
 
     fabric: FabricOptions
     traffic: SimulatedTraffic | SimulatedApplication | SimulatedTrace
@@ -43,7 +43,7 @@ class Simulation:
 
     @property
     def packets(self) -> SimulatedTraffic:
-        """The traffic, of packets of a pattern, as all points of sweeps have."""
+        """The traffic as synthetic packets; raises TypeError for applications, which sweeps do not have."""
         if not isinstance(self.traffic, SimulatedTraffic):
             raise TypeError(f"traffic must be packets of a pattern, got {type(self.traffic).__name__}")
         return self.traffic
@@ -51,11 +51,11 @@ class Simulation:
 
 @dataclass(frozen=True)
 class SimulatedSweep:
-    """Simulations of one graph: values to go over, and the simulation of each point."""
+    """Simulations of one graph: the swept values, and the simulation of each point."""
 
     sweep: SweepOptions
     points: tuple[tuple[Point, Simulation], ...]
-    experiment: Mapping[str, Any]  # as manifests keep it
+    experiment: Mapping[str, Any]  # as kept in manifests
 
     @property
     def fabric(self) -> FabricOptions:
@@ -64,7 +64,7 @@ class SimulatedSweep:
 
 
 def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulation:
-    """Returns the specification of a simulation, checked.
+    """Returns the checked specification of a simulation.
 
     Args:
         experiment: the experiment.
@@ -76,21 +76,21 @@ def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulati
     """
     fabric = fabric_options(experiment, values)
     if experiment.traffic_kind == TRACE:
-        trace = made(SimulatedTrace, values)
+        trace = from_options(SimulatedTrace, values)
         check_trace(trace, fabric)
         return Simulation(fabric, trace)
     if experiment.traffic_kind == COLLECTIVE:
         sizes = parse_sizes(values["message-bytes"])
-        application = made(SimulatedApplication, values, message_bytes=sizes)
+        application = from_options(SimulatedApplication, values, message_bytes=sizes)
         check_application(application, fabric)
         return Simulation(fabric, application)
     warmup, faults = None if values["warmup"] == STEADY else values["warmup"], values.get("faults")
     if faults and warmup is None:
-        raise UsageError("--faults needs a known end of the window; give --warmup in cycles")
+        raise UsageError("--faults needs a warm-up of fixed length; give --warmup in cycles")
     window = values["cycles"]
     period = _FAULT_PERIOD if faults else min(_LONGEST_PERIOD, max(1, window // _PERIODS))
     times = Times(warmup=warmup, window=window, period=period)
-    traffic = made(
+    traffic = from_options(
         SimulatedTraffic,
         values,
         load=values.get("load", 1.0),
@@ -107,7 +107,7 @@ def simulation_of(experiment: Experiment, values: Mapping[str, Any]) -> Simulati
 
 
 def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> SimulatedSweep:
-    """Returns a sweep of simulations, each point as `polarlab simulate` would have it, checked.
+    """Returns a checked sweep of simulations; each point is what `polarlab simulate` would run.
 
     Args:
         experiment: the experiment.
@@ -118,6 +118,6 @@ def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> Sim
     for point in sweep.points():
         own = {name: value for name, value in values_at(point, values).items() if name in names}
         one = Experiment(SIMULATE, own, graph=experiment.graph)
-        vars(one)["topology"] = experiment.topology  # that of all points; a large graph takes seconds
+        vars(one)["topology"] = experiment.topology  # shared: building a large graph takes seconds
         points.append((point, simulation_of(one, one.complete_values)))
     return SimulatedSweep(sweep, tuple(points), kept_content(experiment))

@@ -96,7 +96,7 @@ def test_a_manifest_of_an_odd_kind_is_told(tmp_path):
 def test_what_cannot_be_compared_is_told(runs, tmp_path):
     with pytest.raises(ParameterError, match="two runs"):
         compare(*runs[:1])
-    with pytest.raises(ParameterError, match="named twice"):
+    with pytest.raises(ParameterError, match="got one twice"):
         compare(runs[0], tmp_path / "." / "one")
     with pytest.raises(ParameterError, match="nowhere"):
         compare(runs[0], tmp_path / "nowhere")
@@ -252,5 +252,5 @@ def test_results_of_different_kinds_are_refused_in_a_line(runs, tmp_path, capsys
     assert entry.main(["compare", str(runs[0]), str(failover)]) == Status.USAGE
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "must be of one kind" in error
+    assert "must be of the same kind" in error
     assert "failover" in error

@@ -170,7 +170,7 @@ def test_an_interrupted_failover_is_never_a_sample(tmp_path, capsys):
     assert open_results(folder).summary == result
     assert read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)["interrupted"] == ["yes"]
     page = polarlab.report(folder).read_text()
-    assert "The series was interrupted before its end. 0 of 5 failovers are complete" in page
+    assert "The series was interrupted. 0 of 5 failovers are complete" in page
     assert main(["plot", str(folder)]) == 2
     assert "interrupted before" in capsys.readouterr().err
 
@@ -234,8 +234,8 @@ def test_the_curve_rises_at_each_value_from_nothing_to_one():
     assert steps_of([3.0, 1.0, 1.0, 2.0]) == ([1.0, 1.0, 2.0, 3.0], [0.0, 0.5, 0.75, 1.0])
     silence, losses = draw_failovers(series()).axes
     curves = {line.get_label().split(":")[0]: line for line in silence.lines + losses.lines}
-    assert curves["while the failure stood"].get_xdata().tolist() == [9.0, 9.0, 12.5, 30.0]
-    assert curves["in all"].get_ydata().tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    assert curves["during the failure"].get_xdata().tolist() == [9.0, 9.0, 12.5, 30.0]
+    assert curves["total"].get_ydata().tolist() == pytest.approx([0, 1 / 3, 2 / 3, 1])
 
 
 def test_the_printed_tables_have_each_failover_and_each_distribution(capsys, monkeypatch):

@@ -245,7 +245,8 @@ def test_a_run_whose_flows_were_not_completed_is_drawn_reported_and_compared(
     assert "table" in polarlab.report(folder).read_text()
     other = written(tmp_path / "other", record)
     assert compare(folder, other).results["slowdown_p99, all"][0] is None
-    both = combine([summarise(of_flows(record, change))] * 2, 2)
+    one = summarise(of_flows(record, change))
+    both = combine([one, replace(one, seed=one.seed + 1)], 2)
     assert both.flows.slowdown.mean is None
 
 
@@ -329,9 +330,9 @@ def test_the_figure_of_throughput_tells_which_frames_it_counts_and_what_is_estim
     polarlab.plot(written(tmp_path / "run", replace(record, result=result))).save()
     left, right = figures["throughput.png"].axes
     labels = [text.get_text() for axes in (left, right) for text in axes.get_legend().get_texts()]
-    assert "all frames sent, TCP's own too: 0.143 of the injection capacity" in labels  # of 7 hosts' 1 Mbit/s
+    assert "all frames sent, including TCP's own: 0.143 of the injection capacity" in labels  # 7 x 1 Mbit/s
     assert "received, by hops taken (estimate, 1/8 sampled)" in labels
-    assert right.get_ylabel() == "frames of the whole run, TCP's own too"
+    assert right.get_ylabel() == "frames of the whole run, including TCP's own"
 
 
 def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record):

@@ -194,7 +194,7 @@ def test_a_run_of_programs_alone_has_no_figures_of_packets(record, tmp_path):
 
 
 def test_what_is_left_of_a_broken_run_is_kept_and_not_valid(record, tmp_path):
-    text = "the process to collect was ended by SIGKILL"
+    text = "the collect process was killed by SIGKILL"
     broken = replace(record.result, received=no_packets_received(7), failed=text)
     summary = summarise(replace(record, result=broken, troubles=(text,)))
     assert summary.fidelity.reasons == (text,)

@@ -219,8 +219,14 @@ def test_a_plan_is_that_of_all_routings_with_the_same_tables():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"link-rate": "1Mbit"}, "--link-rate is for --engine emulation; leave it out"),
-        ({"engine": "emulation", "cycles": 9}, "--cycles is for --engine simulation; leave it out"),
+        (
+            {"link-rate": "1Mbit"},
+            "--link-rate is for --engine emulation, got --engine simulation; leave it out",
+        ),
+        (
+            {"engine": "emulation", "cycles": 9},
+            "--cycles is for --engine simulation, got --engine emulation; leave it out",
+        ),
         ({"engine": "other"}, "engine must be one of emulation, simulation"),
         ({"queue": 8}, "--queue is for --flow-control drop"),
         ({"vary": "flow-control=credit,drop"}, "flow-control needs a fabric of its own"),

@@ -67,7 +67,7 @@ def test_a_sweep_of_several_loads_is_drawn_over_offered_and_its_title_has_what_a
     vary = ("queue=8,32", "frame-bytes=200,400")
     figure = drawn(result_folders.write_sweep(tmp_path / "sweep", ("min",), ("tornado",), vary=vary))
     title = figure.get_suptitle()
-    assert "links of" in title
+    assert "Mbit/s" in title
     assert "queues" not in title
     assert "frames" not in title
     assert figure.axes[1].get_xlabel() == "offered"

@@ -89,8 +89,8 @@ def test_a_sweep_that_is_measured_again_has_a_folder_of_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("subject", "again", "text"),
     [
-        ("{}/nothing", None, "nothing does not hold"),
-        (None, "{}/nothing", "nothing does not hold"),
+        ("{}/nothing", None, "nothing does not contain"),
+        (None, "{}/nothing", "nothing does not contain"),
         ("polarfly", "{}/run", "leave 'polarfly' out"),
         (None, "{}/sweep", "must be a run, got a sweep; use polarlab.sweep"),
         ("{}/sweep", None, "must be a run, got a sweep; use polarlab.sweep"),
@@ -225,7 +225,7 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
         (
             "run",
             {"exec_timeout": 3},
-            "exec_timeout needs exec or exec_file; give it, or leave",
+            "exec_timeout needs exec or exec_file; add it, or leave",
         ),
     ],
 )
@@ -239,9 +239,9 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
 @pytest.mark.parametrize(
     ("name", "params", "text"),
     [
-        ("polarfly", {}, 'polarfly needs q; example: "polarfly", q=7'),
-        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; example: "polarfly", q=7'),
-        ("graph", {}, 'graph needs from_; example: "graph", from_="examples/torus-3x3.edges"'),
+        ("polarfly", {}, 'polarfly needs q, as in: "polarfly", q=7'),
+        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; as in: "polarfly", q=7'),
+        ("graph", {}, 'graph needs from_, as in: "graph", from_="examples/torus-3x3.edges"'),
     ],
 )
 def test_errors_of_topologies_show_a_call(name, params, text):

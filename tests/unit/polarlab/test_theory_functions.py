@@ -123,7 +123,7 @@ def test_a_graph_is_written_and_drawn(er3, tmp_path):
     figure = polarlab.draw(er3, tmp_path / "g.svg")
     assert (tmp_path / "g.svg").stat().st_size > 0
     assert "13 routers, 24 links" in figure.get_suptitle()
-    with pytest.raises(polarlab.UsageError, match="exists already"):
+    with pytest.raises(polarlab.UsageError, match="already exists"):
         polarlab.draw(er3, tmp_path / "g.svg")
 
 

@@ -140,7 +140,10 @@ def test_a_growing_order_refuses_what_closes_a_circle():
 
 @pytest.mark.parametrize(
     ("routing", "message"),
-    [("min", "got min with one of 5; try up-down"), ("valiant", "without detours, got valiant; try up-down")],
+    [
+        ("min", "got min with a cycle of 5 channels; try up-down"),
+        ("valiant", "without detours, got valiant; try up-down"),
+    ],
 )
 def test_plans_with_circles_or_detours_cannot_be_repaired_in_order(routing, message):
     with pytest.raises(UsageError, match=message):

@@ -198,10 +198,10 @@ def test_a_polarfly_under_up_down_does_not_take_detours_made_for_its_shortest_pa
 @pytest.mark.parametrize(
     ("family", "params", "routing", "told"),
     [
-        ("polarfly", {"q": 3}, "hierarchical", "must be dragonfly, .* got polarfly; try min, or up-down"),
+        ("polarfly", {"q": 3}, "hierarchical", "must be dragonfly, .* got polarfly; try min or up-down"),
         ("polarfly", {"q": 3}, "dor", "must be hyperx, torus or hypercube"),
         ("hyperx", {"shape": "4x4"}, "nca", "must be fat-tree, megafly"),
-        ("hyperx", {"shape": "4x4"}, "ugal-group", "of ugal-group must be dragonfly"),
+        ("hyperx", {"shape": "4x4"}, "ugal-group", "for ugal-group must be dragonfly"),
         ("hyperx", {"shape": "4x4"}, "ugal:over=nca", "must be fat-tree, megafly"),
         ("dragonfly3", {"a": 2, "h2": 1, "h3": 1}, "hierarchical", "must be dragonfly, .* got dragonfly3"),
     ],

@@ -294,7 +294,7 @@ def test_an_adaptive_group_behind_another_group_is_refused():
     inner = replace(adaptive, number=1 << 24)
     outer = Group(adaptive.number, GroupKind.INDIRECT, (Bucket((ToGroup(inner.number),)),))
     wrong = changed(plan, 0, groups=lambda own: [inner, *(outer if g is adaptive else g for g in own)])
-    with pytest.raises(PlanError, match="must not refer to adaptive group"):
+    with pytest.raises(PlanError, match="must not refer"):
         compile_tables(wrong)
 
 

@@ -1,6 +1,7 @@
 """Probe frames: scapy's and numpy's agree byte for byte, checksums are as designed, damage is recognised."""
 
 import struct
+from hashlib import blake2s
 
 import numpy as np
 import pytest
@@ -13,11 +14,13 @@ from topology.addressing import Host, hosts_of
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
 from traffic.wire.layout import HEADER, HEADER_BYTES, check_frame_bytes
-from traffic.wire.probe_codec import FrameBuffer, intact, read_headers
+from traffic.wire.probe_codec import FrameBuffer, genuine, intact, read_headers
 from traffic.wire.probe_frame import Probe, build_probe, parse_probe
+from traffic.wire.tags import Tagger
 
 FIRST, SECOND = hosts_of(PolarFly(2), 1)[:2]
 U32, U64 = 2**32 - 1, 2**64 - 1
+KEY = bytes(range(16))
 
 hosts = st.integers(0, 65535).flatmap(lambda n: st.builds(Host, st.just(n), st.integers(0, 253), st.just(n)))
 probes = st.fixed_dictionaries(
@@ -29,6 +32,7 @@ probes = st.fixed_dictionaries(
         "sent_ns": st.integers(0, U64),
     }
 )
+FIELDS = ("source", "destination", "flow", "sequence", "sent_ns")
 
 
 def ones_complement_sum(data: bytes) -> int:
@@ -40,10 +44,18 @@ def ones_complement_sum(data: bytes) -> int:
     return total
 
 
+def tagged(frame: bytes, case: dict) -> bytes:
+    """Returns a frame with the tag of a probe."""
+    ends = case["source"].ip, case["destination"].ip, 20_000 + case["flow"]
+    fields = struct.pack("!IIHQQ", *ends, case["sequence"], case["sent_ns"])
+    tag = blake2s(KEY + fields, digest_size=4).digest()
+    return frame[:38] + tag + bytes(byte ^ 0xFF for byte in tag) + frame[46:]
+
+
 def filled(cases: list[dict], frame_bytes: int, run: int) -> list[bytes]:
     """Returns these probes, filled into a buffer that was made for another pair."""
     template = build_probe(FIRST, SECOND, frame_bytes=frame_bytes, run=run)
-    buffer = FrameBuffer(template, len(cases))
+    buffer = FrameBuffer(template, len(cases), Tagger(KEY))
     buffer.fill(
         np.array([case["source"].ip for case in cases], np.uint32),
         np.array([case["destination"].ip for case in cases], np.uint32),
@@ -62,7 +74,7 @@ def filled(cases: list[dict], frame_bytes: int, run: int) -> list[bytes]:
 )
 @settings(deadline=None, max_examples=150)
 def test_buffer_is_filled_as_scapy_builds(cases, frame_bytes, run):
-    built = [build_probe(**case, frame_bytes=frame_bytes, run=run) for case in cases]
+    built = [tagged(build_probe(**case, frame_bytes=frame_bytes, run=run), case) for case in cases]
     assert filled(cases, frame_bytes, run) == built
 
 
@@ -84,17 +96,18 @@ def test_the_oracle_of_checksums_knows_a_right_one():
 
 
 def test_refilling_leaves_nothing_of_the_earlier_frame():
-    buffer = FrameBuffer(build_probe(FIRST, SECOND, frame_bytes=100), 1)
+    buffer = FrameBuffer(build_probe(FIRST, SECOND, frame_bytes=100), 1, Tagger(KEY))
     for flow, sequence in ((77, 2**40), (0, 0)):
         one = np.array([1])
         buffer.fill(one * FIRST.ip, one * SECOND.ip, one * flow, one * sequence)
     buffer.stamp(0, 1, 0)
-    assert bytes(buffer.views[0]) == build_probe(FIRST, SECOND, frame_bytes=100)
+    first = {"source": FIRST, "destination": SECOND, "flow": 0, "sequence": 0, "sent_ns": 0}
+    assert bytes(buffer.views[0]) == tagged(build_probe(**first, frame_bytes=100), first)
 
 
 def test_fill_and_stamp_touch_only_the_frames_they_are_asked_to():
     template = build_probe(FIRST, SECOND, frame_bytes=100)
-    buffer = FrameBuffer(template, 3)
+    buffer = FrameBuffer(template, 3, Tagger(KEY))
     one = np.array([1])
     buffer.fill(one * SECOND.ip, one * FIRST.ip, one, one)
     buffer.stamp(0, 1, 9)
@@ -176,7 +189,23 @@ def test_a_probe_needs_room_for_its_header():
         build_probe(FIRST, SECOND, frame_bytes=HEADER_BYTES - 1)
 
 
-# ---- damage ----
+# ---- damage, and frames that somebody made up ----
+
+
+@given(cases=st.lists(probes, min_size=1, max_size=4), other=probes, field=st.sampled_from(FIELDS))
+def test_a_frame_is_genuine_until_a_field_that_counts_is_another(cases, other, field):
+    frames = np.frombuffer(b"".join(filled(cases, 100, 3)), np.uint8).reshape(len(cases), 100)
+    assert genuine(frames, Tagger(KEY)).all()
+    changed = [case | {field: other[field]} for case in cases]
+    for case, change, frame in zip(cases, changed, filled(changed, 100, 3), strict=True):
+        forged = np.frombuffer(tagged(frame, case), np.uint8)[None, :]
+        assert genuine(forged, Tagger(KEY))[0] == (case == change)
+
+
+def test_a_frame_of_another_key_is_not_genuine():
+    case = {"source": FIRST, "destination": SECOND, "flow": 0, "sequence": 0, "sent_ns": 0}
+    frames = np.frombuffer(filled([case], 100, 3)[0], np.uint8)[None, :]
+    assert not genuine(frames, Tagger(bytes(16)))[0]
 
 
 @pytest.mark.parametrize("field", ["magic", "sequence", "sent_ns", "sequence_check", "sent_check"])

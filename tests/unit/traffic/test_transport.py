@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
+from traffic.engine.transport import Arrived, Incoming, Outgoing, rank_not_reached
 from traffic.wire.layout import ACKNOWLEDGED_BITS
 
 MS = 1_000_000
@@ -124,17 +124,21 @@ def test_a_number_far_ahead_takes_no_more_memory_than_any():
     assert incoming.acknowledgement() == ((1 << 62) - 1, 1)
 
 
-def test_what_is_made_up_of_an_acknowledgement_is_told_from_what_has_arrived():
+def test_each_number_arrives_once():
+    arrived = Arrived()
+    assert [arrived.add(number) for number in (0, 2, 2, 1, 0, 5, 4, 4, 1)] == [
+        *(True, True, False, True, False, True, True, False, False)
+    ]
+    assert arrived.add(5 + (1 << 14))
+    assert not arrived.add(5)  # too long ago to be known
+    assert arrived.add(6)
+    assert not arrived.add(6)
+
+
+def test_a_copy_is_not_owed_an_acknowledgement():
     incoming = Incoming()
-    for number in (0, 1, 3, 4):
-        incoming.note_received(number)
-    assert incoming.confirmed(4, 0b11011) == 0b11011
-    assert incoming.confirmed(1, 0b11) == 0b11  # an earlier one
-    assert incoming.confirmed(4, 0b00100) is None
-    assert incoming.confirmed(5, 0b1) is None
-    incoming.note_received(4 + ACKNOWLEDGED_BITS)
-    assert incoming.confirmed(4, 0b11011) == 0  # too long ago to be remembered
-    assert incoming.confirmed(5, 0b1) is None
+    assert [incoming.note_received(number) for number in (0, 1, 0, 1)] == [True, True, False, False]
+    assert incoming.owed == 2
 
 
 def test_an_acknowledgement_of_numbers_never_sent_is_ignored():

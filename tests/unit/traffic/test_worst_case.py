@@ -54,8 +54,8 @@ def test_seeds_are_different_permutations():
 @pytest.mark.parametrize(
     ("fabric", "named"),
     [
-        (HyperX("4x4"), "only shortest path; none of hyperx"),
-        (PolarFly(2), "only shortest path; none of polarfly"),
+        (HyperX("4x4"), "unique shortest paths; none was found in hyperx"),
+        (PolarFly(2), "unique shortest paths; none was found in polarfly"),
         (HyperX("2x2x2"), "diameter 3 and hosts at 8 of 8"),
         (FatTree(2, 2), "hosts at 2 of 4 routers of fat-tree"),
     ],

@@ -28,6 +28,7 @@ from topology.addressing import hosts_of
 from topology.registry import make_topology
 from traffic.wire.layout import HEADER_BYTES
 from traffic.wire.probe_codec import FrameBuffer
+from traffic.wire.tags import Tagger, new_key
 
 ER3 = make_topology("polarfly", {"q": 3})
 
@@ -303,9 +304,10 @@ def test_oblivious_routings_have_no_adaptive_groups():
 @pytest.mark.parametrize("sequence", [0, 1, 1 << 40, (1 << 64) - 1])
 def test_probes_that_a_host_makes_up_are_no_arrivals(sequence, monkeypatch):
     def made_up(frame, _rng):
-        buffer = FrameBuffer(frame, 1)
+        buffer = FrameBuffer(frame, 1, Tagger(new_key()))
         ends = (np.array([host.ip], np.uint32) for host in hosts_of(ER3, 1)[:2])
         buffer.fill(*ends, np.zeros(1, int), np.array([sequence], np.uint64))
+        buffer.stamp(0, 1, time.time_ns())
         return bytes(buffer.views[0])
 
     air = Air(random.Random(1), made_up=20, lies=made_up)

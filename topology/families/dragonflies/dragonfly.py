@@ -240,7 +240,7 @@ def chosen_trunking(
 
 def _group_size(a: int | None) -> int:
     if a is None:
-        raise ParameterError("dragonfly needs --a or --local; example: dragonfly --a 4 --h 2")
+        raise ParameterError("dragonfly needs --a or --local, as in: dragonfly --a 4 --h 2")
     check_whole("a", a, 2)
     return a
 

@@ -65,6 +65,11 @@ class _Graph:
     """
 
     def __init__(self, messages: int) -> None:
+        """Creates a graph without computations and dependencies.
+
+        Args:
+            messages: number of messages.
+        """
         self._messages = messages
         self.computing: list[tuple[int, int]] = []
         self.dependencies: list[tuple[int, int]] = []
