@@ -5,7 +5,7 @@
     >>> polarlab.prove(polarlab.plan(graph, "ugal-pf"), "links").ok
     True
 
-Everything is loaded when it is first used. docs/how-to/python.md is the guide; `__init__.pyi` has the names.
+Names are loaded on first use. docs/how-to/python.md is the guide; `__init__.pyi` lists the names.
 """
 
 from __future__ import annotations

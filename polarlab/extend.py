@@ -1,9 +1,9 @@
-"""The names that plug-ins import, and no others of PolarLab's.
+"""The names of PolarLab that plug-ins may import.
 
     from polarlab.extend import PatternDefinition, register
 
-docs/how-to/extending.md is the guide. Names stay within a version's first number, and a new one may be added
-to any.
+docs/how-to/extending.md is the guide. Names stay the same within a major version; any version may add new
+ones.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from support.fixtures.documents import ROOT
 from support.oracles import kernel_cases
 
 from experiments.events.base import ignore
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.performance.digests import (
     APPLICATIONS,
     FAILURES,
@@ -53,7 +53,7 @@ def smallest_fabrics() -> Mapping[str, FabricOptions]:
     """Returns the smallest network of papers' quick items for each routing, by the routing's name."""
     items = [item for of_paper in ITEMS.values() for item in of_paper.values()]
     simulated = [item for item in items if isinstance(item, SimulatedItem)]
-    curves = [curve for item in simulated for curve in item.curves(Effort(quick=True))]
+    curves = [curve for item in simulated for curve in item.curves(Scale(quick=True))]
     found: dict[str, FabricOptions] = {}
     for one in sorted(curves, key=lambda one: (one.fabric.topology.routers, one.fabric.routing, one.label)):
         found.setdefault(one.fabric.routing.partition(":")[0], one.fabric)

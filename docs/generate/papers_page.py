@@ -1,9 +1,8 @@
-"""Gallery of reproduced papers, docs/lab/papers-gallery.md, made of what `polarlab paper PAPER all` leaves.
+"""Gallery of reproduced papers, docs/lab/papers-gallery.md, from the output of `polarlab paper PAPER all`.
 
-`.venv/bin/python docs/generate/papers_page.py` makes the page anew from docs/figures/papers/; with a
-folder of results (results/papers) it copies the figures and data there first of all items that are
-complete in it: in the paper's own folder, or else in that of `--quick`. A quick item never takes the
-place of a full one.
+`.venv/bin/python docs/generate/papers_page.py` regenerates the page from docs/figures/papers/. With a
+folder of results (results/papers), it first copies the figures and data of all items that are complete
+there: in the paper's own folder, or else in that of `--quick`. A quick item never replaces a full one.
 """
 
 from __future__ import annotations
@@ -117,7 +116,7 @@ def _agreement(counts: Counter[str], stated: Counter[str]) -> str:
         f"Of the {computed} computed claims {agreeing} ({share}) are within or the paper's slip; of the "
         f"{of_numbers} for which the paper states a number, and not only an order, {numbers} "
         f"({share_of_numbers}). Not computed are claims on items that are here with `--quick` alone or in "
-        "part, the cost of DLN, and Table I of the dragonfly paper, whose headings are lost."
+        "part, the cost of DLN, and Table I of the dragonfly paper."
     )
 
 
@@ -285,6 +284,6 @@ def _origin() -> dict[str, str]:
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         if not Path(sys.argv[1]).is_dir():
-            sys.exit(f"{sys.argv[1]} is no folder of results")
+            sys.exit(f"{sys.argv[1]} is not a folder of results")
         keep(Path(sys.argv[1]))
     PAGE.write_text(papers_page())

@@ -1,7 +1,7 @@
 """Claims of papers: numbers that a figure, a table or a sentence states, with tolerances.
 
-The claims are data, `claims.csv` in the folder of each paper; values and tolerances were committed before
-anything was computed. A number of the paper is never changed to agree with a computation.
+The claims are data: `claims.csv` in the folder of each paper. Values and tolerances were committed before
+anything was computed, and a paper's number is never changed to agree with a computation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from importlib.resources import files
 
 import msgspec
 
-BEYOND = "beyond"  # no paper: items of PolarLab's own, without claims
+BEYOND = "beyond"  # not a paper: PolarLab's own figures, without claims
 PAPERS = ("polarfly", "polarstar", "slimfly", "dragonfly", BEYOND)
 BOUNDS = ("equal", "at-least", "at-most")
 KINDS = ("structure", "performance")
-# Differences of decimal numbers that are equal: 0.9 - 0.87 is 0.03.
+# Decimal differences must compare equal: 0.9 - 0.87 is 0.03.
 _ROUNDING = 1e-9
 
 
@@ -28,13 +28,13 @@ class Claim:
     Attributes:
         paper: the paper, one of PAPERS.
         item: the figure, table or section, as `fig12`.
-        key: name of the claim within its item, by which computations refer to it.
+        key: name of the claim within its item; computations refer to it by this name.
         claim: the quantity, in a phrase.
         section: the place in the paper.
         value: the paper's number.
-        bound: `equal`, or `at-least` or `at-most` where the paper states a limit.
-        tolerance: largest difference to the paper's number, or beyond its limit, that still agrees.
-        kind: `structure` of what follows from graphs, `performance` of what takes simulations.
+        bound: `equal`, or `at-least` or `at-most` if the paper states a limit.
+        tolerance: largest difference from the paper's number, or beyond its limit, that still agrees.
+        kind: `structure` if the number follows from graphs, `performance` if it needs simulations.
     """
 
     paper: str

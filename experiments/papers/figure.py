@@ -1,4 +1,4 @@
-"""Figures of papers, drawn again from computed rows: curves over a number, bars over names, or sheets."""
+"""Figures of papers, redrawn from computed rows: curves over a number, or bars over names."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from experiments.figures.style import (
     plain_log_labels,
     set_title,
 )
-from experiments.papers.model import Plot, Row, Sheet
+from experiments.papers.model import BarChart, Plot, Row
 
-_LARGE = 999.5  # numbers from here on have all of their digits
-_MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis, as panels are narrow
+_LARGE = 999.5  # numbers from here on are shown with all their digits
+_MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis; panels are narrow
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
-_FEW = 8  # curves, up to which each has a colour of its own
-# The network, and the routing in papers' letters, of a curve's name, as `PF-UGAL_PF`.
+_FEW = 8  # up to this number, each curve has its own colour
+# A curve's name, such as `PF-UGAL_PF`: the network, and the routing as papers abbreviate it.
 _OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
 # Name of a curve -> its marker, its colour and its line.
 Styles = Mapping[str, tuple[str, str, str]]
 _INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
-_ROOM = 0.5  # share of a panel of bars for the numbers beyond them
-_SHEET_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
+_ROOM = 0.5  # share of a panel that is left free for the numbers beside the bars
+_CHART_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
-def draw_item(title: str, plot: Plot | Sheet, rows: Sequence[Row]) -> Figure:
-    """Returns the figure of an item of a paper.
+def draw_item(title: str, plot: Plot | BarChart, rows: Sequence[Row]) -> Figure:
+    """Draws a figure of a paper.
 
     Args:
-        title: the item's content, in a phrase.
-        plot: the drawing.
-        rows: the rows that are drawn; those without a height are left out.
+        title: title of the figure.
+        plot: the description of the drawing.
+        rows: the data; rows without a value to draw are left out.
     """
-    figure = _draw_sheet(plot, rows) if isinstance(plot, Sheet) else _draw_plot(plot, rows)
+    figure = _draw_bar_chart(plot, rows) if isinstance(plot, BarChart) else _draw_plot(plot, rows)
     set_title(figure, title)
     return figure
 
 
 def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
-    """Returns a figure of curves or bars, a panel for each name."""
+    """Draws curves or bars, one panel per name."""
     panels = _panels(plot, rows)
     names = dict.fromkeys(str(row[plot.by]) if plot.by else "" for _, _, own in panels for row in own)
     styles = _styles(ordered(names) if plot.by else names)
@@ -71,7 +71,7 @@ def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
         axes.grid(alpha=0.3, which="both" if plot.log == "y" else "major")
         if plot.also or axes.get_position().x0 == row_of_axes[0].get_position().x0:
             axes.set_ylabel(own_plot.y_label)
-    if plot.top is not None:  # when all panels have told how far down the axis that they share goes
+    if plot.top is not None:  # last, because every panel may extend the shared axis downwards
         row_of_axes[0].set_ylim(top=plot.top)
     if plot.by and not plot.bars:
         handles = {
@@ -92,19 +92,19 @@ def _panels(plot: Plot, rows: Sequence[Row]) -> list[tuple[str, Plot, list[Row]]
     return [(name, plot, [row for row in drawn if row[plot.panels] == name]) for name in names]
 
 
-def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
-    """Returns a figure of horizontal bars, a line for each row, with headings where a group begins."""
+def _draw_bar_chart(chart: BarChart, rows: Sequence[Row]) -> Figure:
+    """Draws horizontal bars, one line per row, with a heading at the start of each group."""
     lines: list[Row | None] = []
     names: list[str] = []
     for number, row in enumerate(rows):
-        if sheet.group and (not number or rows[number - 1][sheet.group] != row[sheet.group]):
+        if chart.group and (not number or rows[number - 1][chart.group] != row[chart.group]):
             lines.append(None)
-            names.append(str(row[sheet.group]))
+            names.append(str(row[chart.group]))
         lines.append(row)
-        names.append(", ".join(str(row[name]) for name in sheet.names))
-    figure = new_figure((_SHEET_INCHES, _NAMES_INCHES + _LINE_INCHES * len(lines)))
-    panels = figure.subplots(1, len(sheet.measures), sharey=True, squeeze=False)[0]
-    for axes, (measure, title) in zip(panels, sheet.measures.items(), strict=True):
+        names.append(", ".join(str(row[name]) for name in chart.names))
+    figure = new_figure((_CHART_INCHES, _NAMES_INCHES + _LINE_INCHES * len(lines)))
+    panels = figure.subplots(1, len(chart.measures), sharey=True, squeeze=False)[0]
+    for axes, (measure, title) in zip(panels, chart.measures.items(), strict=True):
         for place, line in enumerate(lines):
             if line is not None:
                 _draw_line(axes, place, line, measure)
@@ -115,8 +115,8 @@ def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
     panels[0].set_ylim(len(lines) - 0.5, -0.5)
     for label, line in zip(panels[0].get_yticklabels(), lines, strict=True):
         label.set_fontweight("bold" if line is None else "normal")
-    if sheet.condition is not None:
-        column, heading = sheet.condition
+    if chart.condition is not None:
+        column, heading = chart.condition
         words = [heading if line is None else str(line[column]) for line in lines]
         right = panels[-1].secondary_yaxis("right")
         right.set_yticks(range(len(lines)), words, fontsize="x-small")
@@ -125,7 +125,7 @@ def _draw_sheet(sheet: Sheet, rows: Sequence[Row]) -> Figure:
 
 
 def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
-    """Draws the bar of a measure of a row, with its interval and its number; none without a number."""
+    """Draws the bar of a row's measure with its interval and its value, if it has a value."""
     value = row[measure]
     if value in (None, ""):
         return
@@ -142,18 +142,18 @@ def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
 
 
 def _reach(value: float, low: float, high: float) -> list[list[float]]:
-    """Returns the distances from a number to the ends of its interval, as error bars take them."""
+    """Returns the distances from a value to the ends of its interval, in the form that error bars need."""
     return [[max(value - low, 0.0)], [max(high - value, 0.0)]]
 
 
 def _styles(names: Iterable[str]) -> Styles:
-    """Returns a marker, a colour and a line for each curve.
+    """Returns a marker, a colour and a line style for each curve.
 
-    With many curves, those of a network have one colour and marker, and those of a routing one line.
+    If there are many curves, the network decides colour and marker, and the routing the line style.
     """
     listed = [*names]
-    parts = [_OF_ROUTING.fullmatch(name) for name in listed]
-    known = [one.groups() for one in parts if one]
+    matches = [_OF_ROUTING.fullmatch(name) for name in listed]
+    known = [one.groups() for one in matches if one]
     if len(listed) <= _FEW or len(known) < len(listed):
         known = [(name, "") for name in listed]
     networks, routings = (dict.fromkeys(column) for column in zip(*known, strict=True))
@@ -166,14 +166,14 @@ def _styles(names: Iterable[str]) -> Styles:
 
 
 def _markers() -> Iterator[tuple[str, str]]:
-    """Yields markers with colours, without end; the first forty differ."""
+    """Yields markers with colours forever; the first forty differ."""
     yield from zip(cycle(MARKERS), cycle(PALETTE), strict=False)
 
 
 def _draw_curve(
     axes: Axes, plot: Plot, rows: Sequence[Row], name: str, style: tuple[str, str, str], zorder: float
 ) -> None:
-    """Draws a curve with its intervals; points that are not full are hollow."""
+    """Draws a curve with its intervals, with hollow markers where the plot asks for them."""
     marker, colour, line = style
     x, y = ([row[column] for row in rows] for column in (plot.x, plot.y))
     axes.plot(x, y, line, marker=marker, color=colour, markersize=scaled(4), label=name, zorder=zorder)
@@ -189,11 +189,11 @@ def _draw_curve(
 
 
 def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) -> None:
-    """Draws a curve for each name, with its style."""
+    """Draws one curve per name."""
     for number, (name, style) in enumerate(styles.items()):
         own = [row for row in rows if not plot.by or str(row[plot.by]) == name]
         if own:
-            # The first curve, that of the paper's own network, is above the others.
+            # The first curve belongs to the paper's own network and is drawn above the others.
             _draw_curve(axes, plot, sorted(own, key=itemgetter(plot.x)), name, style, 2 + 0.5 / (1 + number))
     logarithmic: str = plot.log if any(row[plot.y] > 0 for row in rows) else ""
     if "x" not in logarithmic and _is_wide(plot, rows):
@@ -206,14 +206,14 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
 
 
 def _is_wide(plot: Plot, rows: Sequence[Row]) -> bool:
-    """Returns whether the places of rows are so far apart that their axis must be logarithmic."""
+    """Returns whether the values on the horizontal axis span so wide a range that it must be logarithmic."""
     if plot.wide == math.inf:
         return False
-    places = [row[plot.x] for row in rows]
-    return bool(max(places) >= plot.wide * min(places) > 0)
+    values = [row[plot.x] for row in rows]
+    return bool(max(values) >= plot.wide * min(values) > 0)
 
 
 def _draw_bars(axes: Axes, plot: Plot, rows: Sequence[Row], _styles: Styles) -> None:
-    """Draws a bar for each row."""
+    """Draws one bar per row."""
     axes.bar(range(len(rows)), [row[plot.y] for row in rows], color=DARK)
     axes.set_xticks(range(len(rows)), [str(row[plot.x]) for row in rows], rotation=30, ha="right")

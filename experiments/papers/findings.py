@@ -1,4 +1,4 @@
-"""Findings about papers: claims that a computation does not confirm, each with its reason and evidence."""
+"""Notes on claims of papers that a computation does not confirm, each with its reason and evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from experiments.papers.claims import Claim
 
 Kind = Literal["slip", "reading", "unconfirmed"]
-_REACH = 0.1  # share of the number that a finding explains, within which it explains others
+_REACH = 0.1  # a finding also explains numbers that differ from its own by this share
 _ROUNDING = 1e-9
 WITHIN, NOT_COMPUTED = "within", "not computed"
 OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
@@ -22,16 +22,16 @@ OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
 
 @dataclass(frozen=True)
 class Finding:
-    """The reason why a computed number is outside the tolerance of a claim.
+    """Why a computed number is outside the tolerance of a claim.
 
     Attributes:
         paper: the paper, one of PAPERS.
         item: the figure, table or section.
         key: name of the claim within its item.
         value: the computed number that it explains.
-        kind: `slip` where the paper's number is wrong, by a count or a counterexample; `reading` where it
-            depends on something that the text leaves open, so that another reading agrees; `unconfirmed`
-            where no reading does.
+        kind: `slip` if a count or counterexample shows that the paper's number is wrong; `reading` if the
+            number depends on something that the text leaves open, and another reading agrees; `unconfirmed`
+            if no reading agrees.
         note: the reason, in a phrase.
         evidence: an independent count, a counterexample or a derivation.
     """
@@ -54,15 +54,16 @@ def findings() -> tuple[Finding, ...]:
 
 @cache
 def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
-    """Returns the findings by paper, item and key of their claims."""
+    """Returns the findings by paper, item and key of the claim."""
     return {(one.paper, one.item, one.key): one for one in findings()}
 
 
 def finding_on(claim: Claim, value: float) -> Finding | None:
     """Returns the finding that explains a computed number; None if there is none.
 
-    A finding is about one number. It explains others by the tolerance of the claim, or by a tenth of it, and
-    of counts no other: what a later change of the code breaks is not excused.
+    A finding explains one number, and others that differ from it by no more than the tolerance of the claim
+    or a tenth of the number. For counts it explains that number alone. So a finding does not excuse an error
+    that a later change of the code introduces.
 
     Args:
         claim: the claim.
@@ -77,12 +78,12 @@ def finding_on(claim: Claim, value: float) -> Finding | None:
 
 
 def outcome(claim: Claim, value: float | None, within: bool | None) -> str:
-    """Returns the outcome of a claim: one of OUTCOMES, or `unexplained` outside without a finding.
+    """Returns the outcome of a claim: one of OUTCOMES, or `unexplained`.
 
     Args:
         claim: the claim.
-        value: the computed number; None where it is not computed.
-        within: whether it is within its tolerance; None where nothing is compared.
+        value: the computed number; None if it is not computed.
+        within: whether it is within the tolerance; None if it is not compared.
     """
     if within is None or value is None:
         return NOT_COMPUTED

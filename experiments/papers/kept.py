@@ -1,4 +1,4 @@
-"""Items that a folder keeps, drawn again from their data without computing anything."""
+"""Figures of a folder of `polarlab paper`, redrawn from the data there without computing anything."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def kept_figures(folder: Path, look: Look = PLAIN) -> dict[str, Figure]:
-    """Returns the figures of a folder's items by the names of their files, drawn from the data there.
+    """Returns the figures of a folder by the names of their files, drawn from the data there.
 
-    Tables and sections, which have no figure, are left out.
+    Tables and sections have no figure and are left out.
 
     Args:
-        folder: folder of `polarlab paper`, or that of the gallery in the docs.
-        look: how they are drawn.
+        folder: folder of `polarlab paper`, or of the gallery in the docs.
+        look: the style of the figures.
 
     Raises:
-        UsageError: an item is of a later version of PolarLab.
-        ParameterError: a record or the data are damaged.
+        UsageError: a record comes from a later version of PolarLab.
+        ParameterError: a record or its data are damaged.
     """
     with drawn_as(look):
         return _drawn(folder)
@@ -58,9 +58,9 @@ def _drawn(folder: Path) -> dict[str, Figure]:
 
 
 def _damaged(data: Path, record: ComputedItem) -> str:
-    """Returns the line for data that cannot be drawn, or are not those that were computed."""
-    again = f"polarlab paper {record.paper} {record.item}"
-    return f"{data} is damaged or not of PolarLab; `{again}` with the folder's options makes it again"
+    """Returns the message for data that cannot be drawn, or that differ from those that were computed."""
+    command = f"polarlab paper {record.paper} {record.item}"
+    return f"{data} is damaged or not from PolarLab; run `{command}` with the folder's options to replace it"
 
 
 def _rows(file: Path) -> list[Row]:
@@ -70,7 +70,7 @@ def _rows(file: Path) -> list[Row]:
 
 
 def _cell(text: str) -> str | float:
-    """Returns the value of a cell of the data: True or False, a number, or else its text."""
+    """Returns the value of a cell: a truth value, a number, or else its text."""
     if text in ("True", "False"):
         return text == "True"
     for number in (int, float):

@@ -1,4 +1,4 @@
-"""Links of networks: shares of them in bisections, and distances while they fail."""
+"""Links of networks: their share in bisections, and distances as links fail."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.papers.model import Effort, Plot, Row, Value
+from experiments.papers.model import Plot, Row, Scale, Value
 from experiments.papers.networks import Network
 from topology.analysis.bisection import bisect
 from topology.analysis.resilience import Resilience, distances_after, resilience
 
 SEARCHES, QUICK_SEARCHES = 8, 2
-_MANY_ROUTERS = 4096  # beyond which searches take long, and differ little
+_MANY_ROUTERS = 4096  # in larger graphs searches take long and their results differ little
 RUNS, QUICK_RUNS = 100, 20
-_STEP = 0.05  # of the share of failed links
+_STEP = 0.05  # between shares of failed links
 
 
-def bisection_row(family: str, network: Network, effort: Effort) -> Row:
+def bisection_row(family: str, network: Network, scale: Scale) -> Row:
     """Returns the row of a network in a table of bisections.
 
     Args:
         family: the name of the network's curve.
         network: the network.
-        effort: the effort; its seeds are searches.
+        scale: the scale; its seeds are the number of searches.
     """
     graph = network.graph()
     full = SEARCHES if graph.routers <= _MANY_ROUTERS else QUICK_SEARCHES
-    found = bisect(graph, effort.number(full, QUICK_SEARCHES))
+    found = bisect(graph, scale.number(full, QUICK_SEARCHES))
     return {
         "family": family,
         "radix": graph.network_radix,
@@ -45,7 +45,7 @@ def bisection_row(family: str, network: Network, effort: Effort) -> Row:
 
 
 def geometric_mean(numbers: Iterable[float]) -> float:
-    """Returns the geometric mean of numbers over 0; not a number where there is none.
+    """Returns the geometric mean of positive numbers; NaN if there are none.
 
     Args:
         numbers: the numbers.
@@ -55,11 +55,11 @@ def geometric_mean(numbers: Iterable[float]) -> float:
 
 
 class Growth(NamedTuple):
-    """Growth of distances in hops.
+    """Growth of distances, in hops.
 
     Attributes:
         diameter: growth of the diameter.
-        path: growth of the average path.
+        path: growth of the average path length.
     """
 
     diameter: int
@@ -68,10 +68,10 @@ class Growth(NamedTuple):
 
 @dataclass(frozen=True)
 class Failures:
-    """Failures of the links of some networks.
+    """Link failures of several networks.
 
     Attributes:
-        found: label of a network -> its failures in random orders.
+        found: label of a network -> its resilience under random orders of failure.
         rows: for each network and share of failed links, the distances of the median run.
     """
 
@@ -79,7 +79,7 @@ class Failures:
     rows: list[Row]
 
     def median(self, label: str) -> Value:
-        """Returns the median share that disconnects a network, with its interval.
+        """Returns the median share of failed links that disconnects a network, with its interval.
 
         Args:
             label: label of the network.
@@ -87,16 +87,16 @@ class Failures:
         return Value(self.found[label].median, self.found[label].interval)
 
     def ratio(self, label: str, base: str) -> float:
-        """Returns the median share of a network over that of another.
+        """Returns the ratio of the median shares that disconnect two networks.
 
         Args:
             label: label of the network.
-            base: label of the other.
+            base: label of the network of the divisor.
         """
         return self.found[label].median / self.found[base].median
 
     def diameter(self, label: str, share: float) -> int:
-        """Returns the diameter of a network after a share of its links has failed, of the median run.
+        """Returns the diameter of a network in the median run after a share of its links has failed.
 
         Args:
             label: label of the network.
@@ -105,7 +105,7 @@ class Failures:
         return int(self._row(label, share)["diameter"])
 
     def growth(self, label: str, share: float) -> Growth:
-        """Returns the growth of distances when a share of the links has failed, of the median run.
+        """Returns the growth of distances in the median run after a share of the links has failed.
 
         Args:
             label: label of the network.
@@ -120,7 +120,7 @@ class Failures:
 
 
 def failures_plot() -> Plot:
-    """Returns the drawing of the rows of `failures`: the average path and the diameter over the share."""
+    """Returns the plot for the rows of `failures`: average path length and diameter over failed links."""
     return Plot(
         "failed",
         "average_path_length",
@@ -131,19 +131,19 @@ def failures_plot() -> Plot:
     )
 
 
-def failures(networks: Iterable[Network], effort: Effort) -> Failures:
-    """Returns the failures of the links of some networks, and the distances on the way.
+def failures(networks: Iterable[Network], scale: Scale) -> Failures:
+    """Computes the resilience of networks to link failures, and the distances as links fail.
 
     Args:
         networks: the networks.
-        effort: the effort; its seeds are runs.
+        scale: the scale; its seeds are the number of runs.
     """
     found: dict[str, Resilience] = {}
     rows: list[Row] = []
     shares = np.arange(0, 1, _STEP).round(2)
     for one in networks:
         graph = one.graph()
-        found[one.label] = of_network = resilience(graph, effort.number(RUNS, QUICK_RUNS))
+        found[one.label] = of_network = resilience(graph, scale.number(RUNS, QUICK_RUNS))
         for distances in distances_after(graph, of_network.order, shares):
             rows.append(
                 {

@@ -1,4 +1,4 @@
-"""Computed items of papers: their values, their data, and the effort that they take."""
+"""Figures and tables of papers that can be computed: their values, their data, and the scale of the work."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Value(NamedTuple):
 
     Attributes:
         value: the number.
-        interval: its 95 % confidence interval; None of a number that is not a matter of chance.
+        interval: its 95 % confidence interval; None if the number does not depend on chance.
     """
 
     value: float
     interval: tuple[float, float] | None = None
 
 
-class Effort(NamedTuple):
-    """The effort for an item.
+class Scale(NamedTuple):
+    """Sizes, number of runs and prices for the computation of a figure or table.
 
     Attributes:
-        quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
-        seeds: the number of searches, runs or simulations of a point that the user asks for; None for that of
-            the item.
-        prices: the user's prices of routers and cables; None for those of the paper.
+        quick: whether to use fewer sizes and runs, and smaller networks in simulations.
+        seeds: requested number of searches, runs or simulations per point; None for the default of the
+            figure or table.
+        prices: the user's prices of routers and cables; None for the paper's prices.
     """
 
     quick: bool = False
@@ -42,32 +42,32 @@ class Effort(NamedTuple):
         """Returns the number of searches or runs.
 
         Args:
-            full: that of the whole item.
-            quick: that of the quick one.
+            full: the number at full scale.
+            quick: the number at quick scale.
         """
         return self.seeds or (quick if self.quick else full)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing of rows: lines over a number, or bars over names.
+    """A drawing of rows: curves over a number, or bars over names.
 
     Attributes:
-        x: column of the place on the horizontal axis.
-        y: column of the height.
+        x: column of the horizontal axis.
+        y: column of the vertical axis.
         x_label: label of the horizontal axis.
         y_label: label of the vertical axis.
-        by: column of the name of a curve; empty for a single one.
-        bars: whether a row is a bar, and not a point of a curve.
+        by: column with the name of the curve; empty for a single curve.
+        bars: whether each row is a bar instead of a point of a curve.
         log: the axes that are logarithmic: `xy`, `y` or none.
-        wide: ratio of a panel's greatest and least places from which its horizontal axis is logarithmic, so
-            that curves which end early are not drawn on top of each other.
-        panels: column of the name of a panel, side by side; empty for a single one.
-        error: column of half the width of the interval of the height; empty without.
-        low, high: columns of the ends of the interval of the height, in the place of `error`; empty without.
-        full: column that tells whether a point's marker is full, else it is hollow; empty where all are.
-        top: end of the vertical axis, beyond which curves go on; None for the greatest height.
-        also: columns of other heights -> their labels, a panel for each; not with `panels`.
+        wide: ratio of the largest to the smallest x in a panel from which its horizontal axis is logarithmic,
+            so that curves that end early do not overlap.
+        panels: column with the name of the panel; panels are side by side; empty for a single panel.
+        error: column with half the width of the interval of y; empty for none.
+        low, high: columns with the ends of the interval of y, instead of `error`; empty for none.
+        full: column that says whether a point has a full marker or a hollow one; empty if all are full.
+        top: end of the vertical axis, where higher curves are cut off; None for the largest y.
+        also: further columns for y -> their labels, one panel each; not combined with `panels`.
     """
 
     x: str
@@ -88,16 +88,16 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A drawing of rows as a page of horizontal bars: a line for each row, a panel for each measure.
+class BarChart:
+    """A drawing of rows as horizontal bars: one line per row, one panel per measure.
 
     Attributes:
         names: columns whose values name a line.
-        measures: column of a measure -> title of its panel. Columns with its name and `_low` and `_high`
-            have the ends of its interval where there is one.
-        group: column of the heading of lines that belong together; empty without.
-        condition: column of what a measure depends on, shown at the right end of a line, and its heading
-            beside those of groups; None without.
+        measures: column of a measure -> title of its panel. The columns NAME_low and NAME_high contain the
+            ends of its interval, if it has one.
+        group: column with the heading of lines that belong together; empty for no headings.
+        condition: column with a condition of the measures, shown at the right end of each line, and the
+            heading of this column; None for none.
     """
 
     names: Sequence[str]
@@ -107,13 +107,13 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The result of the computation of an item.
+class ItemResult:
+    """The computed numbers of a figure or table.
 
     Attributes:
-        values: key of a claim -> the computed number; claims without a key here are not computed.
-        rows: the data of the figure or the table; all rows have the same columns.
-        remark: what the user should know about the way that was taken, in a sentence; empty for nothing.
+        values: key of a claim -> the computed number; claims whose key is missing are not computed.
+        rows: the data of the figure or table; all rows have the same columns.
+        remark: note for the user on the method, in a sentence; empty for none.
     """
 
     values: Mapping[str, Value | float]
@@ -123,18 +123,18 @@ class Found:
 
 @dataclass(frozen=True)
 class Item:
-    """A figure, a table or a section of a paper that can be computed.
+    """A figure, table or section of a paper that is computed without simulations.
 
     Attributes:
         title: its content, in a phrase.
-        compute: effort -> what it has found.
-        plot: the drawing of its rows; None of a table.
-        priced: whether its numbers follow from prices.
-        by_chance: whether its numbers are a matter of chance, so that it has seeds.
+        compute: scale -> result.
+        plot: the drawing of its rows; None for a table.
+        priced: whether its numbers depend on prices.
+        by_chance: whether its numbers depend on chance, so that a number of seeds can be chosen.
     """
 
     title: str
-    compute: Callable[[Effort], Found]
-    plot: Plot | Sheet | None = None
+    compute: Callable[[Scale], ItemResult]
+    plot: Plot | BarChart | None = None
     priced: bool = False
     by_chance: bool = False

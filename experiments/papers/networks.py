@@ -1,4 +1,4 @@
-"""Networks that papers compare: members of families under the names of the papers."""
+"""Networks that papers compare: members of families, by the papers' names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Network:
     params: tuple[tuple[str, Value], ...]
 
     def graph(self) -> Topology:
-        """Returns its graph, which is made once."""
+        """Returns its graph, which is built once and cached."""
         return _graph(self.family, self.params)
 
 
@@ -48,7 +48,7 @@ def _graph(family: str, params: tuple[tuple[str, Value], ...]) -> Topology:
 
 
 def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
-    """Returns routers and network radix of some networks by the keys of their claims, as `DF1 routers`.
+    """Returns the routers and network radix of networks by the keys of their claims, such as `DF1 routers`.
 
     Args:
         networks: the networks.
@@ -61,7 +61,7 @@ def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
 
 
 def common(values: Iterable[float]) -> float:
-    """Returns the number that all of some numbers are; not a number where they differ, or there is none.
+    """Returns the number that all given numbers equal; NaN if they differ or there are none.
 
     Args:
         values: the numbers.

@@ -1,7 +1,7 @@
-"""Words of reproductions that the command line knows before anything is loaded to compute."""
+"""Words of `polarlab paper` that the command line needs before it imports code that computes."""
 
 from __future__ import annotations
 
-LIST, ALL = "list", "all"  # in the place of a paper, and of an item
-NONE = "none"  # in the place of labels of curves
-OTHER_PRICES = "other prices than the paper's"  # the reason why a claim is not compared
+LIST, ALL = "list", "all"  # given instead of a paper, and instead of an item
+NONE = "none"  # given instead of labels of curves
+OTHER_PRICES = "other prices than the paper's"  # why a claim is not compared

@@ -1,4 +1,4 @@
-"""Files of prices: those of the Slim Fly paper, and a user's own."""
+"""Files of prices: the Slim Fly paper's, and a user's own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paper_prices() -> Prices:
 
 
 def read_prices(path: Path) -> Prices:
-    """Returns the prices of a file.
+    """Reads the prices in a file.
 
     Args:
         path: the file, TOML with the keys of `topology.costs.prices.PRICES`.
@@ -41,7 +41,7 @@ def read_prices(path: Path) -> Prices:
 
 
 def are_of_paper(prices: Prices) -> bool:
-    """Returns whether prices are equal to the Slim Fly paper's; the name of their source does not count.
+    """Returns whether prices equal the Slim Fly paper's, whatever the name of their source.
 
     Args:
         prices: the prices.
@@ -50,7 +50,7 @@ def are_of_paper(prices: Prices) -> bool:
 
 
 def prices_digest(prices: Prices) -> str:
-    """Returns a digest of prices, 8 hexadecimal digits, by which other prices are told apart.
+    """Returns a digest of prices, 8 hexadecimal digits.
 
     Args:
         prices: the prices.

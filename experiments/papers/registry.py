@@ -1,4 +1,4 @@
-"""Registry of the items of papers that can be computed: one line for each."""
+"""Registry of the figures and tables of papers that can be computed."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ ITEMS: Mapping[str, Mapping[str, AnyItem]] = {
 }
 
 
-_PRICED = "fig11 with the prices of other routers and cables, which are not known here: fig11 --prices FILE"
-_DRAWN = "a drawing: polarlab topology polarfly --q 7 --figure FILE"
-# Paper -> item that is not computed -> the reason.
+_PRICED = "fig11 at other prices of routers and cables, which are not known here; use fig11 --prices FILE"
+_DRAWN = "a drawing; see polarlab topology polarfly --q 7 --figure FILE"
+# Paper -> item that is not computed -> reason.
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "polarfly": {
-        "table1": "features in words, without numbers",
+        "table1": "describes features in words, without numbers",
         **dict.fromkeys(("fig3", "fig4", "fig5", "fig6", "fig13"), _DRAWN),
     },
     "slimfly": dict.fromkeys(("fig12", "fig13"), _PRICED),
     "dragonfly": {
-        "table1": "its headings are lost in the copies of the paper",
-        "table4": "its formulas are lost in the copies of the paper; fig12 has the sizes",
+        "table1": "not implemented yet",
+        "table4": "not implemented yet; fig12 has the sizes",
     },
 }
 
@@ -48,7 +48,7 @@ def check_paper(paper: str) -> str:
         paper: the name.
 
     Raises:
-        UsageError: it is unknown; the text lists all papers.
+        UsageError: it is unknown; the message lists all papers.
     """
     if paper not in PAPERS:
         raise UsageError(f"paper must be one of {', '.join(PAPERS)}, got {paper!r}{hint(paper, PAPERS)}")
@@ -56,18 +56,18 @@ def check_paper(paper: str) -> str:
 
 
 def item_of(paper: str, name: str) -> AnyItem:
-    """Returns an item of a paper.
+    """Returns a figure, table or section of a paper.
 
     Args:
         paper: the paper.
         name: the figure, table or section, as `fig12`.
 
     Raises:
-        UsageError: the paper or the item is unknown, or the item is not computed yet; the text lists those
-            that are computed.
+        UsageError: the paper or the item is unknown, or the item is not computed; the message lists the items
+            that are.
     """
     items = ITEMS[check_paper(paper)]
-    if name in [*items]:  # a list: names of any type are refused below
+    if name in [*items]:  # a list, so that unhashable names reach the error below
         return items[name]
     listed = ", ".join([*items, ALL])
     known = LEFT_OUT.get(paper, {}).get(str(name))
@@ -76,7 +76,7 @@ def item_of(paper: str, name: str) -> AnyItem:
 
 
 def sends_real_packets(item: AnyItem) -> bool:
-    """Returns whether an item sends real packets, for which the process must be root.
+    """Returns whether an item sends real packets, which needs root.
 
     Args:
         item: the item.
@@ -85,7 +85,7 @@ def sends_real_packets(item: AnyItem) -> bool:
 
 
 def is_priced(item: AnyItem) -> bool:
-    """Returns whether the numbers of an item follow from prices.
+    """Returns whether the numbers of an item depend on prices.
 
     Args:
         item: the item.
@@ -94,7 +94,7 @@ def is_priced(item: AnyItem) -> bool:
 
 
 def is_by_chance(item: AnyItem) -> bool:
-    """Returns whether the numbers of an item are a matter of chance, so that it has seeds.
+    """Returns whether the numbers of an item depend on chance, so that it accepts a number of seeds.
 
     Args:
         item: the item.
@@ -107,6 +107,6 @@ def items_of_all(paper: str, *, real: bool) -> list[str]:
 
     Args:
         paper: the paper, one of PAPERS.
-        real: whether those of real packets can be computed.
+        real: whether to include items that send real packets.
     """
     return [name for name, one in ITEMS[paper].items() if real or not sends_real_packets(one)]

@@ -1,4 +1,4 @@
-"""Sizes of families by their formulas, over the network radix."""
+"""Sizes of families over the network radix, by formula."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def prime_powers_below(limit: int) -> list[int]:
 
 
 def slimfly_orders(limit: int) -> list[int]:
-    """Returns the orders q of Slim Flies whose network radix does not exceed a limit, ascending.
+    """Returns the orders q of the Slim Flies whose network radix is at most a limit, ascending.
 
     Args:
         limit: the limit, at least 5.
@@ -39,10 +39,10 @@ def slimfly_orders(limit: int) -> list[int]:
 
 
 def largest_sizes(sizes: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Returns the number of routers of the largest network of each radix.
+    """Returns the number of routers of the largest network for each radix.
 
     Args:
-        sizes: radix and number of routers of networks.
+        sizes: (radix, number of routers) of each network.
 
     Returns:
         Radix -> number of routers, ascending.
@@ -54,7 +54,7 @@ def largest_sizes(sizes: Iterable[tuple[int, int]]) -> dict[int, int]:
 
 
 def members_of_family(name: str) -> list[Member]:
-    """Returns the members of a family that are compared by size, also those too large to be built.
+    """Returns the members of a family that are compared by size, including those too large to build.
 
     Args:
         name: name of the family.
@@ -64,10 +64,10 @@ def members_of_family(name: str) -> list[Member]:
 
 
 def up_to(sizes: Mapping[int, int], radix: int) -> int:
-    """Returns the number of routers of the largest member of a radix or a smaller one; 0 if there is none.
+    """Returns the routers of the largest member that fits a radix; 0 if there is none.
 
     Args:
         sizes: radix -> number of routers.
-        radix: the radix, of which a switch may leave ports unused.
+        radix: ports of a switch, some of which may stay unused.
     """
     return max((routers for own, routers in sizes.items() if own <= radix), default=0)

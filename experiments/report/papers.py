@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.reproduction import CheckedClaim, ReproducedItem, papers_version
 from experiments.report.model import Page, PageRow, PageTable, Section, kept_figure
 from experiments.results.text import readable
@@ -18,13 +18,13 @@ _CLAIM_COLUMNS = ("claim", "section", "paper", "ours", "interval", "tolerance", 
 _MOST_ROWS = 40  # rows shown for an item without a figure
 
 
-def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, folder: Path) -> Page:
+def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder: Path) -> Page:
     """Returns the page of a paper's figures and tables.
 
     Args:
         paper: name of the paper.
         items: its figures and tables; their files are in the folder.
-        effort: scale at which they were computed.
+        scale: scale at which they were computed.
         folder: folder with figures and data.
     """
     claims = [claim for item in items for claim in item.claims]
@@ -36,7 +36,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], effort: Effort, fold
         "the first computation (exceptions: docs/lab/papers-findings.md), "
         f"{noted} are outside with a note, {len(outside) - noted} without, "
         f"and {len(claims) - len(computed)} are not computed. "
-        f"{'Smaller networks and fewer runs (--quick). ' if effort.quick else ''}Made by {papers_version()}."
+        f"{'Smaller networks and fewer runs (--quick). ' if scale.quick else ''}Made by {papers_version()}."
     )
     sections = [
         Section(note=note, table=_contents(items)),

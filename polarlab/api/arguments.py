@@ -1,4 +1,4 @@
-"""Arguments of Python's functions that are not what they should be, in one line with the remedy."""
+"""Checks of the arguments of Python functions; errors state the problem and the remedy in one line."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # before the words of a command line
+_EXAMPLE = "as in: "  # in errors, before command-line words
 
 
 def checked_topology(value: Any) -> Topology:
-    """Returns a graph of PolarLab.
+    """Returns an argument if it is a graph of PolarLab.
 
     Args:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the text names the function that makes a graph of it.
+        ParameterError: it is something else; the message names the function that converts it.
     """
     if isinstance(value, Topology):
         return value
@@ -41,13 +41,13 @@ def checked_topology(value: Any) -> Topology:
 
 
 def checked_plan(value: Any) -> RoutePlan:
-    """Returns a plan.
+    """Returns an argument if it is a plan.
 
     Args:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the text names the functions that make a plan of it.
+        ParameterError: it is something else; the message names the function that makes a plan.
     """
     if isinstance(value, RoutePlan):
         return value
@@ -58,20 +58,20 @@ def checked_plan(value: Any) -> RoutePlan:
 def checked_scheduler(
     workers: int | None, scheduler: str | None, tls: str | os.PathLike[str] | None, insecure: bool
 ) -> Scheduler | None:
-    """Returns the scheduler whose cluster simulates; None for processes of this machine.
+    """Returns the scheduler of the cluster that simulates; None for local processes.
 
     Args:
-        workers: processes of this machine; None for one on each of its cores.
-        scheduler: address of a scheduler; None without.
-        tls: folder of certificates for it; None without.
-        insecure: whether whoever answers there is trusted, also by root.
+        workers: local processes; None for one per core.
+        scheduler: address of a scheduler; None for no cluster.
+        tls: folder of certificates for the scheduler; None for no TLS.
+        insecure: whether to trust whoever answers there, even as root.
 
     Raises:
-        UsageError: these exclude each other, or the scheduler is not to be trusted.
+        UsageError: arguments exclude each other, or the scheduler is not trusted.
         ParameterError: the number of processes is outside its domain, or the address has another form.
     """
     if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler exclude each other; leave one of them out")
+        raise UsageError("--workers and --scheduler exclude each other; leave one out")
     if workers is not None and not (type(workers) is int and 1 <= workers <= MAX_WORKERS):
         raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers!r}")
     if scheduler is not None:
@@ -87,8 +87,8 @@ def keywords_in_errors(subject: object) -> Iterator[None]:
     """Spells options in errors of the block as Python arguments: `--link-rate` as `link_rate`.
 
     Args:
-        subject: subject of an experiment, see `request_of`. An Experiment may come from a command line, whose
-            errors stay as they are.
+        subject: subject of an experiment, see `request_of`. An Experiment may come from a command line, so
+            its errors stay as they are.
     """
     try:
         yield
@@ -96,17 +96,17 @@ def keywords_in_errors(subject: object) -> Iterator[None]:
         text = str(error)
         if isinstance(subject, Experiment) or "polarlab " in text:
             raise
-        message, as_in, example = text.partition(_EXAMPLE)
+        message, before_example, example = text.partition(_EXAMPLE)
         name, must, rest = _OPTION.sub(lambda found: keyword(found[1]), message).partition(" must ")
         name = keyword(name) if name in option_names() else name
-        changed = f"{name}{must}{rest}{as_in}{_call(example)}"
+        changed = f"{name}{must}{rest}{before_example}{_call(example)}"
         if changed == text:
             raise
         raise type(error)(changed) from None
 
 
 def _call(example: str) -> str:
-    """Returns the words of a command line, as `polarfly --q 7`, as arguments of Python, `"polarfly", q=7`."""
+    """Returns words of a command line, such as `polarfly --q 7`, as Python arguments: `"polarfly", q=7`."""
     name, *words = shlex.split(example) or [""]
     pairs = zip(words[::2], words[1::2], strict=False)
     given = [f"{_OPTION.sub(lambda found: keyword(found[1]), option)}={_literal(v)}" for option, v in pairs]

@@ -23,14 +23,14 @@ from topology.errors import UsageError
 
 
 def estimate(experiment: Experiment, workers: int | None = None) -> Estimate:
-    """Returns the points, the time and the memory that an experiment would take; nothing is run or written.
+    """Estimates the points, time and memory that an experiment would need; nothing is run or written.
 
     Args:
         experiment: a sweep, a simulation, or a search for saturation.
-        workers: processes of this machine that simulate points of a sweep; None for one on each of its cores.
+        workers: local processes that simulate points of a sweep; None for one per core.
 
     Raises:
-        UsageError: the experiment is of another kind, cannot be resolved, or its folder holds another sweep.
+        UsageError: the experiment is of another kind, cannot be resolved, or its folder has another sweep.
     """
     one = experiment.resolve()
     if isinstance(one, Sweep):
@@ -38,7 +38,7 @@ def estimate(experiment: Experiment, workers: int | None = None) -> Estimate:
     if isinstance(one, SimulatedSweep):
         return estimate_simulated_sweep(one, experiment.folder(one), workers)
     if not isinstance(one, Simulation):
-        raise UsageError(f"an estimate is of a sweep, a simulation or a saturation, got a {experiment.kind}")
+        raise UsageError(f"an estimate needs a sweep, a simulation or a saturation, got a {experiment.kind}")
     traffic = one.traffic
     if not isinstance(traffic, SimulatedTraffic):
         return estimate_simulations([Work(one.fabric, None, one.repeat)], one.repeat, one.repeat, 1)

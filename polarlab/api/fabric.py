@@ -100,7 +100,7 @@ class Fabric(SessionVerbs):
         if self._wanted.captures:
             require_capture()
 
-    # ---- begin and end ----
+    # ---- start and end ----
 
     def open(self) -> Fabric:
         """Launches the fabric, proves and installs its rules, and returns it; it is up until `close`.
@@ -113,7 +113,7 @@ class Fabric(SessionVerbs):
         if self._opened is not None:
             raise UsageError("fabric must be closed before it is opened again")
         with contextlib.ExitStack() as opening:
-            opening.enter_context(_ended_by_signals())
+            opening.enter_context(_exit_on_signals())
             with keywords_in_errors(self._subject):
                 self._session = self._launched(opening)
             self._supervisor = opening.enter_context(ProgramSupervisor())
@@ -138,7 +138,7 @@ class Fabric(SessionVerbs):
 
         def report_drops(kind: object, *_error: object) -> None:
             if kind is None:
-                with contextlib.suppress(CommandError):  # of a switch that hangs
+                with contextlib.suppress(CommandError):  # a switch may hang
                     report_ingress_drops(live.network, self._notify)
 
         opening.push(report_drops)
@@ -177,7 +177,7 @@ class Fabric(SessionVerbs):
             return self._page.start_again()
         from polarlab.web.page_server import PageServer
 
-        assert opened is not None  # as there is a session
+        assert opened is not None  # because there is a session
         address = web_address(web, open_to_all=web_open) or parse_address(True)
         page = self._page = opened.enter_context(PageServer(address, self._notify))
         self._watched(page, session, opened)
@@ -201,7 +201,7 @@ class Fabric(SessionVerbs):
         with keywords_in_errors(None):
             try:
                 self._traffic(options, PAGE, begins)
-            except KeyboardInterrupt:  # it was stopped
+            except KeyboardInterrupt:  # stopped by the page
                 if not any(folder.exists() for folder in folders):
                     raise UsageError("the measurement was stopped before it had measured anything") from None
         return folders[0]
@@ -216,7 +216,7 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened and self._session.turns.stop_own(then=self.close):  # as called from `progress`
+        if self._opened and self._session.turns.stop_own(then=self.close):  # this is a call from `progress`
             return
         opened, self._opened = self._opened, None
         if opened is not None:
@@ -225,7 +225,7 @@ class Fabric(SessionVerbs):
             opened.__exit__(kind, error, trace)
             self._page = None
 
-    # ---- parts ----
+    # ---- state and hosts ----
 
     @property
     def up(self) -> bool:
@@ -322,7 +322,7 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
-        """Returns the experiment of traffic with the routing that holds now, and its specification."""
+        """Returns the experiment of traffic with the current routing, and its specification."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None
@@ -354,7 +354,7 @@ class Fabric(SessionVerbs):
 
     @property
     def url(self) -> str | None:
-        """The address of the live page, with its token where it has one; None without a page."""
+        """The address of the live page, with its token if it has one; None without a page."""
         return self._page.url if self._page and self.up else None
 
     @property
@@ -377,7 +377,7 @@ def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
 
     Args:
         run: the run.
-        failed: whether there are failures from the start, which the folder then has as a schedule.
+        failed: whether failures are present from the start; the folder then has them as a schedule.
     """
     experiment = run.fabric.experiment
     if experiment is None or not failed:
@@ -386,7 +386,7 @@ def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _exit_on_signals() -> Iterator[None]:
     """Turns signals that would kill the program into SystemExit, so that the block cleans up."""
     chosen = []
     if threading.current_thread() is threading.main_thread():

@@ -1,4 +1,4 @@
-"""Graphs: members of families, graphs of networkx, their numbers, files and drawings."""
+"""Graphs: members of families and networkx graphs, their numbers, files and drawings."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def topology(name: str, /, **params: Value) -> Topology:
         params: its parameters by the names of their options; Python's `from_` stands for `from`.
 
     Returns:
-        The graph. `to_networkx()` returns it as one of networkx, whose nodes are the routers 0 .. N - 1 in
-        ascending order; router 0 is switch `s1`, and its first host `h1_1`.
+        The graph. `to_networkx()` converts it to a networkx graph, whose nodes are the routers 0 .. N - 1 in
+        ascending order; router 0 is switch `s1`, and its first host is `h1_1`.
 
     Raises:
         UsageError: the family does not exist, or a parameter is missing or outside its domain.
@@ -65,8 +65,8 @@ class FamilyEntry(Named):
         name: its name.
         parameters: its parameters.
         summary: its members, in a phrase.
-        example: the words that name a member on the command line.
-        group: its group, as `low-diameter`.
+        example: command-line arguments of a member.
+        group: its group, such as `low-diameter`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class FamilyEntry(Named):
 
 
 def families() -> Listing[FamilyEntry]:
-    """Returns the families of topologies by their names, those of a group together.
+    """Returns the families of topologies by name, ordered by group.
 
     Examples:
         >>> list(families())[:3]
@@ -95,7 +95,7 @@ def families() -> Listing[FamilyEntry]:
 
 
 def _by_groups() -> dict[str, Family]:
-    """Returns all families, plug-ins' among them, by their names; those of a group together."""
+    """Returns all families by name, including those of plug-ins, ordered by group."""
     return dict(sorted(FAMILIES.items(), key=lambda item: GROUPS.index(item[1].group)))
 
 
@@ -124,19 +124,19 @@ class GraphNumbers:
         name, params: family and parameters.
         routers, links: their numbers.
         degrees: degree, as text -> number of routers of that degree.
-        diameter: largest distance of two routers in links.
-        average_path_length: mean distance of two different routers in links.
+        diameter: largest distance between two routers, in links.
+        average_path_length: mean distance between two different routers, in links.
         moore_efficiency: number of routers over the Moore bound of degree and diameter.
         endpoints: number of hosts.
         next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
-        remarks: sentences about this member, as that a random graph was drawn again until it was connected.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all are such.
-        balance: `hosts`, the most at each router that no class of links saturates before under uniform
-            traffic, and `balanced`, whether all classes allow just as many; None where this is not known.
-        saturation_hosts: class of links -> hosts at each router at which it saturates; None as `balance`.
-        classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and of
-            each its size in `sizes` and its lowest switch in `representatives`; None unless asked for.
-        racks: racks and the links between them (docs/how-to/costs.md); None unless asked for.
+        remarks: notes on this member, for example that a random graph was redrawn until it was connected.
+        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
+        balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of
+            links, and `balanced`, whether all classes allow the same number; None if unknown.
+        saturation_hosts: class of links -> hosts per router at which it saturates; None if unknown.
+        classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and for
+            each its size in `sizes` and its lowest switch in `representatives`; None unless requested.
+        racks: racks and the links between them (docs/how-to/costs.md); None unless requested.
     """
 
     name: str
@@ -162,15 +162,15 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
 
     Args:
         topology: the graph.
-        hosts: hosts attached to each router that has any, 1 to 254; of a graph of networkx, the factor of its
+        hosts: hosts attached to each router that has any, 1 to 254; for a networkx graph, a factor of its
             nodes' own numbers.
         classes: whether to search for the classes of routers under automorphisms, which needs igraph.
         racks: whether to count the links between racks.
 
     Raises:
         ParameterError: `topology` is not a graph of PolarLab, `hosts` is outside its domain, or the graph has
-            more routers than classes are searched for.
-        MachineError: classes are asked for, and igraph is not installed.
+            too many routers for a search for classes.
+        MachineError: classes are requested, and igraph is not installed.
 
     Examples:
         >>> found = numbers(topology("polarfly", q=7))
@@ -204,7 +204,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
 
 
 def _classes(topology: Topology) -> Mapping[str, Any]:
-    """Returns the classes of routers under automorphisms, with names of switches."""
+    """Returns the classes of routers under automorphisms, with switch names."""
     from topology.analysis.symmetry import router_classes
 
     try:
@@ -218,7 +218,7 @@ def _classes(topology: Topology) -> Mapping[str, Any]:
 
 
 def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
-    """Returns diameter and mean distance of the routers with hosts, if there are others."""
+    """Returns diameter and mean distance of the routers with hosts; None if all have hosts."""
     if topology.host_counts(1).all():
         return None
     counts = host_pairs_by_distance(topology)
@@ -234,19 +234,19 @@ class NearestMember:
 
     Attributes:
         name, params: family, and the parameters that name the member.
-        group: group of families, as `low-diameter`.
-        radix: largest number of links of a router to others.
+        group: group of families, such as `low-diameter`.
+        radix: largest number of links of a router to other routers.
         routers, links: their numbers.
-        hosts: hosts attached to each router that has any, as the family's source attaches them.
+        hosts: hosts attached to each router that has any, as in the family's source.
         endpoints: number of hosts.
-        diameter: largest distance of two routers in links.
-        average_path_length: mean distance of two different routers in links.
+        diameter: largest distance between two routers, in links.
+        average_path_length: mean distance between two different routers, in links.
         moore_efficiency: number of routers over the Moore bound of radix and diameter.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all are such.
-        bisection: share of the links between the best halves that a few searches find; None, as the next two,
-            unless costs are asked for.
-        cables: pairs of racks that links join, by a bundle of cables each.
-        cost_per_endpoint: price of routers and cables for each host, in $.
+        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
+        bisection: share of the links between the best halves that a few searches find; None, like the next
+            two, unless costs are requested.
+        cables: pairs of racks with links between them, each pair by a bundle of cables.
+        cost_per_endpoint: price of routers and cables per host, in $.
     """
 
     name: str
@@ -276,20 +276,20 @@ def nearest_members(
 ) -> Rows[NearestMember]:
     """Returns the member of each family that is nearest to a network radix, a number of hosts, or both.
 
-    With both, it is the member with the least sum of relative differences; with a radix alone, of the
-    nearest radix the member with the most endpoints; with endpoints alone, of those that differ by a tenth at
-    most the one with the smallest radix, else the nearest.
+    With both, it is the member with the smallest sum of relative differences. With a radix alone, it is the
+    member with most endpoints at the nearest radix. With endpoints alone, it is the member with the smallest
+    radix among those within a tenth, or else the nearest.
 
     Args:
         radix: links of a router to others, 3 or more.
         endpoints: hosts of the whole network, 2 or more.
-        group: group of families, as `low-diameter`; None for all.
+        group: group of families, such as `low-diameter`; None for all.
         costs: whether to search for bisections and compute costs, which takes longer.
-        prices: file of the prices (docs/how-to/costs.md); None for those of the Slim Fly paper.
+        prices: file of the prices (docs/how-to/costs.md); None for the Slim Fly paper's prices.
 
     Raises:
         UsageError: neither radix nor endpoints is given, a value is outside its domain, or prices are given
-            without `costs`, or are not complete.
+            without `costs`, or are incomplete.
 
     Examples:
         >>> [one.params for one in nearest_members(radix=8, group="low-diameter")][:3]
@@ -304,7 +304,7 @@ def nearest_members(
     if group not in (None, *SERIES):
         raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
     if prices is not None and not costs:
-        raise UsageError("--prices must be given with --costs, as in: polarlab families --radix 32 --costs")
+        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs")
     priced = prices_from(prices) if costs else None
     chosen = {name: family for name, family in _by_groups().items() if group in (None, family.group)}
     nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}
@@ -339,10 +339,10 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
         topology: the graph.
         path: the file.
         format: `graphml`, `adjlist`, `json`, `booksim` or `sst`.
-        hosts: hosts attached to each router that has any, for the formats that have them.
+        hosts: hosts attached to each router that has any, for formats with hosts.
 
     Raises:
-        UsageError: the format is unknown or cannot hold this graph, or the file exists.
+        UsageError: the format is unknown or cannot represent this graph, or the file exists.
         OSError: the file cannot be written.
     """
     from experiments.theory.export import export as write
@@ -370,7 +370,7 @@ def check_drawing(path: Path | str) -> None:
 
 
 def draw(topology: Topology, path: Path | str | None = None) -> Figure:
-    """Returns the drawing of a graph by its structure, and writes it to a new file if one is given.
+    """Draws a graph by its structure, and writes the drawing to a new file if one is given.
 
     Args:
         topology: the graph.

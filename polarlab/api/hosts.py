@@ -51,7 +51,7 @@ class CommandResult:
         return f"<{self.host} {self.command}: {end}, {self.seconds:.3f} s>"
 
     def _repr_pretty_(self, printer: object, _cycle: bool) -> None:
-        """Prints the output as well, where IPython shows the result."""
+        """Shows the output below the summary in IPython."""
         text = f"{self!r}\n{self}".rstrip()
         printer.text(text)  # type: ignore[attr-defined]
 
@@ -79,7 +79,7 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it runs."""
+        """Whether it is running."""
         return self._result is None and self._program.running
 
     @property
@@ -90,7 +90,7 @@ class Program:
         return self._program.output.path.read_text(errors="replace")
 
     def wait(self, timeout: float = 60.0) -> CommandResult:
-        """Waits for its end, and returns its result.
+        """Waits until it ends, and returns its result.
 
         Args:
             timeout: longest time in s; then it is ended, with its children.
@@ -103,7 +103,7 @@ class Program:
         try:
             while self.running and time.monotonic() < deadline_s:
                 time.sleep(_LOOK_EVERY_S)
-        except BaseException:  # Ctrl-C: it ends as well
+        except BaseException:  # Ctrl-C ends the program, too
             self.stop()
             raise
         return self._finish(timed_out=self.running)
@@ -140,11 +140,11 @@ class Program:
 
 @dataclass(frozen=True, repr=False)
 class Host:
-    """A host, or a switch, of a fabric that is up; in its programs, hosts are known by their names.
+    """A host, or a switch, of a fabric that is up; its programs can reach hosts by name.
 
     Attributes:
         name: its name, as `h1_1` or `s1`.
-        ip: its address; empty of a switch, which has none.
+        ip: its address; empty for a switch, which has none.
         pid: a process in its namespaces.
         begin: starts a program on it.
         folder: folder for the output of its programs.

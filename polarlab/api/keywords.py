@@ -1,6 +1,6 @@
-"""Options as keywords of Python's functions: signatures and help, made from the declarations.
+"""Options as keywords of Python functions: signatures and help, built from the declarations.
 
-`keyword_types.pyi` says the same to type checkers and editors; `make stubs` makes it.
+`keyword_types.pyi` has the same for type checkers and editors; `make stubs` generates it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from experiments.spec.option import Option
 from experiments.spec.options import UP, every_option, options_of, own_options
 from topology.parameters import Value
 
-# Options that traffic on a fabric has of its own.
+# Options of a fabric that each measurement of traffic on it sets anew.
 OF_TRAFFIC = frozenset(("out", "pcap"))
 
 _WIDTH = 100
@@ -61,11 +61,11 @@ def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Funct
 
 
 def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, ...]:
-    """Returns the options that functions of Python take as keywords, without the parameters of families.
+    """Returns the options that Python functions take as keywords, without the parameters of families.
 
     Args:
         command: name of the command that has the options.
-        of_traffic: whether only those of traffic on a fabric that is up.
+        of_traffic: whether to return only those of traffic on a running fabric.
     """
     options = tuple(option for option in every_option(command) if not option.positional)
     if of_traffic:
@@ -91,7 +91,7 @@ def type_of(option: Option) -> Any:
 
 
 def _entry(option: Option) -> str:
-    """Returns the entry of an option in a docstring, with a default that the signature does not say."""
+    """Returns the entry of an option in a docstring, with its default if the signature does not show it."""
     unsaid = f" (default {option.default_text})" if option.default is None and option.default_text else ""
     return textwrap.fill(
         f"{keyword(option.name)}: {option.meaning}{unsaid}",

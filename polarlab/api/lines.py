@@ -1,4 +1,4 @@
-"""Results of verbs as the prompt prints them, where a result's own text is not for that."""
+"""Results of verbs as the prompt prints them, if it does not print the result's own text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarlab.api.verb import Shown
 
-if TYPE_CHECKING:  # at run time only where Mininet is known to be there
+if TYPE_CHECKING:  # at run time only after the check for Mininet
     from experiments.results.parts.programs import TrafficOutcome
     from experiments.session.background import TrafficStatus
     from experiments.session.fabric_session import ControllerStatus
@@ -24,7 +24,7 @@ Do = functools.partial[Any]
 
 
 def failures(verbs: SessionVerbs) -> Shown:
-    """Yields what has failed or is drained, and interfaces that a command of a node has set down."""
+    """Yields failed and drained elements, and interfaces that a program on a node has set down."""
     session = verbs.session
     standing, down, drained = session.standing_failures(), session.interfaces_down(), session.drained()
     if standing or not (down or drained):
@@ -33,19 +33,19 @@ def failures(verbs: SessionVerbs) -> Shown:
         yield _elements("drained", drained)
     for interface in down:
         node = interface.partition("-")[0]
-        yield f"{interface} is down; `{node} ip link set {interface} up` sets it up"
+        yield f"{interface} is down; restore it with `{node} ip link set {interface} up`"
 
 
 def drained(verbs: SessionVerbs) -> Shown:
-    """Yields what is drained."""
+    """Yields the drained elements."""
     yield _elements("drained", verbs.session.drained()) or "nothing is drained"
 
 
 def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
-    """Returns what shows the elements that a verb has changed, and those that were so before.
+    """Returns a function that shows which elements a verb has changed, and which it left unchanged.
 
     Args:
-        word: what the verb does to elements, as `failed`.
+        word: the state that the verb causes, such as `failed`.
     """
 
     def show(verbs: SessionVerbs, do: Do) -> Shown:
@@ -68,21 +68,21 @@ def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
 
 
 def drain(_verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields what a drain has cut off, and its outcome."""
+    """Yields what a drain cut off, and its outcome."""
     outcome = do()
     for part in outcome.cut_off:
-        yield f"nothing but drained elements connects {', '.join(part)}"
+        yield f"only drained elements connect {', '.join(part)}"
     yield str(outcome)
 
 
 def _elements(word: str, elements: Iterable[Element]) -> str:
-    """Returns the line that names elements behind a word; empty without any."""
+    """Returns a line with a word and the names of elements; empty if there are none."""
     names = ", ".join(element.name for element in elements)
     return f"{word}: {names}" if names else ""
 
 
 def _parts(element: Element, failures: Iterable[Element]) -> set[Element]:
-    """Returns the failures that an element names; one that names all links between two switches, each."""
+    """Returns the failures that an element stands for: all parallel links if it names no single one."""
     return {
         failure
         for failure in failures
@@ -95,10 +95,10 @@ def _parts(element: Element, failures: Iterable[Element]) -> set[Element]:
 
 
 def controller_changed(verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields how long the controller took to be in charge, if it was started, and its state."""
+    """Yields how long a started controller took to gain control, and the controller's state."""
     seconds = do()
     if seconds is not None:
-        yield f"the controller was in charge after {seconds:.1f} s"
+        yield f"the controller was in control after {seconds:.1f} s"
     yield _controller(verbs.controller())
 
 
@@ -115,15 +115,15 @@ def _controller(status: ControllerStatus) -> str:
         if status.planned_drain != "none":
             plan += f", around {status.planned_drain} (drained)"
         return f"the controller runs (process {status.pid}); its plan is {plan}"
-    reason = "was killed" if status.killed else "has ended by itself"
-    return f"the controller {reason}; switches keep their rules, `controller start` starts it"
+    reason = "was killed" if status.killed else "ended by itself"
+    return f"the controller {reason}; switches keep their rules; `controller start` starts it"
 
 
 # ---- measurements ----
 
 
 def drops(verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields a table of the ports that dropped packets, and a line for each host that may not send some."""
+    """Yields a table of ports that dropped packets, and a line for each host that sent forbidden packets."""
     drops = do()
     rows = [
         {"link": port.link, "port": port.port, "queue": port.queue_packets, "lost": port.lost_packets}
@@ -132,14 +132,14 @@ def drops(verbs: SessionVerbs, do: Do) -> Shown:
     if rows:
         yield rows
     for host, packets in drops.ingress.items():
-        yield f"{packets} packets of {host} that it may not send were dropped at its switch's port"
+        yield f"{packets} packets that {host} may not send were dropped at its switch's port"
     if not rows and not drops.ingress:
         yield "nothing was dropped"
     yield from _missing_ports(verbs)
 
 
 def loads(verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields a table of the highest loads of links that carried anything."""
+    """Yields a table of the highest loads among links that carried packets."""
     loads: Sequence[LinkLoad] = do()
     rows = [
         {
@@ -153,43 +153,43 @@ def loads(verbs: SessionVerbs, do: Do) -> Shown:
         for load in loads[:_MOST_LOADS]
         if load.rate_bps > 0 or load.dropped_packets
     ]
-    yield rows or "no link carried anything"
+    yield rows or "no link carried packets"
     yield from _missing_ports(verbs)
 
 
 def _missing_ports(verbs: SessionVerbs) -> Shown:
     for link in verbs.session.missing_ports():
-        yield f"{link} is not measured: the interface of its port does not exist"
+        yield f"{link} is not measured: its port has no interface"
 
 
 # ---- background traffic ----
 
 
 def traffic_started(_verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields what traffic flows from now on."""
+    """Yields which traffic has been started."""
     do()
     pattern, load = do.keywords["pattern"], do.keywords["load"]
-    yield f"{pattern} traffic flows at {load:g} of the hosts' capacity, until `traffic stop`"
+    yield f"{pattern} traffic runs at {load:g} of the hosts' capacity until `traffic stop`"
 
 
 def traffic_stopped(verbs: SessionVerbs, do: Do) -> Shown:
-    """Stops the measurement of the page if there is one, else the traffic, and yields its outcome."""
+    """Stops the page's measurement if there is one, otherwise the traffic, and yields the outcome."""
     if verbs.session.turns.measuring:
         verbs.stop_measurement()
-        yield "the measurement stops; its folder keeps what was measured"
+        yield "the measurement stops; its folder keeps the results so far"
         return
     yield _outcome(do())
 
 
 def traffic_status(verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields the measurement that has the fabric for itself, or the present rates of the traffic."""
+    """Yields the running measurement, or else the current rates of the traffic."""
     yield str(verbs.session.turns.measuring or traffic_line(do()))
 
 
 def traffic_line(status: TrafficStatus | None) -> str:
-    """Returns the present rates of background traffic."""
+    """Describes the current rates of background traffic."""
     if status is None:
-        return "no background traffic flows; `traffic start` begins some"
+        return "no background traffic is running; `traffic start` starts it"
     loss = "-" if status.loss is None else f"{status.loss:.2%}"
     return (
         f"{status.pattern} at {status.load:g} for {status.seconds:.1f} s: offered {status.offered:.3f}, "

@@ -20,7 +20,7 @@ class Named:
     name: str
 
     def _shown(self) -> dict[str, str]:
-        """Returns its other attributes as text, but for its parameters."""
+        """Returns its other attributes as text, except its parameters."""
         hidden = ("name", "parameters", "plan_parameters")
         return {name: cell(value) for name, value in vars(self).items() if name not in hidden}
 
@@ -45,7 +45,7 @@ class Named:
 
 
 def _lines(texts: Mapping[str, str], indent: str) -> list[str]:
-    """Returns texts behind their names, a line each."""
+    """Returns one line per text, after its name."""
     width = max(map(len, texts), default=0)
     return [f"{indent}{name.ljust(width)}  {text}" for name, text in texts.items()]
 
@@ -54,7 +54,7 @@ Entry = TypeVar("Entry", bound=Named)
 
 
 def row_with_parameters(entry: Any) -> dict[str, Any]:
-    """Returns the row of an entry that has parameters: their names, in brackets where they have a default."""
+    """Returns the row of an entry with the names of its parameters, in brackets if they have a default."""
     names = tuple(one.name if one.required else f"[{one.name}]" for one in entry.parameters)
     return {name: value for name, value in vars(entry).items() if name != "plan_parameters"} | {
         "parameters": names
@@ -63,7 +63,7 @@ def row_with_parameters(entry: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class Listing(Table, Mapping[str, Entry], Generic[Entry]):
-    """Entries by their names, in their order.
+    """Entries by name, in a fixed order.
 
     Attributes:
         entries: the entries.

@@ -22,10 +22,10 @@ _LOAD, _FRAME_BYTES = 0.5, 1000
 
 @dataclass(frozen=True)
 class CarriedFabric:
-    """A PolarFly, and whether this machine carries it.
+    """A PolarFly, and whether this machine can carry it.
 
     Attributes:
-        fabric: its words on the command line.
+        fabric: its command-line arguments.
         switches, hosts: their numbers.
         fits: whether it fits into the free memory.
         link_rate_bps: highest rate of the links, in bit/s, at which results are valid at load 0.5, by rule of
@@ -57,7 +57,7 @@ class Examination(Table):
 
     @property
     def missing(self) -> tuple[Finding, ...]:
-        """The findings whose absence keeps fabrics from being launched."""
+        """The requirements that this machine lacks, so that it cannot launch fabrics."""
         return tuple(finding for finding in self.findings if finding.missing)
 
     def rows(self) -> list[Row]:
@@ -73,7 +73,7 @@ class Examination(Table):
 
 
 def doctor() -> Examination:
-    """Returns the capabilities of this machine; those of the kernel can be tried as root only."""
+    """Examines the capabilities of this machine; those of the kernel can only be tested as root."""
     fabrics = tuple(_carried(q, hosts) for q, hosts in _FABRICS)
     findings = examine()
     return Examination(tuple(findings), tuple(examine_features(findings)), fabrics, largest_fabric_routers(1))

@@ -1,4 +1,4 @@
-"""Plug-ins: topologies, routings, patterns, collectives and motifs of users."""
+"""Plug-ins: users' own topologies, routings, patterns, collectives and motifs."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["Foreign", "load_plugin", "register"]
 def register(
     plugin: str | os.PathLike[str], definition: object = None, *, run_programs: bool = False
 ) -> None:
-    """Adds definitions of a plug-in to those of PolarLab, for as long as this program runs.
+    """Registers definitions of a plug-in for the lifetime of this program.
 
-    This process and those that it forks for simulations know a definition from Python. Fabrics and workers of
-    clusters have processes that begin anew: what these need comes from a file or an installed package.
+    A definition made in Python exists in this process and in those that it forks for simulations. Fabrics and
+    cluster workers start new processes, whose definitions must come from a file or an installed package.
 
     Args:
         plugin: name of the definition, lower-case words with hyphens; or, without a definition, a file of
-            Python that registers its definitions itself. A file whose content has changed takes the place of
-            the former one.
+            Python that registers its definitions itself. A file whose content has changed replaces its
+            earlier version.
         definition: a Family, a Routing, a PatternDefinition, a Collective or a Motif of polarlab.extend.
         run_programs: whether root may run a file that another user can change.
 

@@ -1,4 +1,4 @@
-"""Requests: experiments from the arguments of Python's functions, checked."""
+"""Requests: builds experiments from the arguments of Python functions, and checks them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def request_of(
     Args:
         kind: kind of the experiment, or another command with a topology, as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
-            folder. None where the kind has a default, or with `again`.
+            folder. None if the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens. `run_programs` says whether root may run
             programs, read files and write folders that files of other users name.
         again: results to measure again, or their folder, instead of `subject`.
@@ -69,7 +69,7 @@ def _request(
     """Returns the requested experiment without asking for approval."""
     if again is not None:
         if subject is not None:
-            raise UsageError(f"again has a topology, that of its results; leave {subject!r} out")
+            raise UsageError(f"again uses the topology of its results; leave {subject!r} out")
         subject = results_again(again)
     base = _experiment(subject)
     if out is not None and (base is None or options or base.out not in (None, Path(out))):
@@ -88,7 +88,7 @@ def results_again(results: Folder | Results) -> Experiment:
         results: results of a run, a simulation, a sweep or failovers, or their folder.
 
     Raises:
-        UsageError: the folder does not hold the results of an experiment.
+        UsageError: the folder does not have the results of an experiment.
     """
     folder = folder_of(results)
     with damage_named(folder):
@@ -99,7 +99,7 @@ def results_again(results: Folder | Results) -> Experiment:
 
 
 def _experiment(subject: Subject | None) -> Experiment | None:
-    """Returns the experiment that a subject is, or that its file or folder holds; None of a topology."""
+    """Returns the experiment that a subject is, or that its file or folder has; None for a topology."""
     if isinstance(subject, Experiment):
         return subject
     if isinstance(subject, Results):
@@ -119,8 +119,8 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
     topology = checked_topology(subject)
     if topology.given_ports is not None:
         raise ParameterError(
-            "topology must have its default ports, as results name it by family and parameters alone, got "
-            "others; leave with_ports out"
+            "topology must have its default ports, because results name only its family and parameters; "
+            "leave with_ports out"
         )
     if isinstance(topology, NetworkxTopology):
         return Experiment.of_graph(kind, topology, options)
@@ -128,14 +128,14 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
 
 
 def demonstration(fabric: Experiment, load: float) -> tuple[Experiment, float]:
-    """Returns the request of a fabric that this machine carries with some traffic, and the traffic's load.
+    """Returns the request of a fabric that this machine can carry under some traffic, and the traffic's load.
 
     Args:
         fabric: request of the fabric.
-        load: load of the traffic, for which a fabric without a link rate gets its default; it is lower on
-            links of a given rate that are too fast for the machine.
+        load: desired load, which determines the default rate of a fabric without a link rate. The returned
+            load is lower if a given link rate is too high for the machine.
     """
-    from experiments.doctor.default_rate import carried_load, default_of_fabric  # which load numpy
+    from experiments.doctor.default_rate import carried_load, default_of_fabric  # imports numpy
 
     request = replace(fabric, settled={"link-rate": default_of_fabric(fabric, load)})
     return request, carried_load(request, load)
@@ -147,15 +147,15 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     Args:
         fabric: request of the fabric.
         options: options of the traffic, of programs and of captures.
-        routing: name of the routing, where its parameters have changed since the fabric is up.
+        routing: name of the routing, if its parameters have changed since the fabric was launched.
 
     Raises:
-        UsageError: an option does not exist, is the fabric's, or is outside its domain.
+        UsageError: an option does not exist, belongs to the fabric, or is outside its domain.
     """
     own = {option.name for option in options_of(UP, fabric.family)} - OF_TRAFFIC
     for name in by_option(options):
         if name in own:
-            raise UsageError(f"{name} is the fabric's, and cannot be changed while it is up; leave it out")
+            raise UsageError(f"{name} belongs to the fabric and cannot change while it is up; leave it out")
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing

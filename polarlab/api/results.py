@@ -24,21 +24,21 @@ def plot(
     """Returns the figures of results; `save()` writes them into their folder.
 
     Args:
-        results: results, or their folder; or a folder of items of a paper, whose figures are drawn from the
+        results: results, or their folder; or a folder of `polarlab paper`, whose figures are drawn from the
             data there.
-        format: formats that `save` writes, of png, svg and pdf, as text with commas or as a list; None for
+        format: formats that `save` writes, among png, svg and pdf, as text with commas or as a list; None for
             png and svg.
-        width: width in inches, or as text with a unit, as `3.3in` or `84mm`, to which texts, lines and panels
-            are fitted; None for the width of each kind of figure.
+        width: width in inches, or as text with a unit, such as `3.3in` or `84mm`; texts, lines and panels
+            adapt to it; None for the default width of each kind of figure.
         title: whether figures have titles.
-        order: panels and curves that come first, by their names, as `uniform,ugal-pf`.
-        x: key of `--vary` on the horizontal axis of a sweep, or `load`; empty for the load if it varies, and
-            else the first key with numbers.
-        booksim: whether the figure of a sweep has the points of the PolarFly authors' simulator, which there
-            are of ER_5 with 3 hosts a router.
+        order: panels and curves that come first, by their names, such as `uniform,ugal-pf`.
+        x: key of `--vary` on the horizontal axis of a sweep, or `load`; empty for the load if it varies,
+            otherwise for the first key with numbers.
+        booksim: whether to add points of the PolarFly authors' simulator to the figure of a sweep; they exist
+            for ER_5 with 3 hosts per router.
 
     Raises:
-        ParameterError: the folder holds no results, or damaged ones; or an option does not fit to them.
+        ParameterError: the folder has no results, or damaged ones; or an option does not fit them.
     """
     folder = folder_of(results)
     look: LookOptions = {"width": width, "title": title, "order": order, "x": x, "booksim": booksim}
@@ -59,10 +59,10 @@ def report(
     Args:
         results: results, or their folder.
         path: new file; by default `report.html` in the folder, which may be replaced.
-        look: as of `polarlab.plot`.
+        look: options of `polarlab.plot`.
 
     Raises:
-        UsageError: the folder holds no results, or damaged ones; the file exists.
+        UsageError: the folder has no results, or damaged ones; or the file exists.
         OSError: the file cannot be written.
     """
     return open_results(folder_of(results)).report(path, **look)

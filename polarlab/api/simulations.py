@@ -126,5 +126,5 @@ def crosscheck(
 
 
 def _is_measured(subject: Folder) -> bool:
-    """Returns whether a word is a family of topologies or an experiment's file, not a folder of results."""
+    """Returns whether a text names a family of topologies or an experiment's file instead of results."""
     return subject in FAMILIES or Path(subject).suffix == ".toml"

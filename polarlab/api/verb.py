@@ -1,4 +1,4 @@
-"""Declaration of a verb of a fabric that is up: a method, and what the other ways to call it need to know.
+"""Declarations of verbs: methods of a running fabric, and how the prompt and the live page call them.
 
     @verb(Line("blink SWITCH [SECONDS]"), Http("POST", "/api/blink"))
     def blink(self, switch: str, seconds: float = 1.0) -> str:
@@ -22,8 +22,8 @@ import msgspec
 
 from topology.errors import UsageError
 
-# One line of printable ASCII. Python's `$` lets a line break at the end pass; the lookahead means the end of
-# the text, in JSON Schema's regular expressions, too.
+# One line of printable ASCII. Python's `$` would accept a line break at the end; the lookahead matches only
+# the end of the text, also in JSON Schema's regular expressions.
 ONE_LINE = r"^[ -~]*(?![\s\S])"
 MOST_CHARACTERS = 4096
 TEXT = msgspec.Meta(min_length=1, max_length=MOST_CHARACTERS, pattern=ONE_LINE)
@@ -42,7 +42,7 @@ Shown = Iterable[str | Sequence[Mapping[str, object]]]
 
 
 def result_shown(_verbs: Any, do: functools.partial[Any]) -> Shown:
-    """Does a verb, and yields its result as text."""
+    """Runs a verb, and yields its result as text."""
     result = do()
     if result is not None:
         yield str(result)
@@ -50,14 +50,14 @@ def result_shown(_verbs: Any, do: functools.partial[Any]) -> Shown:
 
 @dataclass(frozen=True)
 class Line:
-    """What the prompt needs to know of a verb.
+    """Declaration of a verb's command at the prompt.
 
     Attributes:
         usage: the line as a user types it, with placeholders: `loads [SECONDS]`; empty if the prompt does not
             have the verb.
         more: further paragraphs of the help.
-        alone: yields what the command prints when nothing follows; None if that does nothing special.
-        shown: does the verb, and yields what the prompt prints.
+        alone: yields what the command prints without arguments; None if that is not a special case.
+        shown: runs the verb, and yields what the prompt prints.
     """
 
     usage: str
@@ -67,7 +67,7 @@ class Line:
 
     @property
     def action(self) -> str:
-        """The word behind the command that chooses the verb, as `start` of `traffic start`; or empty."""
+        """The word after the command that selects the verb, such as `start` in `traffic start`; or empty."""
         word = self.usage.partition(" ")[2].partition(" ")[0].strip("[]")
         return word if word.islower() else ""
 
@@ -79,15 +79,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Http:
-    """What the live page's API needs to know of a verb.
+    """Declaration of a verb's request in the live page's API.
 
     Attributes:
         method: method of the request; empty if the API does not have the verb.
         path: its path; names in braces are arguments.
         key: key of the result in the answer's body; empty if the result is the body.
         reply: content type of the answer.
-        at_once: whether it is done beside a verb that changes the fabric, without waiting for its end.
-        limits: domains of arguments; those of texts are one line by default.
+        at_once: whether it may run while another verb changes the fabric, without waiting for it.
+        limits: domains of arguments; by default, a text is one line.
     """
 
     method: str = ""
@@ -104,14 +104,14 @@ class Button:
 
     Attributes:
         label: its text.
-        on: the part of the page that has it: `link`, `host link`, `switch` or `controller`, where it is about
-            what is selected; else the form that has it, in which verbs share the fields of a name. `more` has
-            a form for each verb.
-        gives: argument -> its text, in which {} stands for the name of what is selected, and in a form for
-            the parameters of the routing as launched.
-        when: states in one of which it is offered: `dead`, `off`, `hangs` and `drained` of what is selected,
+        on: where the page has it: `link`, `host link`, `switch` or `controller` for a button on what is
+            selected; otherwise the name of a form, in which verbs share fields of the same name. `more` has a
+            form for each verb.
+        gives: argument -> its text, in which {} stands for the name of the selected component, or in a form
+            for the parameters of the routing as launched.
+        when: states in which it is shown: `dead`, `off`, `hangs` and `drained` of the selected component,
             `traffic` of a form; empty for always.
-        unless: states in none of which it is offered.
+        unless: states in which it is hidden.
     """
 
     label: str
@@ -123,13 +123,13 @@ class Button:
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a form of the live page, where the argument does not say it all.
+    """A field of a form of the live page, for arguments that need more than their defaults.
 
     Attributes:
         label: its name; by default the argument's.
-        choices: list of the fabric's description that has its values, as `patterns`; `names`, those of all
-            places, which are suggested; or `parameters`, for a field for each parameter of the routing.
-        value: its value at the start; by default the argument's default.
+        choices: list in the fabric's description with its values, such as `patterns`; `names` to suggest the
+            names of all places; or `parameters` for one field per parameter of the routing.
+        value: its initial value; by default the argument's default.
         step: step of a number.
         size: width of a text, in characters.
     """
@@ -143,10 +143,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Page:
-    """What the live page needs to know of a verb.
+    """Declaration of a verb's buttons and fields on the live page.
 
     Attributes:
-        buttons: its buttons; by default those that change something have one, by their names.
+        buttons: its buttons; by default one with its name if the verb changes something.
         fields: argument -> its field.
         without: arguments that the page leaves at their defaults.
     """
@@ -158,13 +158,13 @@ class Page:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb.
+    """A verb with all its declarations.
 
     Attributes:
-        method: name of the method that does it.
-        name: its name in the API, by which a fabric's description lists what it allows.
+        method: name of its method.
+        name: its name in the API, which a fabric's description lists if the verb is allowed.
         summary: what it does, in a clause.
-        needs: what must be given, in words; the defaults of the method are then for Python alone.
+        needs: what must be given, in words; the defaults of the method then apply in Python only.
         line: its line at the prompt.
         http: its request to the API.
         page: its buttons on the live page.
@@ -182,7 +182,7 @@ class Verb:
 
     @property
     def reads(self) -> bool:
-        """Whether it changes nothing, as a request."""
+        """Whether its request changes nothing."""
         return self.http.method == "GET"
 
     @property
@@ -202,10 +202,10 @@ class Verb:
 
         Args:
             verbs: the object whose method it is.
-            arguments: argument -> value; keywords of the method as one text.
+            arguments: argument -> value; the method's keywords are one text.
 
         Raises:
-            UsageError: the keywords are not like `threshold=0.5`.
+            UsageError: the keywords do not have the form `threshold=0.5`.
         """
         method = getattr(verbs, self.method)
         signature = inspect.signature(method)
@@ -227,10 +227,10 @@ def verb(
     summary: str = "",
     needs: str = "",
 ) -> Callable[[_Method], _Method]:
-    """Declares a method to be a verb.
+    """Declares a method as a verb.
 
-    Requests may give the method's arguments but those that are keyword-only, which are for Python and, as
-    `--force`, for the prompt. They are checked strictly: no other argument, and no value of another type.
+    Requests may contain the method's arguments, except keyword-only ones, which are for Python and, with a
+    spelling such as `--force`, for the prompt. Unknown arguments and values of other types are rejected.
 
     Args:
         line: its line at the prompt.
@@ -238,7 +238,7 @@ def verb(
         page: its buttons on the live page.
         name: its name in the API; by default the method's, with hyphens.
         summary: what it does, in a clause; by default the first one of the method's docstring.
-        needs: what must be given, in words; the defaults of the method are then for Python alone.
+        needs: what must be given, in words; the defaults of the method then apply in Python only.
     """
 
     def declared(method: _Method) -> _Method:
@@ -268,7 +268,9 @@ def _request(
     method: Callable[..., Any], name: str, limits: Mapping[str, msgspec.Meta], *, required: bool
 ) -> type[msgspec.Struct]:
     """Returns the type of a verb's request."""
-    told = {match["name"]: match["text"] for match in _ARGUMENT.finditer(inspect.getdoc(method) or "")}
+    descriptions = {
+        match["name"]: match["text"] for match in _ARGUMENT.finditer(inspect.getdoc(method) or "")
+    }
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for one in list(inspect.signature(method).parameters.values())[1:]:
         if one.kind is one.KEYWORD_ONLY:
@@ -276,7 +278,7 @@ def _request(
         key = ASSIGNMENTS if one.kind is one.VAR_KEYWORD else one.name
         kind = str if one.kind is one.VAR_KEYWORD else _TYPES[one.annotation]
         metas = [limits[key]] if key in limits else [TEXT] if kind is str else []
-        text = " ".join(told.get(one.name, "").split())
+        text = " ".join(descriptions.get(one.name, "").split())
         domain = Annotated[(kind, *metas, msgspec.Meta(description=text))]  # type: ignore[valid-type]
         has_default = one.default is not one.empty and not required
         fields.append((key, domain, one.default) if has_default else (key, domain))
@@ -288,10 +290,10 @@ def _request(
 
 
 class Command:
-    """A command of the prompt: the verbs whose lines begin with its word."""
+    """A command of the prompt: the verbs whose lines start with its word."""
 
     def __init__(self, name: str, verbs: Sequence[Verb]) -> None:
-        """Takes its name and its verbs."""
+        """Creates the command from its name and its verbs."""
         self.name, self.verbs = name, verbs
 
     def help(self) -> str:
@@ -303,14 +305,14 @@ class Command:
         return "\n\n".join(["\n".join(ended), *more])
 
     def run(self, verbs: object, line: str) -> Shown:
-        """Does what a line asks for, and yields what the prompt prints.
+        """Runs the verb of a line, and yields what the prompt prints.
 
         Args:
             verbs: the object whose methods the verbs are.
             line: the line without the command.
 
         Raises:
-            UsageError: the line is not one of this command.
+            UsageError: the line is not valid for this command.
         """
         chosen = self._chosen(line)
         words = line.split()[bool(chosen.line.action) :]
@@ -325,7 +327,7 @@ class Command:
         )
 
     def _chosen(self, line: str) -> Verb:
-        """Returns the verb that a line asks for."""
+        """Returns the verb that a line selects."""
         first = line.split()[:1]
         if not self.verbs[0].line.action:
             fitting = (one for one in self.verbs if bool(one.line.placeholders) == bool(first))
@@ -338,7 +340,7 @@ class Command:
     def _values(
         self, chosen: Verb, declared: Sequence[inspect.Parameter], words: Sequence[str], line: str
     ) -> dict[str, Any]:
-        """Returns the values of arguments that the words of a line give."""
+        """Returns the values of arguments from the words of a line."""
         wanted = declared[: chosen.line.placeholders]
         if any(one.kind is one.VAR_KEYWORD for one in wanted):
             return {ASSIGNMENTS: " ".join(words)}
@@ -360,7 +362,7 @@ class Command:
     def _by_kind(
         self, chosen: Verb, wanted: Sequence[inspect.Parameter], words: Sequence[str]
     ) -> dict[str, Any]:
-        """Returns the values of several arguments: numbers and texts, each kind in its order."""
+        """Returns the values of several arguments, numbers and texts each in order."""
         values: dict[str, Any] = {}
         for word in words:
             numeric = [_TYPES[one.annotation] is not str for one in wanted]
@@ -375,14 +377,14 @@ class Command:
         return values
 
     def _wrong(self, line: str) -> UsageError:
-        """Returns the error of a line that is not one of this command."""
+        """Returns the error for a line that is not valid for this command."""
         *forms, last = (_ACTION.sub(r"\1", one.line.usage.partition(" ")[2]) for one in self.verbs)
         needs = f"{', '.join(forms)} or {last}" if forms else last
         return UsageError(f"{self.name} needs {needs}, got {line.strip()!r}")
 
 
 def commands_of(home: type) -> dict[str, Command]:
-    """Returns the commands that the prompt has for the verbs of a class, by their names."""
+    """Returns the prompt's commands for the verbs of a class, by name."""
     verbs: dict[str, list[Verb]] = {}
     for one in verbs_of(home):
         if one.line.usage:

@@ -59,7 +59,7 @@ class SwitchTables:
 class SessionVerbs:
     """Verbs of a running fabric: they return typed results and print nothing.
 
-    The prompt of `polarlab up`, `polarlab.Fabric`, the live page and its API are made from the declarations
+    The prompt of `polarlab up`, `polarlab.Fabric`, the live page and its API are built from the declarations
     here (`polarlab.api.verb`). During a measurement, verbs that change the fabric or send probes raise
     UsageError.
 
@@ -70,7 +70,7 @@ class SessionVerbs:
     recorder: SessionRecorder | None = None
 
     def __init__(self, session: FabricSession, recorder: SessionRecorder | None = None) -> None:
-        """Offers the verbs of a session; see the attributes."""
+        """Creates the verbs of a session; see the attributes."""
         self._session, self.recorder = session, recorder
 
     @property

@@ -263,7 +263,7 @@ def test_a_controller_that_ends_by_itself_is_told_at_once_and_can_be_started(fau
     assert "the controller runs" in faulty.printed("controller restart")
     os.kill(faulty.fabric.controller.pid, signal.SIGKILL)
     printed = faulty.printed("controller start")
-    assert float(re.search(r"in charge after ([\d.]+) s", printed)[1]) > 0
+    assert float(re.search(r"in control after ([\d.]+) s", printed)[1]) > 0
     eventually_missing(faulty.fabric)
 
 
@@ -308,7 +308,7 @@ def test_interfaces_that_a_command_has_set_down_are_listed(faulty):
     eventually(no_port_is_held)
     faulty.printed("h1_1 ip link set h1_1-eth0 down", "s3 ip link set s3-eth1 down")
     listed = [
-        f"{interface} is down; `{interface.partition('-')[0]} ip link set {interface} up` sets it up"
+        f"{interface} is down; restore it with `{interface.partition('-')[0]} ip link set {interface} up`"
         for interface in ("h1_1-eth0", "s3-eth1")
     ]
     assert faulty.printed("fail").splitlines() == listed

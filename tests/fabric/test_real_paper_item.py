@@ -1,20 +1,20 @@
 """The item of papers that sends real packets: a tiny network beside its simulations, measured once."""
 
 from experiments.events.base import ignore
-from experiments.papers.beyond.members import Attached
+from experiments.papers.beyond.members import NetworkWithHosts
 from experiments.papers.beyond.real import RealNetwork, real_packets
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.networks import network
-from experiments.papers.performance.model import Place
+from experiments.papers.performance.model import ComputeSettings
 from experiments.results.run_directory import kept_directory
 
 
 def test_real_packets_agree_with_simulations_and_theory_and_are_measured_once(tmp_path, monkeypatch):
-    member = Attached(network("polarfly q=2", "polarfly", q=2), 1)
+    member = NetworkWithHosts(network("polarfly q=2", "polarfly", q=2), 1)
     tiny = RealNetwork(member, ("uniform",), (0.3,), 4)
     monkeypatch.setattr("experiments.papers.beyond.real.real_networks", lambda _: iter([tiny]))
     with kept_directory(tmp_path / "papers", go_on=True) as directory:
-        first = real_packets(Effort(quick=True), Place(directory, notify=ignore))
+        first = real_packets(Scale(quick=True), ComputeSettings(directory, notify=ignore))
         assert [row["routing"] for row in first.rows] == ["min", "ugal-pf"]
         minimal = first.rows[0]
         assert minimal["validity"] == "valid"
@@ -22,6 +22,6 @@ def test_real_packets_agree_with_simulations_and_theory_and_are_measured_once(tm
             assert abs(minimal["accepted"] - minimal[name]) < 0.03
         [points] = (tmp_path / "papers" / "real").glob("*/points.csv")
         before = points.read_bytes()
-        again = real_packets(Effort(quick=True), Place(directory, notify=ignore))
+        again = real_packets(Scale(quick=True), ComputeSettings(directory, notify=ignore))
     assert again.rows == first.rows
     assert points.read_bytes() == before

@@ -1,1 +1,1 @@
-"""Moebius ladders, scattered routing and mirrored traffic: an example of a plug-in for PolarLab."""
+"""Example of a plug-in for PolarLab: Moebius ladders, scattered routing and mirrored traffic."""

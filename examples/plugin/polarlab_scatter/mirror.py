@@ -11,13 +11,13 @@ from polarlab.extend import ParameterError, PatternDefinition, Topology
 def mirror(
     _topology: Topology, routers: npt.NDArray[np.int64], _generator: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """Returns the router that each of some routers sends to.
+    """Returns the destination of each router.
 
     Args:
         routers: indices of the routers with hosts, ascending.
 
     Raises:
-        ParameterError: their number is odd, and the one in the middle would send to itself.
+        ParameterError: their number is odd, so that the middle one would send to itself.
     """
     if len(routers) % 2:
         raise ParameterError(f"number of routers with hosts must be even for mirror, got {len(routers)}")

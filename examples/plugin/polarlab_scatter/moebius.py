@@ -13,12 +13,12 @@ RUNGS = Parameter(name="rungs", type=int, help="pairs of opposite routers", requ
 
 
 class Moebius(SearchedTopology):
-    """The Moebius ladder of some rungs: 2 x rungs routers of radix 3."""
+    """A Moebius ladder: 2 x rungs routers of radix 3."""
 
     name = "moebius"
 
     def __init__(self, rungs: int) -> None:
-        """Makes the graph.
+        """Builds the graph.
 
         Args:
             rungs: pairs of opposite routers, 3 to 2000.

@@ -1,7 +1,7 @@
-"""Routings that cannot deadlock with one virtual channel, beside those that need a channel for each hop.
+"""Routings that are deadlock-free with one virtual channel, and routings that need one channel per hop.
 
-The networks are of about equal cost of an endpoint, in ports of routers, and have about as many endpoints;
-under all routings a port has as much buffer.
+The networks have about the same cost per endpoint, in router ports, and about the same number of endpoints.
+The buffer of a port has the same size for all routings.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
-from experiments.papers.beyond.members import Attached
-from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.beyond.members import NetworkWithHosts
+from experiments.papers.model import BarChart, ItemResult, Row, Scale
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import Curve, MeasuredCurves, divided_port, simulated
 from experiments.papers.performance.series import RANDOM, UNIFORM, curves_of
@@ -22,7 +22,7 @@ from simulation.settings import RouterSettings
 from topology.parameters import Value as Parameter
 
 _WORST = "worst-case"
-PLOT = Sheet(
+PLOT = BarChart(
     ("network", "routing", "channels"),
     {
         "uniform": "saturation, uniform",
@@ -36,14 +36,14 @@ PLOT = Sheet(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network under a routing that needs one virtual channel, and under others with a channel for each hop.
+    """A network with routings that need one virtual channel, and others that need one per hop.
 
     Attributes:
         network: the network.
         hosts: endpoints at each router that has any.
-        adversarial: name of the pattern that is the family's worst case, or a permutation.
-        free: names of routings whose dependencies of channels have no circle with one virtual channel.
-        by_hop: name of another routing -> the hops of its longest path.
+        adversarial: name of the pattern: the family's worst case, or a permutation.
+        free: names of routings whose channel dependencies are acyclic with one virtual channel.
+        by_hop: (name, hops of the longest path) of the other routings.
     """
 
     network: Network
@@ -53,12 +53,12 @@ class Contest:
     by_hop: tuple[tuple[str, int], ...]
 
     @property
-    def attached(self) -> Attached:
+    def with_hosts(self) -> NetworkWithHosts:
         """The network with its endpoints."""
-        return Attached(self.network, self.hosts)
+        return NetworkWithHosts(self.network, self.hosts)
 
     def fabrics(self) -> dict[str, FabricOptions]:
-        """Returns label -> the network under one of its routings, with equal buffers of a port."""
+        """Returns label -> the network with one of its routings; all have equal buffers per port."""
         routings = [(routing, divided_port(1, policy="any")) for routing in self.free]
         routings += [(routing, divided_port(hops)) for routing, hops in self.by_hop]
         return {
@@ -70,7 +70,7 @@ class Contest:
 
 
 def channels_of(routers: RouterSettings) -> str:
-    """Returns the virtual channels of routers in words.
+    """Describes the virtual channels of routers in words.
 
     Args:
         routers: settings of routers and links.
@@ -81,7 +81,7 @@ def channels_of(routers: RouterSettings) -> str:
 def _contest(
     label: str, hosts: int, adversarial: str, free: str, by_hop: dict[str, int], **params: Parameter
 ) -> Contest:
-    """Returns a contest on a family, whose name is the label's first word."""
+    """Returns a contest for the family that the label's first word names."""
     return Contest(
         network(label, label.partition(" ")[0], **params),
         hosts,
@@ -92,14 +92,14 @@ def _contest(
 
 
 def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
-    """Returns a minimal routing and one with detours of twice as many hops."""
+    """Returns the hops of a minimal routing, and of one whose detours have twice as many."""
     return {minimal: hops, adaptive: 2 * hops}
 
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
 _COLOURED = "four-color four-color-adaptive"
-# Of equal cost: 3 ports for an endpoint, those of the router that it is at and of links among them. Families
-# that are missing have no member of about this cost and as many endpoints.
+# All cost about 3 router ports per endpoint: its own, and its share of the ports of links. Missing families
+# have no member of about this cost and size.
 _QUICK = (
     _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
     _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),
@@ -142,39 +142,39 @@ _FULL = (
 )  # fmt: skip
 
 
-def contests(effort: Effort) -> tuple[Contest, ...]:
+def contests(scale: Scale) -> tuple[Contest, ...]:
     """Returns the networks that are compared, one of each family.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    return _QUICK if effort.quick else _FULL
+    return _QUICK if scale.quick else _FULL
 
 
-def deadlock_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of all networks under uniform traffic and their adversarial pattern.
+def deadlock_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of all networks under uniform traffic and under their adversarial pattern.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    loads = saturating_loads(effort)
+    loads = saturating_loads(scale)
     return [
         curve
-        for contest in contests(effort)
+        for contest in contests(scale)
         for curve in curves_of(contest.fabrics(), (UNIFORM, contest.adversarial), loads)
     ]
 
 
-def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns saturation of each network under each routing.
+def deadlock_free(curves: MeasuredCurves, scale: Scale) -> ItemResult:
+    """Returns the saturation of each network with each routing.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
+        scale: the scale.
     """
     rows: list[Row] = []
-    loads = saturating_loads(effort)
-    for contest in contests(effort):
+    loads = saturating_loads(scale)
+    for contest in contests(scale):
         graph = contest.network.graph()
         for label, fabric in contest.fabrics().items():
             both = [curves[Curve(label, fabric, one, loads)] for one in (UNIFORM, contest.adversarial)]
@@ -185,10 +185,10 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "family": contest.network.family,
                     "network": contest.network.label,
                     "routers": graph.routers,
-                    "endpoints": contest.attached.endpoints,
-                    "ports": contest.attached.ports,
-                    "cost": contest.attached.cost,
-                    "price": round(contest.attached.price, 2),
+                    "endpoints": contest.with_hosts.endpoints,
+                    "ports": contest.with_hosts.ports,
+                    "cost": contest.with_hosts.cost,
+                    "price": round(contest.with_hosts.price, 2),
                     "routing": fabric.routing,
                     "channels": channels_of(fabric.routers),
                     "buffer_flits": fabric.routers.buffer_flits,
@@ -198,4 +198,4 @@ def deadlock_free(curves: MeasuredCurves, effort: Effort) -> Found:
                     "deadlock": any(point.deadlock for found in both for point in found.points),
                 }
             )
-    return Found({}, rows)
+    return ItemResult({}, rows)

@@ -1,4 +1,4 @@
-"""Failed links: throughput of PolarFly with the repairs of its plan alone, and with plans made anew."""
+"""Failed links: throughput of PolarFly with fast reroute alone, and with new plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from experiments.papers.beyond.measures import (
     measure_rows,
     saturating_loads,
 )
-from experiments.papers.model import Effort, Found, Plot, Row
+from experiments.papers.model import ItemResult, Plot, Row, Scale
 from experiments.papers.performance.failures import LinkFailures
 from experiments.papers.performance.model import (
     Curve,
@@ -28,8 +28,8 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
 REPAIRS = {False: "fast reroute", True: "re-planned"}
 _ROUTINGS = {"min": "MIN", "ugal-pf": "UGAL_PF"}
 _Q, _QUICK_Q = 11, 7
-# Paths of a surviving graph and rerouted packets take more hops than the two and four of the whole network;
-# each channel has the buffer of the four that the whole network needs.
+# With failures, packets take more hops than the two and four of the intact network and need more channels.
+# Each channel has the same buffer as one of the four that suffice for the intact network.
 _ROUTERS = RouterSettings(channels=8)
 LOW = 0.1
 _AT_LOW = LoadSteps(precision=LOW, steps=1, most=LOW)  # this load alone
@@ -45,9 +45,9 @@ PLOT = Plot(
 )
 
 
-def _curve(effort: Effort, routing: str, share: float, replanned: bool, loads: LoadSteps) -> Curve:
-    """Returns a curve of a PolarFly of which a share of the links has failed; a whole one has no repairs."""
-    whole = polarfly(_QUICK_Q if effort.quick else _Q, routing, routers=_ROUTERS)
+def _curve(scale: Scale, routing: str, share: float, replanned: bool, loads: LoadSteps) -> Curve:
+    """Returns the curve of a PolarFly with a share of failed links; an intact one needs no repair."""
+    whole = polarfly(_QUICK_Q if scale.quick else _Q, routing, routers=_ROUTERS)
     curve = Curve(f"PF-{_ROUTINGS[routing]}", whole, UNIFORM, loads)
     if not share:
         return curve
@@ -55,32 +55,32 @@ def _curve(effort: Effort, routing: str, share: float, replanned: bool, loads: L
     return replace(curve, label=label, failures=LinkFailures(share, replanned))
 
 
-def failure_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of both routings under uniform traffic, with each share of failed links and repair.
+def failure_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of both routings under uniform traffic, for each share of failed links and repair.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    loads = saturating_loads(effort), AT_FULL, _AT_LOW
+    loads = saturating_loads(scale), AT_FULL, _AT_LOW
     members = product(_ROUTINGS, SHARES, REPAIRS)
-    return list(dict.fromkeys(_curve(effort, *one, steps) for one in members for steps in loads))
+    return list(dict.fromkeys(_curve(scale, *one, steps) for one in members for steps in loads))
 
 
-def failures(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns saturation, and loads that are accepted below and beyond it, over the share of failed links.
+def failures(curves: MeasuredCurves, scale: Scale) -> ItemResult:
+    """Returns saturation, and the accepted loads below and beyond it, over the share of failed links.
 
-    A network that loses more than one packet in a hundred carries no load: its saturation is 0. The delivered
-    share is that at a load of LOW, at which no queue is full.
+    A network that loses more than 1 % of its packets has no stable load: its saturation is 0. The delivered
+    share is measured at a load of LOW, where no queue is full.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
+        scale: the scale.
     """
     rows: list[Row] = []
     for routing, replanned, share in product(_ROUTINGS, REPAIRS, SHARES):
         searched, full, low = (
-            curves[_curve(effort, routing, share, replanned, steps)]
-            for steps in (saturating_loads(effort), AT_FULL, _AT_LOW)
+            curves[_curve(scale, routing, share, replanned, steps)]
+            for steps in (saturating_loads(scale), AT_FULL, _AT_LOW)
         )
         if not all_complete(searched, full, low):
             continue
@@ -97,4 +97,4 @@ def failures(curves: MeasuredCurves, effort: Effort) -> Found:
             f"share delivered at a load of {LOW:g}": delivered_at(low, LOW),
         }
         rows += measure_rows(names, measures)
-    return Found({}, rows)
+    return ItemResult({}, rows)

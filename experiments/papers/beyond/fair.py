@@ -1,4 +1,4 @@
-"""All families side by side: members of about equal ports, endpoints or cost, on one page."""
+"""All families compared: members with about equal ports, endpoints or cost, in one chart."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from experiments.papers.beyond.measures import all_complete, measure_columns, saturating_loads
-from experiments.papers.beyond.members import COMPARISONS, Attached, compared_members, left_out
+from experiments.papers.beyond.members import COMPARISONS, NetworkWithHosts, compared_members, left_out
 from experiments.papers.links import QUICK_SEARCHES, SEARCHES
-from experiments.papers.model import Effort, Found, Row, Sheet
+from experiments.papers.model import BarChart, ItemResult, Row, Scale
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
@@ -29,7 +29,7 @@ from topology.analysis.bisection import bisect, search_remark
 from topology.shortest_paths import host_pairs_by_distance
 
 _Q, _QUICK_Q = 7, 5
-PLOT = Sheet(
+PLOT = BarChart(
     ("network", "hosts"),
     {
         "uniform": "saturation, uniform",
@@ -46,104 +46,104 @@ PLOT = Sheet(
 )
 
 
-class Practice(NamedTuple):
-    """The routing of a family, and its worst pattern.
+class BestRouting(NamedTuple):
+    """The best routing of a family, and an adversarial pattern.
 
     Attributes:
         routing: name of the routing.
-        adversarial: name of the pattern: the worst case that the family's source has, or a permutation.
+        adversarial: name of the pattern: the worst case in the family's source, or a permutation.
     """
 
     routing: str
     adversarial: str
 
 
-# Plans with all routers as intermediates take minutes where most pairs have many shortest paths.
+# If most pairs have many shortest paths, plans with all routers as intermediates take minutes.
 _UGAL_IN_ORDER = f"{UGAL_OF_MANY_GROUPS},over=dor"
-_PRACTICES: Mapping[str, Practice] = {
-    "polarfly": Practice("ugal-pf", "worst-case"),
-    "slimfly": Practice(UGAL, "worst-case"),
-    "polarstar": Practice(UGAL, ADVERSARIAL),
-    "bundlefly": Practice(UGAL, ADVERSARIAL),
-    "spectralfly": Practice(UGAL_OF_MANY_GROUPS, RANDOM),
-    "delorme": Practice(UGAL, ADVERSARIAL),
-    "dragonfly": Practice(UGAL_HIERARCHICAL, "adv"),
-    "dragonfly3": Practice(UGAL, ADVERSARIAL),
-    "fat-tree": Practice("nca", RANDOM),
-    "megafly": Practice(UGAL, "adv"),
-    "orthogonal-fat-tree": Practice(UGAL, RANDOM),
-    "multi-layer-full-mesh": Practice(UGAL, RANDOM),
-    "hyperx": Practice(UGAL, TORNADO),
-    "torus": Practice(_UGAL_IN_ORDER, RANDOM),
-    "hypercube": Practice(_UGAL_IN_ORDER, RANDOM),
-    "long-hop": Practice(UGAL, RANDOM),
-    "jellyfish": Practice(UGAL, RANDOM),
-    "xpander": Practice(UGAL, RANDOM),
-    "dln": Practice(UGAL, RANDOM),
+_BEST_ROUTINGS: Mapping[str, BestRouting] = {
+    "polarfly": BestRouting("ugal-pf", "worst-case"),
+    "slimfly": BestRouting(UGAL, "worst-case"),
+    "polarstar": BestRouting(UGAL, ADVERSARIAL),
+    "bundlefly": BestRouting(UGAL, ADVERSARIAL),
+    "spectralfly": BestRouting(UGAL_OF_MANY_GROUPS, RANDOM),
+    "delorme": BestRouting(UGAL, ADVERSARIAL),
+    "dragonfly": BestRouting(UGAL_HIERARCHICAL, "adv"),
+    "dragonfly3": BestRouting(UGAL, ADVERSARIAL),
+    "fat-tree": BestRouting("nca", RANDOM),
+    "megafly": BestRouting(UGAL, "adv"),
+    "orthogonal-fat-tree": BestRouting(UGAL, RANDOM),
+    "multi-layer-full-mesh": BestRouting(UGAL, RANDOM),
+    "hyperx": BestRouting(UGAL, TORNADO),
+    "torus": BestRouting(_UGAL_IN_ORDER, RANDOM),
+    "hypercube": BestRouting(_UGAL_IN_ORDER, RANDOM),
+    "long-hop": BestRouting(UGAL, RANDOM),
+    "jellyfish": BestRouting(UGAL, RANDOM),
+    "xpander": BestRouting(UGAL, RANDOM),
+    "dln": BestRouting(UGAL, RANDOM),
 }
 
 
-def practice_of(family: str) -> Practice:
-    """Returns the routing of a family, and its worst pattern.
+def best_routing_of(family: str) -> BestRouting:
+    """Returns the best routing of a family, and an adversarial pattern.
 
     Args:
         family: name of the family, one of `members.FAMILIES`.
     """
-    return _PRACTICES[family]
+    return _BEST_ROUTINGS[family]
 
 
-def _members(effort: Effort) -> list[tuple[str, Attached]]:
+def _members(scale: Scale) -> list[tuple[str, NetworkWithHosts]]:
     """Returns the members of each comparison."""
-    return [(one, member) for one in COMPARISONS for member in compared_members(_order(effort), one)]
+    return [(one, member) for one in COMPARISONS for member in compared_members(_order(scale), one)]
 
 
-def _order(effort: Effort) -> int:
-    return _QUICK_Q if effort.quick else _Q
+def _order(scale: Scale) -> int:
+    return _QUICK_Q if scale.quick else _Q
 
 
-def _remark(effort: Effort) -> str:
-    """Returns which families are not compared, and how halves are found."""
-    missing = {one: left_out(_order(effort), one) for one in COMPARISONS}
+def _remark(scale: Scale) -> str:
+    """Returns the note on families that are not compared, and on the search for bisections."""
+    missing = {one: left_out(_order(scale), one) for one in COMPARISONS}
     without = "; ".join(f"{one}: {', '.join(names)}" for one, names in missing.items() if names)
-    return ". ".join(filter(None, (f"families without a member about equal: {without}", search_remark())))
+    return ". ".join(filter(None, (f"families without a comparable member: {without}", search_remark())))
 
 
-def _curves(member: Attached, effort: Effort) -> dict[str, Curve]:
-    """Returns the curves of a member by the columns of their saturation."""
-    of_family = practice_of(member.network.family)
-    # Adaptive routings have a detour of two paths, with a channel for each hop.
+def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
+    """Returns the curves of a member by the column of their saturation."""
+    of_family = best_routing_of(member.network.family)
+    # Detours of adaptive routings consist of two minimal paths; each hop has its own channel.
     adaptive = of_family.routing != "nca"
     routers = divided_port(2 * member.network.graph().diameter) if adaptive else shared_port()
     fabric = simulated(member.network, member.hosts, of_family.routing, routers)
     patterns = {"uniform": UNIFORM, "tornado": TORNADO, "adversarial": of_family.adversarial}
-    loads = saturating_loads(effort)
+    loads = saturating_loads(scale)
     label = member.network.label
     return {name: Curve(label, fabric, pattern, loads) for name, pattern in patterns.items()}
 
 
-def fair_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of all members; one that is in several comparisons has its curves once.
+def fair_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of all members, without duplicates for members of several comparisons.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    found = (curve for _, member in _members(effort) for curve in _curves(member, effort).values())
+    found = (curve for _, member in _members(scale) for curve in _curves(member, scale).values())
     return list(dict.fromkeys(found))
 
 
-def fair(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns a row for each member of each comparison.
+def fair(curves: MeasuredCurves, scale: Scale) -> ItemResult:
+    """Returns one row per member and comparison.
 
     Args:
         curves: the curves with their points.
-        effort: the effort; its seeds are simulations of a point, and searches for a bisection.
+        scale: the scale; its seeds are the simulations of a point and the searches for a bisection.
     """
     rows: list[Row] = []
-    for comparison, member in _members(effort):
-        graph, own = member.network.graph(), _curves(member, effort)
+    for comparison, member in _members(scale):
+        graph, own = member.network.graph(), _curves(member, scale)
         if not all_complete(*(curves[one] for one in own.values())):
             continue
-        cut = bisect(graph, effort.number(SEARCHES, QUICK_SEARCHES))
+        cut = bisect(graph, scale.number(SEARCHES, QUICK_SEARCHES))
         row: dict[str, object] = {
             "compared": comparison,
             "family": member.network.family,
@@ -164,4 +164,4 @@ def fair(curves: MeasuredCurves, effort: Effort) -> Found:
             row |= measure_columns(name, curves[curve].saturation)
         row["deadlock"] = any(point.deadlock for curve in own.values() for point in curves[curve].points)
         rows.append(row)
-    return Found({}, rows, _remark(effort))
+    return ItemResult({}, rows, _remark(scale))

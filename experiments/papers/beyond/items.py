@@ -1,4 +1,4 @@
-"""Items that no paper has: one entry for each. They have no claims."""
+"""Figures that belong to no paper and therefore have no claims."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from experiments.papers.performance.model import PlacedItem, SimulatedItem
 
 ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
     "failures": SimulatedItem(
-        "Throughput of PolarFly with failed links: fast reroute alone, and plans made anew",
+        "Throughput of PolarFly with failed links: fast reroute alone, and new plans",
         failures.failure_curves,
         failures.failures,
         failures.PLOT,
@@ -21,13 +21,13 @@ ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
         threshold.PLOT,
     ),
     "loop": SimulatedItem(
-        "Load that PolarFly carries with a controller's loop and with decisions per packet, over q",
+        "Stable load of PolarFly with a controller's loop and with decisions per packet, over q",
         loop.loop_curves,
         loop.loop,
         loop.PLOT,
     ),
     "deadlock-free": SimulatedItem(
-        "Networks of equal cost with one virtual channel free of deadlock, and with a channel for each hop",
+        "Networks of equal cost: deadlock-free with one virtual channel, and with one channel per hop",
         deadlock_free.deadlock_curves,
         deadlock_free.deadlock_free,
         deadlock_free.PLOT,

@@ -1,4 +1,4 @@
-"""Controller's loop: load that PolarFly carries when a controller moves flows, over q and the period."""
+"""Controller's loop: stable load of PolarFly if a controller moves flows, over q and the loop's period."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.papers.beyond.measures import (
     measure_rows,
     saturating_loads,
 )
-from experiments.papers.model import Effort, Found, Plot, Row
+from experiments.papers.model import ItemResult, Plot, Row, Scale
 from experiments.papers.performance.model import (
     Curve,
     MeasuredCurves,
@@ -26,7 +26,7 @@ from experiments.spec.fabric import FabricOptions
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
 _PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # cycles
-# A loop settles within a number of its periods, and not before a number of cycles.
+# The warm-up lasts this many periods of the loop, but at least this many cycles.
 _WARM_PERIODS, _WARM_CYCLES = 100, 8000
 _QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES = 40, 2000
 _PER_PACKET = 0
@@ -43,7 +43,7 @@ PLOT = Plot(
 
 
 def _fabric(q: int, period: int) -> FabricOptions:
-    """Returns a PolarFly under UGAL_PF with a loop of a period; with none, sources decide for each packet."""
+    """Returns a PolarFly with UGAL_PF under a loop; at period 0, sources decide for each packet."""
     whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
 
@@ -52,44 +52,44 @@ def _decision(period: int) -> str:
     return "per packet" if period == _PER_PACKET else f"every {period} cycles"
 
 
-def _curve(q: int, period: int, pattern: str, effort: Effort, loads: LoadSteps) -> Curve:
-    """Returns a curve with as long a warm-up as the loop takes to settle."""
+def _curve(q: int, period: int, pattern: str, scale: Scale, loads: LoadSteps) -> Curve:
+    """Returns a curve whose warm-up is long enough for the loop to settle."""
     periods, cycles = (
-        (_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES) if effort.quick else (_WARM_PERIODS, _WARM_CYCLES)
+        (_QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES) if scale.quick else (_WARM_PERIODS, _WARM_CYCLES)
     )
     label = f"q={q} {_decision(period)}"
     return Curve(label, _fabric(q, period), pattern, loads, max(cycles, periods * period))
 
 
-def _members(effort: Effort) -> list[tuple[int, int, str]]:
-    """Returns orders, periods and patterns, each with each."""
-    orders, periods = (_QUICK_QS, _QUICK_PERIODS) if effort.quick else (_QS, _PERIODS)
+def _members(scale: Scale) -> list[tuple[int, int, str]]:
+    """Returns all combinations of order, period and pattern."""
+    orders, periods = (_QUICK_QS, _QUICK_PERIODS) if scale.quick else (_QS, _PERIODS)
     return [
         (q, period, pattern) for q in orders for period in (_PER_PACKET, *periods) for pattern in _PATTERNS
     ]
 
 
-def loop_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of each order and period under two permutations.
+def loop_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves for each order and period under two permutations.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    loads = saturating_loads(effort), AT_HALF
-    return [_curve(*member, effort, steps) for member in _members(effort) for steps in loads]
+    loads = saturating_loads(scale), AT_HALF
+    return [_curve(*member, scale, steps) for member in _members(scale) for steps in loads]
 
 
-def loop(curves: MeasuredCurves, effort: Effort) -> Found:
-    """Returns saturation, and the load that is accepted at a load of 0.5, over the order q.
+def loop(curves: MeasuredCurves, scale: Scale) -> ItemResult:
+    """Returns saturation, and the accepted load at an offered load of 0.5, over the order q.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
+        scale: the scale.
     """
     rows: list[Row] = []
-    for q, period, pattern in _members(effort):
-        searched = curves[_curve(q, period, pattern, effort, saturating_loads(effort))]
-        half = curves[_curve(q, period, pattern, effort, AT_HALF)]
+    for q, period, pattern in _members(scale):
+        searched = curves[_curve(q, period, pattern, scale, saturating_loads(scale))]
+        half = curves[_curve(q, period, pattern, scale, AT_HALF)]
         if not all_complete(searched, half):
             continue
         names = {
@@ -104,4 +104,4 @@ def loop(curves: MeasuredCurves, effort: Effort) -> Found:
             f"accepted at a load of 0.5, {pattern}": accepted_at(half, HALF),
         }
         rows += measure_rows(names, measures)
-    return Found({}, rows)
+    return ItemResult({}, rows)

@@ -1,10 +1,10 @@
-"""Measures of simulated curves, and the loads at which they are taken."""
+"""Measures of simulated curves, and the loads at which they are measured."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.model import Effort, Row, Value
+from experiments.papers.model import Row, Scale, Value
 from experiments.papers.performance.model import CurvePoint, MeasuredCurve
 from experiments.points.loads import LoadSteps
 
@@ -13,17 +13,17 @@ AT_HALF = LoadSteps(precision=HALF, steps=1, most=HALF)  # this load alone
 AT_FULL = LoadSteps(precision=1.0, steps=1, most=1.0)  # this load alone
 
 
-def saturating_loads(effort: Effort) -> LoadSteps:
-    """Returns the loads in which saturation is searched, coarse ones for a quick look.
+def saturating_loads(scale: Scale) -> LoadSteps:
+    """Returns the loads among which saturation is searched; at quick scale they are coarse.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    return LoadSteps(precision=0.05, steps=4) if effort.quick else LoadSteps(precision=0.01, steps=10)
+    return LoadSteps(precision=0.05, steps=4) if scale.quick else LoadSteps(precision=0.01, steps=10)
 
 
 def all_complete(*curves: MeasuredCurve) -> bool:
-    """Returns whether curves have all of their points, so that a row of them can be shown.
+    """Returns whether curves have all their points, so that a row can be built from them.
 
     Args:
         curves: the curves.
@@ -36,32 +36,32 @@ def _at(found: MeasuredCurve, load: float) -> CurvePoint | None:
 
 
 def accepted_at(found: MeasuredCurve, load: float) -> Value | None:
-    """Returns the load that is accepted at a load, carried or not; None where it was not simulated.
+    """Returns the accepted load at an offered load, stable or not; None if it was not simulated.
 
     Args:
         found: the curve.
-        load: the load.
+        load: the offered load.
     """
     point = _at(found, load)
     return None if point is None else _with_interval(point.accepted, point.accepted_ci95)
 
 
 def delivered_at(found: MeasuredCurve, load: float) -> Value | None:
-    """Returns the share of the offered load that is accepted at a load; None where it was not simulated.
+    """Returns the accepted share of an offered load; None if it was not simulated.
 
     Args:
         found: the curve.
         load: the load.
     """
     point = _at(found, load)
-    # Both vary together, so that the interval of one says little of their ratio.
+    # Without interval: both loads vary together, so the interval of one says little about the ratio.
     return Value(point.accepted / point.offered) if point and point.offered else None
 
 
 def latency_at(found: MeasuredCurve, load: float) -> Value | None:
-    """Returns the mean latency at a load, in cycles; None where the load is not carried.
+    """Returns the mean latency at a load, in cycles; None if the load is saturated.
 
-    Latencies beyond saturation grow with the length of the simulation.
+    Latencies of saturated loads would depend on the length of the simulation.
 
     Args:
         found: the curve.
@@ -78,22 +78,22 @@ def _with_interval(value: float, half: float | None) -> Value:
 
 
 def measure_columns(name: str, measure: Value | None) -> Row:
-    """Returns the columns of a measure: its number, and the ends of its interval.
+    """Returns the columns of a measure: its value, and the ends of its interval.
 
     Args:
         name: name of the measure's column.
-        measure: the measure; None where there is none.
+        measure: the measure; None if there is none.
     """
     low, high = (measure.interval if measure else None) or (None, None)
     return {name: measure.value if measure else None, f"{name}_low": low, f"{name}_high": high}
 
 
 def measure_rows(names: Row, measures: Mapping[str, Value | None]) -> list[Row]:
-    """Returns a row for each measure, with the columns `measure`, `value`, `value_low` and `value_high`.
+    """Returns one row per measure, with the columns `measure`, `value`, `value_low` and `value_high`.
 
     Args:
-        names: columns that all rows have.
-        measures: name -> measure; None where there is none.
+        names: columns that all rows share.
+        measures: name -> measure; None if there is none.
     """
     return [
         {**names, "measure": name, **measure_columns("value", measure)} for name, measure in measures.items()

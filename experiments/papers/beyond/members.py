@@ -1,8 +1,8 @@
-"""Members of families that are about equal to a PolarFly: in ports of a router, in endpoints, or in cost.
+"""Members of families that are comparable to a PolarFly: in router ports, in endpoints, or in cost.
 
-Cost is counted twice: in ports of routers, and by the prices of the Slim Fly paper, which have the lengths of
-cables. About equal are ports that differ by one at most, and endpoints and costs that differ by less than a
-factor of two; a family without such a member is left out.
+There are two measures of cost: router ports, and the prices of the Slim Fly paper, which depend on cable
+lengths. Members are comparable if their ports differ by at most one, or if their endpoints and costs differ
+by less than a factor of two. A family without such a member is left out.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from topology.registry import FAMILIES as ALL_FAMILIES
 RADIX, ENDPOINTS = "equal ports of a router", "equal endpoints"
 COST, PRICE = "equal cost of an endpoint in ports", "equal cost of an endpoint in $"
 COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
-_NEAREST = 6  # members by endpoints, of which that of equal cost is taken
+_NEAREST = 6  # members nearest in endpoints, among which the one of nearest cost is chosen
 _TREE_LEVELS = 3
 _PORTS_APART = 1
 _MOST_APART = 2.0  # factor between endpoints, or costs
-# Times the endpoints of the PolarFly, of members with equal ports: simulations of more take hours.
+# Limit for members of equal ports, as a multiple of the PolarFly's endpoints: larger simulations take hours.
 _MOST_ENDPOINTS = 8
 
 
 @dataclass(frozen=True)
-class Attached:
+class NetworkWithHosts:
     """A network with endpoints.
 
     Attributes:
@@ -50,23 +50,23 @@ class Attached:
 
     @property
     def ports(self) -> int:
-        """The ports of the router that has most."""
+        """The largest number of ports of a router."""
         graph = self.network.graph()
         return int((graph.degrees + graph.host_counts(self.hosts)).max())
 
     @property
     def cost(self) -> float:
-        """The cost of an endpoint, in ports of routers."""
+        """The cost per endpoint, in router ports."""
         return cost_of_endpoint(self.network.graph(), self.hosts)
 
     @property
     def price(self) -> float:
-        """The cost of an endpoint by the prices of the Slim Fly paper, in $."""
+        """The cost per endpoint at the prices of the Slim Fly paper, in $."""
         return _price(self)
 
 
 def cost_of_endpoint(graph: Topology, hosts: int) -> float:
-    """Returns the cost of a network over its endpoints, in ports of its routers.
+    """Returns the cost of a network per endpoint, in router ports.
 
     Args:
         graph: the network.
@@ -81,16 +81,16 @@ def _any(_member: Member) -> bool:
 
 
 def _of_paper(member: Member) -> bool:
-    """Returns whether a PolarStar has a supernode of its paper's, of more than one router."""
+    """Returns whether a PolarStar has one of its paper's supernodes, of more than one router."""
     return member.params["supernode"] in ("iq", "paley") and member.params["degree"] != 0
 
 
 @cache
-def _price(one: Attached) -> float:
+def _price(one: NetworkWithHosts) -> float:
     return network_cost(one.network.graph(), one.hosts, paper_prices()).per_endpoint
 
 
-# Family -> whether a member is compared, where some have other forms than the sources describe.
+# Family -> whether a member is compared: some families have more variants than their sources describe.
 _FORMS: dict[str, Callable[[Member], bool]] = {
     "polarstar": _of_paper,
     "dragonfly": lambda member: {*member.params} == {"a", "h"},
@@ -101,12 +101,15 @@ FAMILIES = (_BASE, *(name for name, entry in ALL_FAMILIES.own.items() if entry.m
 
 
 @cache
-def nearest_members(q: int, comparison: str, families: tuple[str, ...] = FAMILIES) -> tuple[Attached, ...]:
-    """Returns the members of some families that are nearest to a PolarFly with half its radix of endpoints.
+def nearest_members(
+    q: int, comparison: str, families: tuple[str, ...] = FAMILIES
+) -> tuple[NetworkWithHosts, ...]:
+    """Returns the members of families that are nearest to a PolarFly.
 
-    Of the members with the nearest number of ports it is that with most endpoints. Equal in cost is the
-    member, with any number of hosts at a router up to twice the source's, whose cost and number of endpoints
-    differ by the least factors.
+    The PolarFly has half as many endpoints at a router as links. Among members that are equally near in
+    ports, the one with most endpoints is chosen. For equal cost, members have any number of hosts per router
+    up to twice that of their source; the one whose cost and endpoints differ by the smallest factors is
+    chosen.
 
     Args:
         q: order of the PolarFly.
@@ -119,8 +122,8 @@ def nearest_members(q: int, comparison: str, families: tuple[str, ...] = FAMILIE
 
 
 @cache
-def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
-    """Returns those of the nearest members of all families that are about equal to a PolarFly.
+def compared_members(q: int, comparison: str) -> tuple[NetworkWithHosts, ...]:
+    """Returns the nearest members of all families that are comparable to a PolarFly.
 
     Args:
         q: order of the PolarFly.
@@ -130,12 +133,12 @@ def compared_members(q: int, comparison: str) -> tuple[Attached, ...]:
         The PolarFly, and the members in the order of FAMILIES.
     """
     base = _base(q)
-    apart = {one: _apart(one, base, comparison) for one in nearest_members(q, comparison)}
+    apart = {one: _log_distance(one, base, comparison) for one in nearest_members(q, comparison)}
     return tuple(one for one, factors in apart.items() if max(factors) < math.log(_MOST_APART))
 
 
 def left_out(q: int, comparison: str) -> tuple[str, ...]:
-    """Returns the families that have no member about equal to a PolarFly.
+    """Returns the families without a member that is comparable to a PolarFly.
 
     Args:
         q: order of the PolarFly.
@@ -145,7 +148,7 @@ def left_out(q: int, comparison: str) -> tuple[str, ...]:
     return tuple(family for family in FAMILIES if family not in compared)
 
 
-_COUNTED: Mapping[str, Callable[[Attached], float]] = {
+_COUNTED: Mapping[str, Callable[[NetworkWithHosts], float]] = {
     ENDPOINTS: lambda one: one.endpoints,
     COST: lambda one: one.cost,
     PRICE: lambda one: one.price,
@@ -156,56 +159,58 @@ def _members(family: str) -> list[Member]:
     return [member for member in members_of_family(family) if _FORMS.get(family, _any)(member)]
 
 
-def _attached(family: str, member: Member, hosts: int | None = None) -> Attached:
+def _network_with_hosts(family: str, member: Member, hosts: int | None = None) -> NetworkWithHosts:
     label = " ".join([family, *(f"{key}={value}" for key, value in member.params.items())])
-    return Attached(network(label, family, **member.params), hosts or member.hosts)
+    return NetworkWithHosts(network(label, family, **member.params), hosts or member.hosts)
 
 
-def _base(q: int) -> Attached:
-    [base] = [_attached(_BASE, one) for one in _members(_BASE) if one.params["q"] == q]
+def _base(q: int) -> NetworkWithHosts:
+    [base] = [_network_with_hosts(_BASE, one) for one in _members(_BASE) if one.params["q"] == q]
     return base
 
 
-def _nearest(family: str, base: Attached, comparison: str) -> Attached | None:
+def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWithHosts | None:
     """Returns the member of a family that is nearest to a network; None if all are too large."""
     if comparison == RADIX:
         return _of_equal_ports(family, base)
     members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]
-    # No graph is made of those that have too many endpoints even with one at a router: it may be too large.
+    # Members with too many endpoints even at one per router go first: their graphs may be too large to build.
     members = [one for one in members if one.endpoints // one.hosts < _MOST_APART * base.endpoints]
     alone = comparison == ENDPOINTS
-    found = [_attached(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
-    return min(found, key=lambda one: sum(_apart(one, base, comparison)), default=None)
+    found = (
+        [_network_with_hosts(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
+    )
+    return min(found, key=lambda one: sum(_log_distance(one, base, comparison)), default=None)
 
 
-def _apart(one: Attached, base: Attached, comparison: str) -> tuple[float, ...]:
-    """Returns the logarithms of the factors between two networks, in what is compared and in endpoints."""
+def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str) -> tuple[float, ...]:
+    """Returns the log distances between two networks: in the compared quantity and in endpoints."""
     if comparison == RADIX:
-        return (0.0,)  # they are about equal in nothing else
+        return (0.0,)  # endpoints and cost may differ
     counted = _COUNTED[comparison]
     return _factor(counted(one), counted(base)), _factor(one.endpoints, base.endpoints)
 
 
-def _of_equal_ports(family: str, base: Attached) -> Attached | None:
-    """Returns the member of the nearest number of ports that has most endpoints."""
+def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | None:
+    """Returns the member nearest in ports; among equally near ones, the one with most endpoints."""
     members = [
         one
         for one in _members(family)
         if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MOST_ENDPOINTS * base.endpoints
     ]
     nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints), default=None)
-    return _attached(family, nearest) if nearest else None
+    return _network_with_hosts(family, nearest) if nearest else None
 
 
 def _ports(member: Member) -> int:
-    """Returns the ports of a router by formulas; a tree's switches have most where no hosts are."""
+    """Returns the ports of a router by formula; in trees, switches without hosts have the most ports."""
     return member.radix + (member.hosts if member.hosting is None else 0)
 
 
-def _with_hosts(family: str, members: Iterable[Member]) -> Iterator[Attached]:
+def _with_hosts(family: str, members: Iterable[Member]) -> Iterator[NetworkWithHosts]:
     for member in members:
         for hosts in range(1, 2 * member.hosts + 1):
-            yield _attached(family, member, hosts)
+            yield _network_with_hosts(family, member, hosts)
 
 
 def _factor(one: float, other: float) -> float:

@@ -1,8 +1,8 @@
-"""Small networks as fabrics of real packets, beside the simulator and the fluid model.
+"""Small networks as emulated fabrics with real packets, compared with the simulator and the fluid model.
 
-The networks are those members of seven families whose price is nearest to a PolarFly's, of 27 to 48
-routers. Each is a sweep of its own folder, which goes on where it was interrupted, and whose packets are sent
-again over simulated switches.
+The networks are the members of seven families whose prices are nearest to a PolarFly's; they have 27 to 48
+routers. Each is a sweep in its own folder, which resumes after an interruption. The simulator then sends the
+same packets over simulated switches.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from experiments.papers.beyond.fair import practice_of
-from experiments.papers.beyond.members import PRICE, Attached, nearest_members
-from experiments.papers.model import Effort, Found, Row, Sheet
-from experiments.papers.performance.model import Place
+from experiments.papers.beyond.fair import best_routing_of
+from experiments.papers.beyond.members import PRICE, NetworkWithHosts, nearest_members
+from experiments.papers.model import BarChart, ItemResult, Row, Scale
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import TORNADO
 from experiments.results.parts.crosscheck import Compared, kept_crosscheck
@@ -25,14 +25,14 @@ from experiments.spec.resolve import Sweep, specification
 from experiments.spec.values import plain_name
 
 _Q, _QUICK_Q = 5, 3
-# Not all families, as each takes its measurement's time: those that the papers compare.
+# Only the families that the papers compare, because real packets take real time.
 FAMILIES = ("polarfly", "slimfly", "polarstar", "dragonfly", "hyperx", "fat-tree", "jellyfish")
 _RATE = "1Mbit"
 _WARMUP_S = 5
 _FOLDER = "real"
-# Routings without a choice, which the fluid model knows; the fat tree's own is one.
+# Oblivious minimal routings, which the fluid model supports; that of other families is `min`.
 _MINIMAL = {"dragonfly": "hierarchical", "fat-tree": "nca"}
-PLOT = Sheet(
+PLOT = BarChart(
     ("network", "routing", "validity"),
     {
         "accepted": "real packets",
@@ -46,7 +46,7 @@ PLOT = Sheet(
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """A network with its routings, under its traffic.
+    """A network with the routings and the traffic that it is measured with.
 
     Attributes:
         member: the network with its endpoints.
@@ -56,7 +56,7 @@ class RealNetwork:
         repeat: replications of a point.
     """
 
-    member: Attached
+    member: NetworkWithHosts
     patterns: tuple[str, ...]
     loads: tuple[float, ...]
     seconds: int
@@ -64,9 +64,9 @@ class RealNetwork:
 
     @property
     def routings(self) -> tuple[str, ...]:
-        """A minimal routing, and that of `fair`."""
+        """A minimal routing, and the routing of `fair`."""
         family = self.member.network.family
-        return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), practice_of(family).routing)))
+        return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 
     def sweep(self) -> Sweep:
         """Returns the specification of its sweep.
@@ -90,61 +90,61 @@ class RealNetwork:
         return cast(Sweep, specification(Experiment(SWEEP, values)))
 
 
-def real_networks(effort: Effort) -> Iterator[RealNetwork]:
-    """Yields the networks that are emulated.
+def real_networks(scale: Scale) -> Iterator[RealNetwork]:
+    """Yields the networks to emulate.
 
     Args:
-        effort: the effort; a quick look has smaller networks, and tornado at one load.
+        scale: the scale; at quick scale the networks are smaller and have tornado traffic at one load.
     """
-    for member in nearest_members(_QUICK_Q if effort.quick else _Q, PRICE, FAMILIES):
-        repeat = effort.seeds or 1
-        if effort.quick:
+    for member in nearest_members(_QUICK_Q if scale.quick else _Q, PRICE, FAMILIES):
+        repeat = scale.seeds or 1
+        if scale.quick:
             yield RealNetwork(member, (TORNADO,), (0.4,), 5, repeat)
         else:
-            worst = practice_of(member.network.family).adversarial
+            worst = best_routing_of(member.network.family).adversarial
             patterns = tuple(dict.fromkeys((UNIFORM, TORNADO, worst)))
             yield RealNetwork(member, patterns, (0.2, 0.4, 0.6), 20, repeat)
 
 
-def real_packets(effort: Effort, place: Place) -> Found:
-    """Returns the accepted load of real packets, of simulations and of the fluid model.
+def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
+    """Measures the accepted load of real packets; returns it beside simulations and the fluid model.
 
     Args:
-        effort: the effort; its seeds are replications of a point.
-        place: the folder, in which each network has one of its own.
+        scale: the scale; its seeds are the replications of a point.
+        settings: the folder, in which each network has its own.
 
     Raises:
-        MachineError: this process does not run as root, or the machine lacks something else.
-        NegativeResult: a proof failed, or packets took other paths than planned.
-        KeyboardInterrupt: Ctrl-C; the folders have the points that were measured until then.
+        MachineError: this process does not run as root, or the machine lacks another requirement.
+        NegativeResult: a proof failed, or packets did not take the planned paths.
+        KeyboardInterrupt: Ctrl-C; the folders have the points measured until then.
     """
     from emulation.requirements import require_emulation  # only this item needs Mininet
 
     require_emulation()
     rows: list[Row] = []
-    for one in real_networks(effort):
-        rows += [_row(one, point) for point in _compared(one, place)]
+    for one in real_networks(scale):
+        rows += [_row(one, point) for point in _compared(one, settings)]
     rows.sort(key=lambda row: row["traffic"])
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
-def _compared(one: RealNetwork, place: Place) -> list[Compared]:
-    """Returns the points of a network, measured unless its folder has them."""
-    from experiments.simulation.crosscheck import crosscheck  # has the simulator compiled
+def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
+    """Returns the points of a network, and measures those that its folder lacks."""
+    from experiments.simulation.crosscheck import crosscheck  # importing it compiles the simulator
     from experiments.sweep import run_sweep
 
     network = one.member.network
-    folder = Path(place.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
+    folder = Path(settings.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
     sweep = one.sweep()
     try:
-        run_sweep(sweep.points, sweep.sweep, folder, place.notify)
+        run_sweep(sweep.points, sweep.sweep, folder, settings.notify)
     finally:
-        if folder.exists():  # measured points, of an interrupted sweep, too
-            place.directory.keep()
+        if folder.exists():  # keep measured points even if the sweep was interrupted
+            settings.directory.keep()
     kept = kept_crosscheck(folder)
     if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):
         return list(kept.values())
-    return list(crosscheck(folder, place.notify).points)
+    return list(crosscheck(folder, settings.notify).points)
 
 
 def _row(one: RealNetwork, point: Compared) -> Row:

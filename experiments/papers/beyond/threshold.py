@@ -1,4 +1,4 @@
-"""Threshold of UGAL_PF: saturation and latency over the occupancy beyond which packets take detours."""
+"""Threshold of UGAL_PF: saturation and latency over the queue occupancy from which packets take detours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.papers.beyond.measures import (
     measure_rows,
     saturating_loads,
 )
-from experiments.papers.model import Effort, Found, Plot, Row
+from experiments.papers.model import ItemResult, Plot, Row, Scale
 from experiments.papers.performance.model import Curve, MeasuredCurves, divided_port
 from experiments.papers.performance.series import UNIFORM
 from experiments.papers.polarfly.performance import TORNADO, polarfly
@@ -34,39 +34,39 @@ PLOT = Plot(
 )
 
 
-def _members(effort: Effort) -> list[tuple[float, str]]:
-    """Returns thresholds and patterns, each with each."""
-    return list(product(_QUICK_THRESHOLDS if effort.quick else _THRESHOLDS, _PATTERNS))
+def _members(scale: Scale) -> list[tuple[float, str]]:
+    """Returns all combinations of threshold and pattern."""
+    return list(product(_QUICK_THRESHOLDS if scale.quick else _THRESHOLDS, _PATTERNS))
 
 
-def _curve(threshold: float, pattern: str, effort: Effort, loads: LoadSteps) -> Curve:
-    """Returns a curve of a PolarFly under UGAL_PF."""
-    q = _QUICK_Q if effort.quick else _Q
+def _curve(threshold: float, pattern: str, scale: Scale, loads: LoadSteps) -> Curve:
+    """Returns a curve of a PolarFly with UGAL_PF."""
+    q = _QUICK_Q if scale.quick else _Q
     fabric = polarfly(q, f"ugal-pf:threshold={threshold}", routers=divided_port(4))
     return Curve(f"threshold {threshold}", fabric, pattern, loads)
 
 
-def threshold_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of each threshold under uniform traffic and two permutations.
+def threshold_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves for each threshold under uniform traffic and two permutations.
 
     Args:
-        effort: the effort.
+        scale: the scale.
     """
-    loads = saturating_loads(effort), AT_HALF
-    return [_curve(*member, effort, steps) for member in _members(effort) for steps in loads]
+    loads = saturating_loads(scale), AT_HALF
+    return [_curve(*member, scale, steps) for member in _members(scale) for steps in loads]
 
 
-def thresholds(curves: MeasuredCurves, effort: Effort) -> Found:
+def thresholds(curves: MeasuredCurves, scale: Scale) -> ItemResult:
     """Returns saturation, and the mean latency at a load of 0.5, over the threshold.
 
     Args:
         curves: the curves with their points.
-        effort: the effort.
+        scale: the scale.
     """
     rows: list[Row] = []
-    for threshold, pattern in _members(effort):
-        searched = curves[_curve(threshold, pattern, effort, saturating_loads(effort))]
-        half = curves[_curve(threshold, pattern, effort, AT_HALF)]
+    for threshold, pattern in _members(scale):
+        searched = curves[_curve(threshold, pattern, scale, saturating_loads(scale))]
+        half = curves[_curve(threshold, pattern, scale, AT_HALF)]
         if not all_complete(searched, half):
             continue
         names = {
@@ -79,4 +79,4 @@ def thresholds(curves: MeasuredCurves, effort: Effort) -> Found:
             "mean latency at a load of 0.5 (cycles)": latency_at(half, HALF),
         }
         rows += measure_rows(names, measures)
-    return Found({}, rows)
+    return ItemResult({}, rows)

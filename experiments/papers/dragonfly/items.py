@@ -1,4 +1,4 @@
-"""Items of the paper on dragonflies (Camarero, Vallejo, Beivide, TACO 2014) that can be computed."""
+"""Figures and tables of the dragonfly paper (Camarero, Vallejo, Beivide, TACO 2014) that can be computed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from experiments.papers.dragonfly.performance import (
     compared_curves,
 )
 from experiments.papers.dragonfly.sizes import sizes
-from experiments.papers.model import Effort, Found, Item, Plot
+from experiments.papers.model import Item, ItemResult, Plot, Scale
 from experiments.papers.performance.model import SimulatedItem, accepted_plot, latency_plot
 
 
-def configuration(_effort: Effort) -> Found:
+def configuration(_scale: Scale) -> ItemResult:
     """Returns the sizes of the simulated dragonfly (Table II)."""
     graph = SIMULATED.graph()
     values = {
@@ -25,26 +25,26 @@ def configuration(_effort: Effort) -> Found:
         "endpoints": graph.endpoints(HOSTS),
         "ports": graph.network_radix + HOSTS,
     }
-    return Found(values, [{"network": SIMULATED.label, "links": graph.links, **values}])
+    return ItemResult(values, [{"network": SIMULATED.label, "links": graph.links, **values}])
 
 
 ITEMS: Mapping[str, Item | SimulatedItem] = {
     "table2": Item("Sizes of the simulated trunked dragonfly", configuration),
     "fig9": SimulatedItem(
-        "Accepted load of a trunked dragonfly under routings of colours",
+        "Accepted load of a trunked dragonfly with coloured routings",
         compared_curves,
         compared,
         accepted_plot(),
     ),
     "fig10": SimulatedItem(
-        "Latency of adaptive routing of four colours by virtual channels",
+        "Latency of adaptive four-colour routing by number of virtual channels",
         channel_curves,
         channels,
         latency_plot(),
     ),
     "fig12": Item(
-        "Endpoints of the largest networks that carry uniform traffic",
+        "Endpoints of the largest networks whose links carry full uniform load",
         sizes,
-        Plot("ports", "endpoints", "ports of a router, with endpoints", "endpoints", by="family", log="xy"),
+        Plot("ports", "endpoints", "router ports, including endpoints", "endpoints", by="family", log="xy"),
     ),
 }

@@ -1,15 +1,16 @@
-"""Performance of a trunked dragonfly under routings of colours and their alternatives (Figs 9 and 10).
+"""Performance of a trunked dragonfly with coloured routings and their alternatives (Figs 9 and 10).
 
-Packets have 8 phits, links within a group 10 cycles and global ones 100, routers no speedup and random
-arbitration (Table II). Simulated buffers are of one size: that of the paper's global links, 256 phits for a
-virtual channel, which their round trip needs; its local ones have 32. Coloured routings are free of circles
-with any number of channels, and take the one with most room; the others need a channel for each hop, five of
-`valiant-group` where the paper's has four. OLM-MML of the paper, which misroutes locally, is not built.
+Packets have 8 phits. Links within a group take 10 cycles and global links 100; routers have no speedup and
+arbitrate at random (Table II). All simulated buffers have the size that the round trip of global links needs,
+256 phits per virtual channel; in the paper, buffers of local links have 32. Coloured routings have acyclic
+channel dependencies with any number of channels, and use the channel with most free space. The others need
+one channel per hop: `valiant-group` needs five, while the paper's Valiant routing has four. The paper's
+OLM-MML, which misroutes locally, is not implemented.
 """
 
 from __future__ import annotations
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -21,10 +22,10 @@ from experiments.papers.performance.series import (
     OVERLOAD,
     UNIFORM,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     latency_ratio,
-    of_whole_size,
     ratio,
 )
 from experiments.points.loads import LoadSteps
@@ -34,7 +35,7 @@ NEXT_GROUP = "adv:1"
 SIMULATED, HOSTS = network("trunked dragonfly", "dragonfly", a=24, h=13, trunking=4), 13
 _SMALL, _SMALL_HOSTS = network("trunked dragonfly", "dragonfly", a=8, h=4, trunking=4, groups=9), 4
 _CHANNELS = 3
-_MOST_CHANNELS = 4  # of Fig 10
+_MOST_CHANNELS = 4  # in Fig 10
 _ONE_PATH = LoadSteps(precision=0.01, steps=5, most=0.5)
 _VALIANT_HOPS = 5
 # Name of the curve -> routing.
@@ -60,19 +61,19 @@ def _routers(channels: int, policy: ChannelPolicy) -> RouterSettings:
     )
 
 
-def _simulated(effort: Effort) -> tuple[Network, int]:
-    return (_SMALL, _SMALL_HOSTS) if effort.quick else (SIMULATED, HOSTS)
+def _simulated(scale: Scale) -> tuple[Network, int]:
+    return (_SMALL, _SMALL_HOSTS) if scale.quick else (SIMULATED, HOSTS)
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 9: six routings under uniform traffic, and under that to the next group.
+def compared_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 9: six routings under uniform traffic and under traffic to the next group.
 
-    Beside the loads up to saturation there is full load, under which a routing may accept more.
+    Full load is added to the loads up to saturation, because a routing may accept more there.
 
     Args:
-        effort: the effort; a quick look has a small dragonfly.
+        scale: the scale; at quick scale the dragonfly is small.
     """
-    one, hosts = _simulated(effort)
+    one, hosts = _simulated(scale)
     hop, coloured = _routers(_CHANNELS, "hop"), _routers(_CHANNELS, "any")
     more_hops = _routers(_VALIANT_HOPS, "hop")
     fabrics = {
@@ -90,11 +91,11 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
-    """Returns the claims' values of Fig 9: the greatest accepted loads at any load, full load included.
+    """Returns the values of the claims of Fig 9: the highest accepted loads, including those at full load.
 
-    The paper's axes end where its curves of accepted load do, so that saturation is not their measure.
+    Saturation would be another measure: the paper's curves show accepted loads up to the end of the axis.
 
     Args:
         curves: the curves with their points.
@@ -108,7 +109,7 @@ def compared(curves: MeasuredCurves) -> Values:
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
-    """Returns the greatest accepted load of each routing under a pattern."""
+    """Returns the highest accepted load of each routing under a pattern."""
     accepted: dict[str, Value] = {}
     for curve, found in curves.items():
         if curve.pattern == pattern:
@@ -117,17 +118,17 @@ def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
     return accepted
 
 
-def channel_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 10: adaptive routing of four colours over the number of virtual channels.
+def channel_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 10: adaptive four-colour routing by number of virtual channels.
 
     Args:
-        effort: the effort; a quick look has a small dragonfly, and fewer channels.
+        scale: the scale; at quick scale the dragonfly is small and there are fewer channels.
     """
-    one, hosts = _simulated(effort)
+    one, hosts = _simulated(scale)
     routing = _COLOURS["4-color adaptive"]
     fabrics = {
         _label(count): simulated(one, hosts, routing, _routers(count, "any"))
-        for count in range(1, (2 if effort.quick else _MOST_CHANNELS) + 1)
+        for count in range(1, (2 if scale.quick else _MOST_CHANNELS) + 1)
     }
     return curves_of(fabrics, (UNIFORM, NEXT_GROUP), COARSE)
 
@@ -136,11 +137,11 @@ def _label(channels: int) -> str:
     return f"{channels} VC" if channels == 1 else f"{channels} VCs"
 
 
-@of_whole_size
+@at_full_size
 def channels(curves: MeasuredCurves) -> Values:
-    """Returns the claim's value of Fig 10: the latency with most virtual channels over that with one.
+    """Returns the value of the claim of Fig 10: latency with most virtual channels over latency with one.
 
-    It is that of traffic to the next group, at the greatest load that both carry.
+    The latencies are those of traffic to the next group, at the highest load that is stable for both.
 
     Args:
         curves: the curves with their points.

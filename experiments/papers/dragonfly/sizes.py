@@ -1,10 +1,10 @@
-"""Sizes of dragonflies with several links between groups, and of Hamming graphs, over the radix (Fig 12)."""
+"""Sizes of dragonflies with several links between groups and of Hamming graphs, over the radix (Fig 12)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from topology.analysis.balance import LinkClass, balance_of
 from topology.families.dragonflies.dragonfly import complete_link_classes
 
@@ -13,12 +13,12 @@ _TRUNKINGS = (1, 2, 4, 8)
 
 
 def _dragonflies(ports: int, trunking: int | None) -> Iterator[tuple[int, int]]:
-    """Yields radix and endpoints of dragonflies with the hosts that their links carry under uniform traffic.
+    """Yields radix and endpoints of dragonflies with as many hosts as their links carry at full uniform load.
 
     Args:
-        ports: the largest radix, with endpoints.
-        trunking: t, the number of links between two groups; None for as many as a group has routers, where
-            the dragonfly is a Hamming graph of two dimensions.
+        ports: the largest radix, including endpoints.
+        trunking: t, the number of links between two groups; None for the number of routers of a group, which
+            makes the dragonfly a Hamming graph of two dimensions.
     """
     for a in range(2, ports):
         for h in range(1, ports - a + 1):
@@ -39,13 +39,13 @@ def _cubes(ports: int) -> Iterator[tuple[int, int]]:
 
 
 def largest_endpoints(ports: int) -> Mapping[str, Mapping[int, int]]:
-    """Returns the largest number of endpoints of each family by the radix of its routers.
+    """Returns the largest number of endpoints of each family by router radix.
 
     Args:
-        ports: the largest radix, with endpoints.
+        ports: the largest radix, including endpoints.
 
     Returns:
-        Name of a family -> radix, of which a router may leave ports unused -> endpoints.
+        Name of a family -> radix -> endpoints. Routers may leave ports unused.
     """
     found = {f"dragonfly, t = {t}": list(_dragonflies(ports, t)) for t in _TRUNKINGS}
     found["Hamming graph of 2 dimensions (t = a)"] = list(_dragonflies(ports, None))
@@ -60,11 +60,11 @@ def largest_endpoints(ports: int) -> Mapping[str, Mapping[int, int]]:
     return largest
 
 
-def sizes(effort: Effort) -> Found:
-    """Returns the endpoints of the largest networks that carry uniform traffic, over the radix (Fig 12)."""
+def sizes(scale: Scale) -> ItemResult:
+    """Returns the endpoints of the largest networks whose links carry full uniform load (Fig 12)."""
     rows: list[Row] = [
         {"family": name, "ports": radix, "endpoints": endpoints}
-        for name, own in largest_endpoints(_QUICK_RADIX if effort.quick else _LARGEST_RADIX).items()
+        for name, own in largest_endpoints(_QUICK_RADIX if scale.quick else _LARGEST_RADIX).items()
         for radix, endpoints in own.items()
     ]
-    return Found({}, rows)
+    return ItemResult({}, rows)

@@ -1,8 +1,9 @@
-"""Performance of a paper's networks by simulation: curves over the load, and where they end.
+"""Performance of a paper's networks by simulation: curves over the load, up to saturation.
 
 - `model.py`: curves to measure, and their points.
-- `search.py`: the loads that are tried, one after the other, until a network saturates.
 - `series.py`: curves of several networks and patterns, by name and as data.
-- `store.py`: points that were simulated, kept in the folder of the items.
+- `store.py`: simulated points, kept in the folder of the paper.
+- `digests.py`: digests that identify simulated points.
+- `failures.py`: links that fail before the first packet.
 - `curves.py`: the simulations.
 """

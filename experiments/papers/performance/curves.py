@@ -1,9 +1,9 @@
-"""Simulations of curves, of all networks, patterns and loads side by side.
+"""Simulations of curves: networks, patterns and loads run in parallel.
 
-Points that the folder holds already are not simulated again. Simulations are as long as those of the
-PolarFly paper's simulator: 3,000 cycles of warm-up, and four periods of 1,000 that are measured, of which
-that simulator has three to five. Packets of the window are awaited for 1,500 cycles, three times the latency
-beyond which a load is not carried.
+Points that are already in the folder are not simulated again. Simulations last as long as in the PolarFly
+paper's simulator: 3,000 cycles of warm-up and four measured periods of 1,000 cycles (that simulator measures
+three to five). Packets of the measurement window may drain for 1,500 cycles, three times the latency from
+which a load counts as saturated.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import NamedTuple
 from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
+    ComputeSettings,
     Curve,
     CurvePoint,
     MeasuredCurve,
     MeasuredCurves,
-    Place,
 )
 from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
 from experiments.planned_fabric import PlannedFabric
@@ -49,38 +49,38 @@ FULL = Times(warmup=3000, window=4000, most_drain=1500, period=133)
 QUICK = Times(warmup=1000, window=1500, most_drain=1500, period=50)
 
 
-def measured(curves: Sequence[Curve], effort: Effort, place: Place) -> MeasuredCurves:
-    """Returns curves with their points, simulated up to the first load that is not carried.
+def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -> MeasuredCurves:
+    """Simulates curves up to the first saturated load, and returns them with their points.
 
-    Curves that the place does not simulate are incomplete unless its folder holds all of their points.
+    Curves that `settings` excludes are incomplete unless the folder already has all their points.
 
     Args:
         curves: the curves.
-        effort: the effort.
-        place: the place; points go to the table in its folder, and come from there.
+        scale: the scale.
+        settings: the folder, whose table has the known points and receives new ones, and the processes.
 
     Raises:
         MachineError: a network does not fit into the memory, or a cluster does not answer.
-        KeyboardInterrupt: Ctrl-C; the table holds the points until then.
+        KeyboardInterrupt: Ctrl-C; the table has the points simulated until then.
     """
-    store = PointStore(place.directory)
-    searches = {curve: _Search(curve, effort, store) for curve in curves}
-    with back_end_for(place.workers, place.scheduler, place.notify) as back_end:
-        do_points(_groups(searches, place, store), back_end)
+    store = PointStore(settings.directory)
+    searches = {curve: _Search(curve, scale, store) for curve in curves}
+    with back_end_for(settings.workers, settings.scheduler, settings.notify) as back_end:
+        do_points(_groups(searches, settings, store), back_end)
     return {curve: search.measured() for curve, search in searches.items()}
 
 
 def estimate_curves(
-    curves: Sequence[Curve], effort: Effort, folder: Path, labels: frozenset[str] | None, workers: int | None
+    curves: Sequence[Curve], scale: Scale, folder: Path, labels: frozenset[str] | None, workers: int | None
 ) -> Estimate:
-    """Returns what the missing points of curves take, at most; nothing is written.
+    """Estimates the work for the missing points of curves, as an upper bound; nothing is written.
 
     Args:
         curves: the curves.
-        effort: the effort.
-        folder: folder of the items, which may not exist.
-        labels: the curves that are simulated, as in a Place.
-        workers: processes of this machine; None for one on each of its cores.
+        scale: the scale.
+        folder: folder of the paper, which need not exist.
+        labels: the curves to simulate, as in ComputeSettings.
+        workers: local processes; None for one per core.
     """
     works: list[Work] = []
     done = 0
@@ -88,9 +88,9 @@ def estimate_curves(
         directory = RunDirectory(Path(copy), go_on=True)
         if (folder / POINTS).is_file():
             directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))
-        place, store = Place(directory, labels=labels), PointStore(directory)
-        searches = {curve: _Search(curve, effort, store) for curve in curves if place.simulates(curve)}
-        for group in _groups(searches, place, store):
+        settings, store = ComputeSettings(directory, labels=labels), PointStore(directory)
+        searches = {curve: _Search(curve, scale, store) for curve in curves if settings.simulates(curve)}
+        for group in _groups(searches, settings, store):
             for search in group.searches:
                 found, loads = search.measured(), search.curve.loads
                 traffic = [one for _, one in search.of_load(loads.load(max(1, loads.count // 2)))]
@@ -103,35 +103,37 @@ def estimate_curves(
     return estimate_simulations(works, done + missing, missing, workers or usable_cores())
 
 
-def _groups(searches: Mapping[Curve, _Search], place: Place, store: PointStore) -> list[_CurvesOfNetwork]:
-    """Returns the curves that a place simulates by their networks and routings."""
+def _groups(
+    searches: Mapping[Curve, _Search], settings: ComputeSettings, store: PointStore
+) -> list[_CurvesOfNetwork]:
+    """Groups the curves to simulate by network and routing."""
     groups: dict[FabricOptions, list[_Search]] = {}
-    for curve in filter(place.simulates, searches):
-        # Failures come with the traffic: they share the plan of the whole network.
+    for curve in filter(settings.simulates, searches):
+        # Failures belong to the traffic, so curves with failures share the plan of the whole network.
         groups.setdefault(curve.fabric, []).append(searches[curve])
-    return [_CurvesOfNetwork(fabric, own, store, place.notify) for fabric, own in groups.items()]
+    return [_CurvesOfNetwork(fabric, own, store, settings.notify) for fabric, own in groups.items()]
 
 
 class _Search:
-    """The search of a curve's saturation, as far as the table of points has come."""
+    """The search for a curve's saturation, based on the points in the table."""
 
-    def __init__(self, curve: Curve, effort: Effort, store: PointStore) -> None:
+    def __init__(self, curve: Curve, scale: Scale, store: PointStore) -> None:
         self.curve = curve
-        self._effort, self._store = effort, store
+        self._scale, self._store = scale, store
         self._rows: dict[float, list[tuple[str, SimulatedTraffic]]] = {}
 
     def of_load(self, load: float) -> list[tuple[str, SimulatedTraffic]]:
-        """Returns digest and traffic of each simulation of a load, one for each seed."""
+        """Returns digest and traffic of each simulation at a load, one per seed."""
         if load not in self._rows:
-            traffic = replications(self.curve, load, self._effort)
+            traffic = replications(self.curve, load, self._scale)
             self._rows[load] = [(digest_of(self.curve, one), one) for one in traffic]
         return self._rows[load]
 
     def points(self) -> list[CurvePoint]:
-        """Returns the points of the curve that the table holds, with all of their seeds.
+        """Returns the points of the curve whose seeds are all in the table.
 
-        Loads that were tried ahead, beside others, are left out where the search would not have come to them:
-        the points of a figure do not depend on the number of workers.
+        Idle workers try loads ahead of the search. Those that a sequential search would not have tried are
+        left out, so that the points of a figure do not depend on the number of workers.
         """
         points = {}
         for load in map(self.curve.loads.load, range(1, self.curve.loads.count + 1)):
@@ -143,11 +145,11 @@ class _Search:
         return [point for load, point in points.items() if load in tried]
 
     def tried(self) -> dict[float, bool]:
-        """Returns the loads that are known, and whether the network carries them."""
+        """Returns the known loads, and whether each is stable."""
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
-        """Returns the curve with the points that the table holds."""
+        """Returns the curve with its points in the table."""
         points = self.points()
         rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
         complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})
@@ -157,7 +159,7 @@ class _Search:
 
 
 class _PointOfCurve(NamedTuple):
-    """A simulation: of the curve of this number, at a load, with a seed."""
+    """A simulation of a curve, by its index in the group, at a load and with a seed."""
 
     number: int
     load: float
@@ -165,7 +167,7 @@ class _PointOfCurve(NamedTuple):
 
 
 class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
-    """The curves of one network and routing: their patterns and loads are simulated side by side."""
+    """The curves of one network and routing, whose patterns and loads are simulated in parallel."""
 
     def __init__(
         self, fabric: FabricOptions, searches: Sequence[_Search], store: PointStore, notify: Notify
@@ -175,12 +177,12 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     @cached_property
     def _tried(self) -> list[dict[float, bool]]:
-        """Loads of each curve that are known, and whether the network carries them."""
+        """The known loads of each curve, and whether each is stable."""
         return [search.tried() for search in self.searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
         """Returns the next simulations of each curve."""
-        wanted: dict[str, _PointOfCurve] = {}  # by their digests: curves may share loads
+        wanted: dict[str, _PointOfCurve] = {}  # by digest, since curves may share loads
         for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
             for load in next_loads(search.curve.loads, tried, ahead):
                 for digest, traffic in search.of_load(load):
@@ -190,14 +192,14 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     @property
     def left(self) -> int:
-        """Number of simulations that are missing, at most."""
+        """Upper bound on the number of missing simulations."""
         return sum(
             most_loads_left(search.curve.loads, tried) * len(search.of_load(search.curve.loads.load(1)))
             for search, tried in zip(self.searches, self._tried, strict=True)
         )
 
     def prepare(self, _notify: Notify) -> PlannedFabric:
-        """Plans the network; what such a plan lacks is known."""
+        """Plans the network silently: the limitations that it would report are known for these curves."""
         return super().prepare(ignore)
 
     def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:
@@ -206,7 +208,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
 
     def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
-        """Returns the row of a simulation in the table."""
+        """Returns the table row for a simulation."""
         return _stored(self.searches[point.number].curve, record)
 
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
@@ -223,13 +225,13 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         self._notify(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
 
 
-def replications(curve: Curve, load: float, effort: Effort) -> Iterator[SimulatedTraffic]:
-    """Yields the traffic of a curve at a load, with each seed."""
-    times = QUICK if effort.quick else FULL
+def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedTraffic]:
+    """Yields the traffic of a curve at a load for each seed."""
+    times = QUICK if scale.quick else FULL
     if curve.warmup is not None:
         times = replace(times, warmup=curve.warmup)
     failures = curve.failures
-    for seed in range(1, (effort.seeds or 1) + 1):
+    for seed in range(1, (scale.seeds or 1) + 1):
         traffic = SimulatedTraffic(pattern_name(curve.pattern), load, seed=seed, times=times)
         if failures is not None:
             faults = failures.faults(curve.fabric.topology, seed)
@@ -238,7 +240,7 @@ def replications(curve: Curve, load: float, effort: Effort) -> Iterator[Simulate
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Returns the means of a point over seeds; of one seed, the point with its own intervals."""
+    """Returns the mean of a point over its seeds; a single seed keeps its own intervals."""
     if len(points) == 1:
         return points[0]
     accepted, accepted_ci95 = interval([point.accepted for point in points])
@@ -257,11 +259,11 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 
 
 def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
-    """Returns the row of a simulation of a curve in the table."""
+    """Returns the table row for a simulation of a curve."""
     traffic = record.traffic
     assert isinstance(traffic, SimulatedTraffic)
     offered, accepted = offered_and_accepted(record)
-    # Links that have failed before the first packet leave the window stationary.
+    # Links that fail before the first packet leave the measurement window stationary.
     means = batch_means(replace(record, traffic=replace(traffic, faults=())))
     accepted_ci95 = means.accepted.ci95 if means and means.accepted else None
     latency_ci95 = means.latency_mean_cycles.ci95 if means and means.latency_mean_cycles else None

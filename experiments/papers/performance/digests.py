@@ -1,9 +1,10 @@
-"""Digests of simulated points: of everything that decides about a point's numbers.
+"""Digests of simulated points, over everything that determines a point's numbers.
 
-That is the network, the routing, the routers, the decision and the failed links where there are any, the
-traffic and the code, of routings that of the point's own. Moved or rewritten code has other digests, but need
-not have other numbers: `kept_code.csv` has, for each part of the code, today's digest and the one under which
-points were kept, which takes its place. `make digests` writes it, if the numbers are the same.
+These are the network, the routing, the routers' settings, the decision and the failed links (if any), the
+traffic, and the code of the simulator and of the point's own routing. Code that is moved or rewritten gets
+another digest, although its numbers need not change. Therefore `kept_code.csv` maps today's digest of each
+part of the code to the digest under which points were kept. `make digests` updates it if small simulations
+still produce the same numbers.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ from routing.registry import routing as routing_of
 from topology.base import Topology
 
 KEPT_CODE = "kept_code.csv"
-# Parts of the code; the others have the names of routings.
+# Parts of the code; each further part is a routing.
 SIMULATOR, FAILURES, APPLICATIONS = "simulator", "failures", "applications"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
-_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, on which no plan depends
-# On these only points with failures depend.
+_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, which no plan depends on
+# Only points with failures depend on these.
 _OF_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
 _OF_APPLICATIONS = (
     "traffic/workload/collectives",
     "traffic/workload/motifs.py",
-)  # on which no pattern depends
+)  # no pattern depends on these
 
 
 @dataclass(frozen=True)
 class KeptCode:
-    """A row of the table: a part of the code whose numbers are those of kept points.
+    """A row of the table: a part of the code that still produces the numbers of kept points.
 
     Attributes:
         part: SIMULATOR, FAILURES, APPLICATIONS, or the name of a routing.
         today: digest of its code.
         kept: digest of its code when the points were kept.
-        numbers: digest of the numbers of small simulations that depend on it.
+        numbers: digest of the results of small simulations that depend on it.
     """
 
     part: str
@@ -58,13 +59,13 @@ class KeptCode:
 
 @cache
 def kept_code() -> Mapping[str, KeptCode]:
-    """Returns the rows of the table by their parts."""
+    """Returns the rows of the table by part."""
     with files("experiments.papers").joinpath(KEPT_CODE).open(encoding="utf-8") as lines:
         return {row.part: row for row in msgspec.convert(list(csv.DictReader(lines)), list[KeptCode])}
 
 
 def code_today(part: str) -> str:
-    """Returns the digest of a part of the code, 12 hexadecimal digits.
+    """Returns the current digest of a part of the code, 12 hexadecimal digits.
 
     Args:
         part: SIMULATOR, FAILURES, APPLICATIONS, or the name of a routing without parameters.
@@ -84,14 +85,14 @@ def code_under_which_kept(part: str) -> str:
 
 
 def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
-    """Returns a digest of everything on which a simulation's numbers depend, 16 hexadecimal digits.
+    """Returns a digest of everything that determines a simulation's numbers, 16 hexadecimal digits.
 
     Args:
         curve: the curve.
-        traffic: the traffic at one load, with its seed.
+        traffic: the traffic at one load and with one seed.
     """
     failures: list[object] = []
-    if traffic.faults:  # points without failures keep their digests
+    if traffic.faults:  # so that points without failures kept their digests when failures were added
         lines = [fault.line for fault in traffic.faults]
         failures = [lines, traffic.replan_cycles, code_under_which_kept(FAILURES)]
     parts = (
@@ -107,7 +108,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
 
 
 def digest_of_application(fabric: FabricOptions, traffic: SimulatedApplication) -> str:
-    """Returns a digest of everything on which the time of an application depends, 16 hexadecimal digits.
+    """Returns a digest of everything that determines an application's time, 16 hexadecimal digits.
 
     Args:
         fabric: the network and its routing.
@@ -123,7 +124,7 @@ def _digest(parts: tuple[object, ...]) -> str:
 
 
 def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
-    """Returns the parts of a digest that follow from the code, the network and its routing."""
+    """Returns what code, network and routing contribute to a digest."""
     return (
         code_under_which_kept(SIMULATOR),
         code_under_which_kept(fabric.routing.partition(":")[0]),
@@ -131,14 +132,14 @@ def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
         fabric.hosts,
         fabric.routing,
         sorted(vars(fabric.routers).items()),
-        # Only where there is one: points of routings' own decisions keep their digests.
+        # Only if set, so that points without a decision kept their digests when decisions were added.
         *([fabric.decision] if fabric.decision is not None else []),
     )
 
 
 @cache
 def _graph_digest(family: str, graph: Topology) -> str:
-    """Returns a digest of a network's ports, minimal paths and groups, and of its routers with hosts."""
+    """Returns a digest of a network's ports, minimal paths, groups, and routers with hosts."""
     digest = hashlib.sha256(family.encode())
     digest.update(repr([link.ends for link in graph.link_list]).encode())
     digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())

@@ -1,4 +1,4 @@
-"""Links that have failed before the first packet, drawn at random, and the repairs of the switches' plan."""
+"""Random links that fail before the first packet, and the repair of the switches' plan."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from topology.analysis.resilience import survived_failures
 from topology.base import Topology
 from topology.faults import Fault, link_element
 
-MOST_SHARE = 0.2  # of the links, after whose failure the graph is connected in every order that is drawn
-_REPLAN_CYCLES = 1  # one plan, the cycle after all of the links have failed
+MOST_SHARE = 0.2  # of the links; orders are drawn so that the graph survives the failure of this share
+_REPLAN_CYCLES = 1  # one new plan, in the cycle after all links have failed
 
 
 @dataclass(frozen=True)
 class LinkFailures:
-    """A share of a network's links that has failed before the first packet.
+    """A share of a network's links that fails before the first packet.
 
     Attributes:
         share: the share of the links, 0 to MOST_SHARE.
-        replanned: whether switches have a plan for the surviving graph; else fast reroute is alone.
+        replanned: whether switches get a plan for the surviving graph, in addition to fast reroute.
     """
 
     share: float
@@ -32,15 +32,15 @@ class LinkFailures:
 
     @property
     def replan_cycles(self) -> int | str:
-        """Cycles until switches have the plan for the surviving graph; `none` if they never do."""
+        """Cycles until switches have the plan for the surviving graph; `none` if they never get one."""
         return _REPLAN_CYCLES if self.replanned else NEVER
 
     def faults(self, topology: Topology, seed: int) -> tuple[Fault, ...]:
-        """Returns the failures of the links, all of them at the begin of the simulation.
+        """Returns the failures of the links, all at the start of the simulation.
 
         Args:
             topology: the network, connected, of at least 2 routers.
-            seed: seed of the order of failure; a smaller share of the same order has the first of its links.
+            seed: seed of the order of failure; a smaller share fails the first links of the same order.
         """
         order = failing_order(topology, seed)
         failed = order[: round(self.share * len(order))]
@@ -49,14 +49,14 @@ class LinkFailures:
 
 @cache
 def failing_order(topology: Topology, seed: int) -> npt.NDArray[np.int64]:
-    """Returns a random order of the links that leaves the graph connected while MOST_SHARE of them fails.
+    """Returns a random order of failure in which the graph survives the loss of MOST_SHARE of its links.
 
     Args:
         topology: the network, connected, of at least 2 routers.
-        seed: seed of the random generator; of several orders it is the first one that does so.
+        seed: seed of the random generator; orders are drawn until one meets the condition.
 
     Returns:
-        int64 array, (links,): places in `link_list`, in the order of their failure.
+        int64 array, (links,): indices into `link_list`, in the order of failure.
     """
     ends = np.array([(link.a, link.b) for link in topology.link_list])
     for attempt in count():

@@ -1,4 +1,4 @@
-"""Curves of accepted load and latency over the load, and their points."""
+"""Curves of accepted load and latency over the offered load, and their points."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from experiments.events.base import Notify, ignore
-from experiments.papers.model import Effort, Found, Item, Plot, Row, Sheet, Value
+from experiments.papers.model import BarChart, Item, ItemResult, Plot, Row, Scale, Value
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.points.loads import LoadSteps
@@ -19,7 +19,7 @@ from topology.errors import UsageError
 
 _PORT_FLITS = 128  # [PolarFly, section VIII-A]
 _SHARED_CHANNELS = 4
-_WIDE = 20.0  # ratio of loads in a panel from which their axis is logarithmic
+_WIDE = 20.0  # ratio of loads from which a panel's horizontal axis is logarithmic
 
 
 def simulated(
@@ -29,14 +29,14 @@ def simulated(
     routers: RouterSettings | None = None,
     decision: str | None = None,
 ) -> FabricOptions:
-    """Returns the fabric of a network, simulated.
+    """Returns the options of a simulated fabric.
 
     Args:
         network: the network.
         hosts: endpoints at each router that has any.
         routing: name of the routing, with its parameters.
-        routers: settings of routers and links; None for the usual ones.
-        decision: law by which sources decide between paths, with its parameters; None for the routing's own.
+        routers: settings of routers and links; None for the defaults.
+        decision: law by which sources choose among paths, with its parameters; None for the routing's own.
     """
     return FabricOptions(
         network.family,
@@ -52,14 +52,14 @@ def simulated(
 def divided_port(
     channels: int, packet_flits: int = 4, port_flits: int = _PORT_FLITS, *, policy: ChannelPolicy = "hop"
 ) -> RouterSettings:
-    """Returns routers whose virtual channels share the buffer of a port equally.
+    """Returns settings of routers whose virtual channels divide a port's buffer equally.
 
     Args:
-        channels: virtual channels of a port, one for each hop of the longest path.
-        packet_flits: flits of a packet.
-        port_flits: flits that fit into the buffers of all virtual channels of a port together; what is left
-            of them by the division is not used.
-        policy: virtual channel of a packet's next hop.
+        channels: virtual channels per port, one for each hop of the longest path.
+        packet_flits: flits per packet.
+        port_flits: flits that fit into the buffers of all virtual channels of a port together; a remainder of
+            the division stays unused.
+        policy: rule for the virtual channel of a packet's next hop.
     """
     return RouterSettings(
         channels=channels,
@@ -70,15 +70,15 @@ def divided_port(
 
 
 def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterSettings:
-    """Returns routers whose packets take at every hop any of four virtual channels with room.
+    """Returns settings of routers whose packets use any of four virtual channels with space at every hop.
 
-    Those are the routers that the PolarFly authors' published BookSim offers to graphs and fat trees. Paths
-    up and down a tree are free of circles. On other graphs packets may come to be in a deadlock, which such
-    routers do near and beyond saturation; with a channel for each hop they do not, but a link then has
-    packets of few channels only, and the queue that UGAL_PF waits for is another one.
+    These are the routers that the PolarFly authors' published BookSim has for graphs and fat trees. Paths up
+    and down a tree have no cyclic dependencies. On other graphs packets may deadlock, and do near and beyond
+    saturation. One channel per hop prevents that, but then each link has packets in few channels only, and
+    the queue lengths that UGAL_PF compares are different.
 
     Args:
-        packet_flits: flits of a packet.
+        packet_flits: flits per packet.
         port_flits: flits that fit into the buffers of all virtual channels of a port together.
     """
     return divided_port(_SHARED_CHANNELS, packet_flits, port_flits, policy="any")
@@ -86,15 +86,15 @@ def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterS
 
 @dataclass(frozen=True)
 class Curve:
-    """A network under a routing and a pattern, over the load.
+    """A network with a routing and a pattern, to be simulated at several loads.
 
     Attributes:
-        label: name of the network with its routing, as `PF-UGAL`.
+        label: name of the network with its routing, such as `PF-UGAL`.
         fabric: the network and its routing.
         pattern: name of the pattern, with its parameters.
         loads: the loads.
-        warmup: cycles of warm-up, of networks that settle slowly; None for as many as all curves have.
-        failures: links that have failed before the first packet; None without.
+        warmup: cycles of warm-up, for networks that settle slowly; None for the default.
+        failures: links that fail before the first packet; None for none.
     """
 
     label: str
@@ -106,29 +106,29 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """Its label and its pattern, as `PF-UGAL, tornado`."""
+        """Its label and its pattern, such as `PF-UGAL, tornado`."""
         return f"{self.label}, {self.pattern}"
 
     @property
     def choices(self) -> tuple[str, str]:
-        """The words that choose it: its label, which its curves under other patterns have, too, and both."""
+        """The words that select it: its label, which selects all patterns, and its label with its pattern."""
         return self.label, f"{self.label}:{self.pattern}"
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A curve at one load; means over the seeds where there are several.
+    """A curve at one load; means over the seeds if there are several.
 
     Attributes:
-        load: load that hosts were asked to send.
-        offered: load that they offered.
+        load: requested load of the hosts that send.
+        offered: load that hosts offered.
         accepted: load that arrived.
         accepted_ci95: half the width of its 95 % confidence interval, over batches of the window or over
-            seeds; None where the window is too short for one.
+            seeds; None if the window is too short for an interval.
         latency_cycles: mean latency; None if nothing arrived.
         latency_ci95_cycles: half the width of its interval.
-        stable: whether the network carries the load, under each seed.
-        deadlock: whether packets came to be in a deadlock, under any seed.
+        stable: whether the load is stable with every seed.
+        deadlock: whether packets deadlocked with any seed.
     """
 
     load: float
@@ -142,7 +142,7 @@ class CurvePoint:
 
 
 class CurveNotMeasuredError(UsageError):
-    """A number needs a curve that has not been simulated to its end."""
+    """A number depends on a curve whose simulation is not complete."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class MeasuredCurve:
     Attributes:
         curve: the curve.
         points_so_far: its points, by ascending load.
-        complete: whether they are all that the curve needs.
-        seconds: the time that their simulations took, each on one core.
+        complete: whether these are all the points that the curve needs.
+        seconds: time of their simulations, each on one core.
     """
 
     curve: Curve
@@ -166,18 +166,18 @@ class MeasuredCurve:
         """Its points, by ascending load.
 
         Raises:
-            CurveNotMeasuredError: it lacks some.
+            CurveNotMeasuredError: some are missing.
         """
         if not self.complete:
-            raise CurveNotMeasuredError(f"curve {self.curve.name} has not been simulated to its end")
+            raise CurveNotMeasuredError(f"the simulation of curve {self.curve.name} is not complete")
         return self.points_so_far
 
     @property
     def saturation(self) -> Value:
-        """The load that is accepted at the greatest load below the least that the network does not carry.
+        """The accepted load at the highest stable load, below all saturated loads.
 
-        Its interval goes from the lower end of the confidence interval of that load to the least load that is
-        not carried. A network that carries none of the loads accepts 0 at saturation.
+        Its interval extends from the lower end of that load's confidence interval to the lowest saturated
+        load. If no load is stable, it is 0.
         """
         last, beyond = self._end()
         if last is None:
@@ -188,33 +188,33 @@ class MeasuredCurve:
 
     @property
     def saturation_load(self) -> Value:
-        """The greatest load below the least that the network does not carry, as hosts that send were asked.
+        """The highest stable load, below all saturated loads, as requested of the hosts that send.
 
-        `saturation` is a mean over all hosts, of which patterns of bits have idle ones. The interval goes to
-        the least load that is not carried.
+        `saturation` is a mean over all hosts, including those that stay idle under bit patterns. The interval
+        extends to the lowest saturated load.
         """
         last, beyond = self._end()
         load = last.load if last else 0.0
         return Value(load, (load, load if beyond is None else beyond))
 
     def _end(self) -> tuple[CurvePoint | None, float | None]:
-        """Returns the last point that is carried, and the least load that is not; None without one."""
+        """Returns the last stable point and the lowest saturated load; None for one that does not exist."""
         beyond = min((point.load for point in self.points if not point.stable), default=None)
-        carried = [point for point in self.points if beyond is None or point.load < beyond]
-        return (carried[-1] if carried else None), beyond
+        stable = [point for point in self.points if beyond is None or point.load < beyond]
+        return (stable[-1] if stable else None), beyond
 
     @property
     def throughput(self) -> Value:
-        """The greatest load that is accepted at any load, with its 95 % confidence interval."""
+        """The highest accepted load at any offered load, with its 95 % confidence interval."""
         best = max(self.points, key=lambda point: point.accepted)
         half = best.accepted_ci95
         interval = None if half is None else (best.accepted - half, best.accepted + half)
         return Value(best.accepted, interval)
 
     def rows(self) -> list[Row]:
-        """Returns the points, of an incomplete curve as well, as rows of the item's data.
+        """Returns the points as rows of the figure's data, even if the curve is incomplete.
 
-        Those that ended in a deadlock have no latency: it would be that of the few packets before.
+        Points that ended in a deadlock have no latency: it would describe only the few packets before it.
         """
         fabric = self.curve.fabric
         return [
@@ -230,16 +230,16 @@ class MeasuredCurve:
 
 
 @dataclass(frozen=True)
-class Place:
-    """The place where curves are simulated.
+class ComputeSettings:
+    """Folder, processes and selection for the simulation of curves.
 
     Attributes:
-        directory: folder of a paper's items; simulated points stay there.
-        workers: processes of this machine that simulate; None for one on each of its cores.
-        scheduler: scheduler of a cluster that simulates instead; None without.
-        notify: takes the events.
-        labels: the curves that are simulated there, by their `choices`; of others the points that the
-            folder holds are taken. None for all curves.
+        directory: folder of the paper, which keeps the simulated points.
+        workers: local processes that simulate; None for one per core.
+        scheduler: scheduler of a cluster that simulates instead; None for no cluster.
+        notify: callback for progress events.
+        labels: the curves to simulate, by their `choices`; None for all. Other curves only have the points
+            that are already in the folder.
     """
 
     directory: RunDirectory
@@ -249,7 +249,7 @@ class Place:
     labels: frozenset[str] | None = None
 
     def simulates(self, curve: Curve) -> bool:
-        """Returns whether the missing points of a curve are simulated.
+        """Returns whether the missing points of a curve are to be simulated.
 
         Args:
             curve: the curve.
@@ -262,36 +262,36 @@ MeasuredCurves = Mapping[Curve, MeasuredCurve]
 
 @dataclass(frozen=True)
 class SimulatedItem:
-    """A figure or a table of a paper that takes simulations.
+    """A figure or table of a paper that needs simulated curves.
 
     Attributes:
         title: its content, in a phrase.
-        curves: effort -> the curves that it needs.
-        find: the curves with their points, effort -> what they show.
+        curves: scale -> the curves that it needs.
+        find: the curves with their points, scale -> result.
         plot: the drawing of its rows.
     """
 
     title: str
-    curves: Callable[[Effort], Sequence[Curve]]
-    find: Callable[[MeasuredCurves, Effort], Found]
-    plot: Plot | Sheet
+    curves: Callable[[Scale], Sequence[Curve]]
+    find: Callable[[MeasuredCurves, Scale], ItemResult]
+    plot: Plot | BarChart
 
 
 @dataclass(frozen=True)
 class PlacedItem:
-    """An item that keeps results of its own in the folder, from which it goes on.
+    """A figure that keeps intermediate results in the folder and resumes from them.
 
     Attributes:
         title: its content, in a phrase.
-        compute: effort, place -> what it has found.
+        compute: scale, settings -> what it has found.
         plot: the drawing of its rows.
-        real: whether it sends real packets, for which the process must be root.
-        by_chance: whether it has seeds.
+        real: whether it sends real packets, which needs root.
+        by_chance: whether its numbers depend on chance, so that a number of seeds can be chosen.
     """
 
     title: str
-    compute: Callable[[Effort, Place], Found]
-    plot: Plot | Sheet
+    compute: Callable[[Scale, ComputeSettings], ItemResult]
+    plot: Plot | BarChart
     real: bool = False
     by_chance: bool = False
 
@@ -300,10 +300,11 @@ AnyItem = Item | SimulatedItem | PlacedItem
 
 
 def latency_plot() -> Plot:
-    """Returns the drawing of curves: mean latency over the load, a panel for each pattern.
+    """Returns the plot of mean latency over the load, with one panel per pattern.
 
-    Latencies of loads that are not carried grow with the length of the simulation; their markers are hollow.
-    Minimal paths carry a few hundredths of a permutation, and other routings half of it and more.
+    Latencies of saturated loads grow with the length of the simulation; their markers are hollow. The load
+    axis may become logarithmic, because minimal paths saturate at a few hundredths of a permutation's full
+    load, and other routings at half of it or more.
     """
     return Plot(
         "load",
@@ -321,9 +322,9 @@ def latency_plot() -> Plot:
 
 
 def accepted_plot() -> Plot:
-    """Returns the drawing of curves: accepted load over the load, a panel for each pattern.
+    """Returns the plot of accepted over offered load, with one panel per pattern.
 
-    The markers of loads that are not carried are hollow.
+    The markers of saturated loads are hollow.
     """
     return Plot(
         "load",

@@ -1,4 +1,4 @@
-"""Curves of several networks and patterns: their loads, their names, and their points as data of an item."""
+"""Curves of several networks and patterns: loads, names, and points as the data of a figure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.performance.model import (
     Curve,
     CurveNotMeasuredError,
@@ -19,32 +19,32 @@ from experiments.spec.fabric import FabricOptions
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
-# Among all routers, as papers have it, the load of detours is even; among 256 of them it is less so.
+# Papers choose intermediates among all routers, which spreads detours evenly; among 256 the spread is worse.
 UGAL = "ugal:intermediates=4094"
-VALIANT = "valiant:intermediates=1024"  # likewise
+VALIANT = "valiant:intermediates=1024"  # among all routers, for the same reason
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
-# Of graphs whose many minimal paths make many groups: with all routers in each their plan takes over 10 GB.
-# Groups of few destinations have different intermediates, so that the load of all together is even, too.
+# For graphs whose many minimal paths need many groups: with all routers in each, the plan needs over 10 GB.
+# Different destinations get different intermediates, so the total load of the detours is still even.
 UGAL_OF_MANY_GROUPS = "ugal:intermediates=256"
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
-# Key of a claim -> () -> its value, or None where the curves have none.
+# Key of a claim -> function that returns its value, or None if the curves have none.
 Values = Mapping[str, Callable[[], Value | float | None]]
-# Label of a network and its routing, as `PF-UGAL`, and name of a pattern.
+# Label of a network and its routing, such as `PF-UGAL`, and name of a pattern.
 Name = tuple[str, str]
 
 
-def wide_loads(effort: Effort) -> LoadSteps:
-    """Returns the loads of curves that may go on up to full load.
+def wide_loads(scale: Scale) -> LoadSteps:
+    """Returns the loads of curves that may reach full load.
 
     Args:
-        effort: the effort; a quick look has coarse ones.
+        scale: the scale; at quick scale the loads are coarse.
     """
-    return COARSE if effort.quick else LoadSteps()
+    return COARSE if scale.quick else LoadSteps()
 
 
 def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loads: LoadSteps) -> list[Curve]:
-    """Returns the curves of networks under patterns, each under each.
+    """Returns a curve for every combination of network and pattern.
 
     Args:
         fabrics: label -> the network with its routing.
@@ -64,7 +64,7 @@ def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
 
 
 def all_rows(curves: MeasuredCurves) -> list[Row]:
-    """Returns the points of curves as the rows of an item; a load of two curves of one name once.
+    """Returns the points of curves as rows; a load that two curves of the same name share appears once.
 
     Args:
         curves: the curves with their points.
@@ -73,36 +73,37 @@ def all_rows(curves: MeasuredCurves) -> list[Row]:
     return list({(row["curve"], row["pattern"], row["load"]): row for row in rows}.values())
 
 
-def of_whole_size(
+def at_full_size(
     values: Callable[[MeasuredCurves], Values],
-) -> Callable[[MeasuredCurves, Effort], Found]:
-    """Returns the function that gives an item's result: points, and values of claims on the whole networks.
+) -> Callable[[MeasuredCurves, Scale], ItemResult]:
+    """Decorates a function from curves to values of claims, which are about full-size networks only.
 
-    Claims on curves that are not complete have no value.
+    The decorated function returns the points together with these values. It omits the values at quick scale
+    and those of claims on incomplete curves.
 
     Args:
-        values: the curves with their points -> key of a claim -> its value; not asked for a quick look.
+        values: the curves with their points -> key of a claim -> function that returns its value.
     """
 
     @wraps(values)
-    def find(curves: MeasuredCurves, effort: Effort) -> Found:
+    def find(curves: MeasuredCurves, scale: Scale) -> ItemResult:
         found: dict[str, Value | float] = {}
-        for key, value_of in ({} if effort.quick else values(curves)).items():
+        for key, value_of in ({} if scale.quick else values(curves)).items():
             with suppress(CurveNotMeasuredError):
                 value = value_of()
                 if value is not None:
                     found[key] = value
-        return Found(found, all_rows(curves))
+        return ItemResult(found, all_rows(curves))
 
     return find
 
 
 def ratio(above: Value, below: Value) -> Value:
-    """Returns the ratio of two numbers, with the interval that those of both allow.
+    """Returns the ratio of two numbers, with the interval that follows from both intervals.
 
     Args:
         above: the dividend.
-        below: the divisor; one of 0 gives infinity. Without an interval of either there is none.
+        below: the divisor; 0 results in infinity. If either has no interval, the ratio has none.
     """
     value = _divided(above.value, below.value)
     if above.interval is None or below.interval is None:
@@ -116,7 +117,7 @@ def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, patt
 
     Args:
         named: curves by their names.
-        above: label of the dividend, as `SF-MIN`.
+        above: label of the dividend, such as `SF-MIN`.
         below: label of the divisor.
         pattern: name of the pattern.
     """
@@ -124,7 +125,7 @@ def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, patt
 
 
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
-    """Returns the ratio of two curves' latencies at the greatest load that both carry; None without one.
+    """Returns the ratio of two curves' latencies at the highest load stable for both; None if none is.
 
     Args:
         below: the curve whose latency is the divisor.
@@ -135,17 +136,17 @@ def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
 
 
 def latency_ratios(below: MeasuredCurve, above: MeasuredCurve) -> dict[float, float]:
-    """Returns the ratios of two curves' latencies by the loads that both carry.
+    """Returns the ratio of two curves' latencies for each load that is stable for both.
 
     Args:
         below: the curve whose latencies are the divisors.
         above: the other curve.
     """
-    carried = [
+    stable = [
         {one.load: one.latency_cycles for one in found.points if one.stable and one.latency_cycles}
         for found in (below, above)
     ]
-    return {load: carried[1][load] / carried[0][load] for load in carried[0].keys() & carried[1].keys()}
+    return {load: stable[1][load] / stable[0][load] for load in stable[0].keys() & stable[1].keys()}
 
 
 def _divided(above: float, below: float) -> float:

@@ -1,6 +1,6 @@
-"""Points that were simulated, in a table in the folder of a paper's items; items share them.
+"""Simulated points, in a table in the folder of a paper; figures share them.
 
-A point is known by a digest of everything that decides about its numbers (`digests.py`).
+A digest of everything that determines its numbers identifies a point (`digests.py`).
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
-_OF_ONE_RUN = ("curve", "seconds")  # what may differ between rows of the same simulation
-_MOST_SHARE = 1.5  # of a full load; in a short window chance may give some more than one
+_OF_ONE_RUN = ("curve", "seconds")  # columns that may differ between rows of the same simulation
+_MOST_SHARE = 1.5  # of full load; in a short window, chance may result in more than 1
 
 
 @dataclass(frozen=True)
 class StoredPoint(CurvePoint):
-    """A row of the table: a point of a curve under one seed.
+    """A row of the table: a point of a curve with one seed.
 
     Attributes:
-        digest: digest of what decides about the numbers.
+        digest: digest of everything that determines the numbers.
         curve: name of the curve.
         pattern: name of the pattern.
         seed: seed of the simulation.
-        seconds: time of the simulation's cycles.
+        seconds: run time of the simulation.
     """
 
     digest: str
@@ -43,22 +43,22 @@ class StoredPoint(CurvePoint):
     seconds: float
 
     def __post_init__(self) -> None:
-        """Raises ValueError of a row that no simulation can have written."""
+        """Raises ValueError for a row that no simulation can have written."""
         measured = (self.seconds, self.latency_cycles, self.accepted_ci95, self.latency_ci95_cycles)
         if any(number is not None and number < 0 for number in measured):
-            raise ValueError(f"times and intervals must not be below 0, got {measured}")
+            raise ValueError(f"times and intervals must not be negative, got {measured}")
         shares = (self.offered, self.accepted)
         if not 0 < self.load <= 1 or not all(0 <= share <= _MOST_SHARE for share in shares):
-            raise ValueError(f"loads must be shares of a full one, got {self.load}, {shares}")
+            raise ValueError(f"loads must be shares of full load, got {self.load}, {shares}")
 
     @property
     def point(self) -> CurvePoint:
-        """The point of the curve, under this seed alone."""
+        """The point of the curve, for this seed alone."""
         return CurvePoint(**{entry.name: getattr(self, entry.name) for entry in fields(CurvePoint)})
 
 
 class _Digested(Protocol):
-    """A row that is known by a digest; a dataclass."""
+    """A dataclass whose instances are identified by a digest."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -70,7 +70,7 @@ RowT = TypeVar("RowT", bound=_Digested)
 
 
 class RowStore(Generic[RowT]):
-    """A table in a folder whose rows are known by digests."""
+    """A table in a folder whose rows are identified by digests."""
 
     def __init__(self, directory: RunDirectory, name: str, kind: type[RowT]) -> None:
         """Reads the table, if there is one.
@@ -93,7 +93,7 @@ class RowStore(Generic[RowT]):
             self._known = _by_digest(_read_rows(file, kind), file)
 
     def get(self, digest: str) -> RowT | None:
-        """Returns the row of a digest; None if it was not simulated.
+        """Returns the row with a digest; None if it has not been simulated.
 
         Args:
             digest: the digest.
@@ -101,7 +101,7 @@ class RowStore(Generic[RowT]):
         return self._known.get(digest)
 
     def add(self, row: RowT) -> None:
-        """Adds a row, on the disk as well.
+        """Adds a row, also to the file.
 
         Args:
             row: the row.
@@ -113,9 +113,9 @@ class RowStore(Generic[RowT]):
 
 
 def _check_header(file: Path, columns: Sequence[str]) -> None:
-    """Raises ParameterError unless a file begins with the names of columns, or with a torn part of them.
+    """Raises ParameterError unless a file starts with the columns' names, or with a truncated line of them.
 
-    It is asked before anything is written: a torn row is dropped, and rows are added below the header.
+    Called before anything is written, as the caller then drops a truncated row and appends new ones.
     """
     line, end, _ = read_bytes(file, RESULT_BYTES).partition(b"\n")
     first = line.decode("utf-8-sig", errors="replace").rstrip("\r")
@@ -123,30 +123,30 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
     if not torn and {*first.split(",")} != {*columns}:
         raise ParameterError(
             f"{file} is damaged at line 1, or another table: its columns must be {', '.join(columns)}; "
-            "put the line right, or the file elsewhere"
+            "correct the line, or move the file"
         )
 
 
 def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
-    """Returns rows by their digests; raises ParameterError if two of one digest have other numbers."""
+    """Returns rows by digest; raises ParameterError if two rows of one digest differ in their numbers."""
     found: dict[str, RowT] = {}
     for row in rows:
         first = found.setdefault(row.digest, row)
         if _numbers(first) != _numbers(row):
             raise ParameterError(
-                f"{file} has two rows of the digest {row.digest} with other numbers; "
-                "remove what is wrong, and only that is simulated again"
+                f"{file} has two rows with the digest {row.digest} but different numbers; "
+                "remove the wrong one to simulate it again"
             )
     return found
 
 
 def _numbers(row: _Digested) -> list[object]:
-    """Returns the numbers of a row, without the time of its simulation and the name of its curve."""
+    """Returns the values of a row without the simulation's time and the curve's name."""
     return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 
 def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
-    """Returns the rows of a table; raises ParameterError, with the line, if one is damaged."""
+    """Reads the rows of a table; raises ParameterError with the line number if one is damaged."""
     stored: list[RowT] = []
     line = 1
     try:
@@ -159,8 +159,7 @@ def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
                 raise ValueError
     except (csv.Error, TypeError, ValueError):  # a FileError among them
         raise ParameterError(
-            f"{file} is damaged at line {line} or the next; "
-            "remove what is wrong, and only that is simulated again"
+            f"{file} is damaged at line {line} or the next; remove the wrong rows to simulate them again"
         ) from None
     return stored
 

@@ -1,1 +1,1 @@
-"""Claims of the PolarFly paper as data, and the computations of its figures and tables."""
+"""Claims of the PolarFly paper as data, and the code that computes its figures and tables."""

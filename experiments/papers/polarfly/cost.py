@@ -1,23 +1,23 @@
-"""Cost of networks of optical I/O, in links for 1,024 nodes (Fig 15).
+"""Cost of networks with optical I/O, in links for 1,024 nodes (Fig 15).
 
-The paper divides the links by the share of the bandwidth that a network accepts. Those shares are the
-saturations of Fig 8; a quick look leaves them out, as if all networks accepted the same.
+The paper divides the links by the share of the bandwidth that a network accepts. These shares are the
+saturations of Fig 8. At quick scale all networks count as accepting the same share.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.performance.model import Curve, MeasuredCurves
 from experiments.papers.performance.series import RANDOM, UNIFORM, by_name, ratio
 from experiments.papers.polarfly.performance import compared_curves
 
 _NODES = 1024
 _LEVELS, _SWITCHES, _TOP_SWITCHES, _SWITCH_LINKS, _NODE_LINKS = 10, 512, 256, 32, 16
-# Links of a direct network's node: 4 modules of 8 links of PolarFly and Slim Fly, 6 of Dragonfly.
+# Links per node of direct networks: 4 modules of 8 links for PolarFly and Slim Fly, 6 for Dragonfly.
 _LINKS = {"PolarFly": 32, "Slim Fly": 32, "Dragonfly": 48}
-# Curves of each network; its cost is that under the best of them.
+# Curves of each network; the best one determines its cost.
 _CURVES: Mapping[str, Sequence[str]] = {
     "PolarFly": ("PF-MIN", "PF-UGAL", "PF-UGAL_PF"),
     "Slim Fly": ("SF-MIN", "SF-UGAL"),
@@ -27,20 +27,20 @@ _CURVES: Mapping[str, Sequence[str]] = {
 _TRAFFIC = {"uniform": UNIFORM, "permutation": RANDOM}
 
 
-def cost_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 8 on which the cost depends; none for a quick look."""
-    if effort.quick:
+def cost_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 8 that the cost depends on; none at quick scale."""
+    if scale.quick:
         return []
     named = {name for names in _CURVES.values() for name in names}
     return [
         curve
-        for curve in compared_curves(effort)
+        for curve in compared_curves(scale)
         if curve.label in named and curve.pattern in _TRAFFIC.values()
     ]
 
 
-def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
-    """Returns the optical links of networks of 1,024 nodes, for the same accepted traffic."""
+def cost(curves: MeasuredCurves, _scale: Scale) -> ItemResult:
+    """Returns the optical links of networks of 1,024 nodes for equal accepted traffic."""
     switches = (_LEVELS - 1) * _SWITCHES + _TOP_SWITCHES
     links = {name: _NODES * each for name, each in _LINKS.items()}
     links["fat tree"] = switches * _SWITCH_LINKS + _NODES * _NODE_LINKS
@@ -62,7 +62,9 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
                 }
             )
     if not curves:
-        return Found({}, rows, "all networks are taken to accept the same; only the full figure simulates")
+        return ItemResult(
+            {}, rows, "all networks count as accepting the same share; only the full scale simulates"
+        )
     values = {
         "fat tree uniform": ratios["fat tree", "uniform"],
         "fat tree permutation": ratios["fat tree", "permutation"],
@@ -71,11 +73,11 @@ def cost(curves: MeasuredCurves, _effort: Effort) -> Found:
         "slimfly conclusion": ratios["Slim Fly", "uniform"],
         "dragonfly": ratios["Dragonfly", "uniform"],
     }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
-    """Returns the saturation of each network under a pattern, by its best routing; none without curves."""
+    """Returns the saturation of each network under a pattern with its best routing; empty without curves."""
     found = by_name(curves)
     return {
         network: max(found[name, pattern].saturation for name in names)

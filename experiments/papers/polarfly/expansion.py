@@ -1,14 +1,14 @@
 """Growth of ER_31 by copies of clusters (section VI, Table IV).
 
-The values of clusters without quadrics are of plain copies, all of whose numbers are those of the table. The
-graphs of the authors' published generator, which `--expand` makes, have more links: the rows have both.
+For clusters without quadrics, the values are those of plain copies, which match all numbers of the table. The
+graphs of the authors' published generator, which `--expand` builds, have more links. The rows have both.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import common
 from topology.families.low_diameter.expanded_polarfly import ExpandedPolarFly
 from topology.families.low_diameter.polarfly import PolarFly
@@ -20,12 +20,12 @@ _QUADRIC, _PLAIN, _LINKED = "quadric", "nonquadric, plain", "nonquadric"
 _KINDS = {_QUADRIC: "quadric", _PLAIN: "other"}
 
 
-def expansion(effort: Effort) -> Found:
+def expansion(scale: Scale) -> ItemResult:
     """Returns sizes and distances of ER_31 with copied clusters."""
-    begin = PolarFly(_ORDER)
-    numbers = _QUICK_COPIES if effort.quick else _COPIES
+    base = PolarFly(_ORDER)
+    numbers = _QUICK_COPIES if scale.quick else _COPIES
     values: dict[str, float] = {}
-    rows = [_grown(begin, kind, copies) for kind in (*_KINDS, _LINKED) for copies in numbers]
+    rows = [_grown(base, kind, copies) for kind in (*_KINDS, _LINKED) for copies in numbers]
     for kind, name in _KINDS.items():
         own = [row for row in rows if row["copied"] == kind]
         first, last = own[0], own[-1]
@@ -36,45 +36,45 @@ def expansion(effort: Effort) -> Found:
             f"{name} path length": max(row["average_path_length"] for row in own),
             f"{name} scalability": last["added_routers"] / last["added_degree"],
         }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def _grown(begin: PolarFly, kind: str, copies: int) -> Row:
-    """Returns the sizes and distances of a PolarFly with a number of copies of a kind."""
+def _grown(base: PolarFly, kind: str, copies: int) -> Row:
+    """Returns the sizes and distances of a PolarFly with copies of one kind."""
     plain = kind == _PLAIN
-    graph = plain_copies(begin, copies) if plain else ExpandedPolarFly(begin.q, f"{kind}:{copies}")
+    graph = plain_copies(base, copies) if plain else ExpandedPolarFly(base.q, f"{kind}:{copies}")
     return {
         "copied": kind,
         "copies": copies,
         "routers": graph.routers,
-        "added_routers": graph.routers - begin.routers,
-        "added_degree": graph.network_radix - begin.network_radix,
+        "added_routers": graph.routers - base.routers,
+        "added_degree": graph.network_radix - base.network_radix,
         "diameter": graph.diameter,
         "average_path_length": graph.average_path_length,
     }
 
 
-def plain_copies(begin: PolarFly, copies: int) -> SearchedTopology:
+def plain_copies(base: PolarFly, copies: int) -> SearchedTopology:
     """Returns a PolarFly with plain copies of the clusters around its starter quadric.
 
-    The copy of a router is joined to the copies of its neighbours in the cluster and to its neighbours
-    outside, and to nothing else. Every router outside has one neighbour in a cluster, or none, so each copy
-    adds one port, as in the paper's Table IV (PolarFly, section VI).
+    The copy of a router has links to the copies of its neighbours inside the cluster and to its neighbours
+    outside, and no others. Every router outside has at most one neighbour in a cluster, so each copy adds one
+    port, as in the paper's Table IV (PolarFly, section VI).
 
     Args:
-        begin: a PolarFly of odd q.
-        copies: how many clusters are copied, each once; at most q.
+        base: a PolarFly of odd q.
+        copies: number of clusters to copy, each once; at most q.
     """
-    fans = begin.quadric_fans(int(begin.vertex_classes.quadrics[0]))[:copies]
-    links = [(link.a, link.b) for link in begin.link_list]
+    fans = base.quadric_fans(int(base.vertex_classes.quadrics[0]))[:copies]
+    links = [(link.a, link.b) for link in base.link_list]
     for number, fan in enumerate(fans):
-        first = begin.routers + number * begin.q
+        first = base.routers + number * base.q
         copy_of = {router: first + place for place, router in enumerate(fan)}
         links += [
             (copy_of.get(near, near), copy_of[router])
             for router in fan
-            for near in begin.neighbours(router).tolist()
+            for near in base.neighbours(router).tolist()
             if copy_of.get(near, 0) < copy_of[router]
         ]
-    routers = begin.routers + copies * begin.q
+    routers = base.routers + copies * base.q
     return SearchedTopology(adjacency_from_links(routers, np.array(sorted(links))))

@@ -1,4 +1,4 @@
-"""Items of the PolarFly paper (SC22) that can be computed: one entry for each."""
+"""Figures and tables of the PolarFly paper (SC22) that can be computed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "fig1": Item(
         "Feasible degrees of PolarFly and Slim Fly",
         feasible_degrees,
-        Plot("radix", "degrees", "network radix", "feasible degrees up to it", by="family", log="xy"),
+        Plot("radix", "degrees", "network radix", "number of feasible degrees", by="family", log="xy"),
     ),
     "fig2": Item(
         "Moore efficiency of families of diameter 2",
@@ -49,7 +49,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         "Latency of PolarFly and other networks over the load", compared_curves, compared, latency_plot()
     ),
     "fig9": SimulatedItem(
-        "Latency of PolarFly under permutations of routers near each other", near_curves, near, latency_plot()
+        "Latency of PolarFly under permutations between nearby routers", near_curves, near, latency_plot()
     ),
     "fig10": SimulatedItem(
         "Latency of PolarFlies of several sizes under uniform traffic", size_curves, sizes, latency_plot()
@@ -73,9 +73,9 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         by_chance=True,
     ),
     "fig15": SimulatedItem(
-        "Optical links of 1,024 nodes for the same accepted traffic, in those of PolarFly",
+        "Optical links for 1,024 nodes and equal accepted traffic, relative to PolarFly",
         cost_curves,
         cost,
-        Plot("network", "over_polarfly", "network", "links / those of PolarFly", bars=True),
+        Plot("network", "over_polarfly", "network", "links / PolarFly's links", bars=True),
     ),
 }

@@ -1,11 +1,11 @@
-"""Bisections and failures of links of PolarFly beside other networks (Figs 12 and 14)."""
+"""Bisections and link failures of PolarFly and other networks (Figs 12 and 14)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from experiments.papers.links import bisection_row, failures, geometric_mean
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.polarfly.sizes import TABLE_V, polarfly_radixes
 from experiments.papers.sizes import slimfly_orders
@@ -13,12 +13,12 @@ from topology.analysis.bisection import search_remark
 
 _LARGEST_RADIX, _QUICK_RADIX = 128, 48
 _JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
-_LEAST_RADIX = 18  # from which the paper states a bound
+_LEAST_RADIX = 18  # the paper's bound applies from this radix on
 
 
-def _networks(effort: Effort) -> Iterator[tuple[str, Network]]:
-    """Yields networks with the names of their families, PolarFly's of all radixes first."""
-    largest = _QUICK_RADIX if effort.quick else _LARGEST_RADIX
+def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
+    """Yields (family, network), PolarFlies of all radixes first."""
+    largest = _QUICK_RADIX if scale.quick else _LARGEST_RADIX
     radixes = [radix for radix in polarfly_radixes(_LARGEST_RADIX) if 6 <= radix <= largest]
     chosen = sorted({*radixes, _LARGEST_RADIX})
     for radix in chosen:
@@ -28,7 +28,7 @@ def _networks(effort: Effort) -> Iterator[tuple[str, Network]]:
             yield "Slim Fly", network(f"SF {q}", "slimfly", q=q)
     for radix in chosen:
         if radix <= _JELLYFISH_RADIX:
-            # As many ends of links as ER_q has routers may be odd: one router more makes them even.
+            # A graph has an even number of link ends. Where ER_q's size makes it odd, add a router.
             routers = radix * radix - radix + 1
             routers += routers * radix % 2
             yield "Jellyfish", network(f"JF {radix}", "jellyfish", routers=routers, degree=radix)
@@ -38,9 +38,9 @@ def _networks(effort: Effort) -> Iterator[tuple[str, Network]]:
         yield "fat tree", network(f"FT {arity}", "fat-tree", arity=arity, levels=3)
 
 
-def bisections(effort: Effort) -> Found:
-    """Returns the shares of links in bisections over the radix (Fig 12)."""
-    rows: list[Row] = [bisection_row(family, one, effort) for family, one in _networks(effort)]
+def bisections(scale: Scale) -> ItemResult:
+    """Returns the share of links in a bisection over the radix (Fig 12)."""
+    rows: list[Row] = [bisection_row(family, one, scale) for family, one in _networks(scale)]
     shares = {
         family: {row["radix"]: row["share"] for row in rows if row["family"] == family}
         for family in dict.fromkeys(row["family"] for row in rows)
@@ -48,7 +48,7 @@ def bisections(effort: Effort) -> Found:
     polarfly, slimfly = shares["PolarFly"], shares["Slim Fly"]
     compared = [radix for radix in polarfly if radix <= max(slimfly)]
     nearest = {radix: min(slimfly, key=lambda own: (abs(own - radix), own)) for radix in compared}
-    table = {one.label: bisection_row(one.label, one, effort)["share"] for one in TABLE_V}
+    table = {one.label: bisection_row(one.label, one, scale)["share"] for one in TABLE_V}
     values = {
         "least from radix 18": min(share for radix, share in polarfly.items() if radix >= _LEAST_RADIX),
         "limit": polarfly[max(polarfly)],
@@ -62,12 +62,12 @@ def bisections(effort: Effort) -> Found:
             polarfly[radix] / share for radix, share in shares["Jellyfish"].items()
         ),
     }
-    return Found(values, rows, search_remark())
+    return ItemResult(values, rows, search_remark())
 
 
-def link_failures(effort: Effort) -> Found:
+def link_failures(scale: Scale) -> ItemResult:
     """Returns the distances of the networks of Table V while their links fail (Fig 14)."""
-    found = failures(TABLE_V, effort)
+    found = failures(TABLE_V, scale)
     values: dict[str, Value | float] = {
         "diameter at 5 %": found.diameter("PF", 0.05),
         "diameter at 55 %": found.diameter("PF", 0.55),
@@ -76,4 +76,4 @@ def link_failures(effort: Effort) -> Found:
         "dragonfly": found.ratio("DF1", "PF"),
         "fat tree": found.ratio("FT", "PF"),
     }
-    return Found(values, found.rows)
+    return ItemResult(values, found.rows)

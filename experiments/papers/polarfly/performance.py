@@ -1,10 +1,10 @@
-"""Performance of PolarFly and of the networks beside it (Figs 8 to 11), by simulation."""
+"""Simulated performance of PolarFly and of other networks (Figs 8 to 11)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -22,9 +22,9 @@ from experiments.papers.performance.series import (
     UNIFORM,
     Name,
     Values,
+    at_full_size,
     by_name,
     latency_ratios,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -40,19 +40,19 @@ _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _AUTHORS_ROUTERS = shared_port()
 _Q, _QUICK_Q = 31, 7  # of Table V
-_GROWN = {"quadric": 2, "nonquadric": 1}  # ports that a copy takes, by the cluster
+_GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each copy adds
 
 
-def _loads(fabric: FabricOptions, pattern: str, effort: Effort) -> LoadSteps:
-    """Returns the loads of a curve: small ones of permutations on one path, which 1 / p of the load fills."""
+def _loads(fabric: FabricOptions, pattern: str, scale: Scale) -> LoadSteps:
+    """Returns the loads of a curve: low ones if all p hosts share one path, which load 1 / p saturates."""
     if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
-        return LoadSteps(precision=0.01 if effort.quick else 0.0025, steps=5, most=0.5)
-    return wide_loads(effort)
+        return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, most=0.5)
+    return wide_loads(scale)
 
 
-def _curves(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], effort: Effort) -> list[Curve]:
+def _curves(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], scale: Scale) -> list[Curve]:
     return [
-        Curve(label, fabric, pattern, _loads(fabric, pattern, effort))
+        Curve(label, fabric, pattern, _loads(fabric, pattern, scale))
         for label, fabric in fabrics.items()
         for pattern in patterns
     ]
@@ -65,14 +65,14 @@ def polarfly(
     hosts: int = 0,
     routers: RouterSettings = _AUTHORS_ROUTERS,
 ) -> FabricOptions:
-    """Returns a PolarFly with endpoints, half as many at a router as ER_q has links.
+    """Returns a PolarFly with endpoints, by default half as many at a router as it has links.
 
     Args:
         q: order of the field.
         routing: name of the routing.
-        expand: copies of clusters, as `quadric:3`; empty without.
-        hosts: endpoints at each router, in the place of half of q + 1; 0 for that.
-        routers: settings of the routers; by default those of its authors' simulator.
+        expand: copies of clusters, such as `quadric:3`; empty for none.
+        hosts: endpoints at each router; 0 for half of q + 1.
+        routers: settings of the routers; by default those of the authors' simulator.
     """
     params: dict[str, int | str] = {"q": q, "expand": expand} if expand else {"q": q}
     own = network("PF", "polarfly", **params)
@@ -87,20 +87,20 @@ def _polarflies(q: int) -> dict[str, FabricOptions]:
     }
 
 
-def _compared(effort: Effort) -> dict[str, FabricOptions]:
-    """Returns label -> network of Table V under a routing; small ones for a quick look."""
+def _compared(scale: Scale) -> dict[str, FabricOptions]:
+    """Returns label -> network of Table V with a routing; at quick scale the networks are small."""
     q, slim, arity, (a1, h1), (a2, h2) = (
-        (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if effort.quick else (_Q, 23, 18, (12, 6), (6, 27))
+        (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if scale.quick else (_Q, 23, 18, (12, 6), (6, 27))
     )
     routers, degree = q * q + q + 1, q + 1
     half = carried_hosts(degree, 2)
     jellyfish = network("JF", "jellyfish", routers=routers, degree=degree)
     others: list[tuple[Network, int, str, str]] = [
-        (network("SF", "slimfly", q=slim), 4 if effort.quick else 18, "min", UGAL),
+        (network("SF", "slimfly", q=slim), 4 if scale.quick else 18, "min", UGAL),
         (network("DF1", "dragonfly", a=a1, h=h1), h1, "hierarchical", UGAL_HIERARCHICAL),
         (
             network("DF2", "dragonfly", a=a2, h=h2),
-            2 if effort.quick else 10,
+            2 if scale.quick else 10,
             "hierarchical",
             UGAL_HIERARCHICAL,
         ),
@@ -108,7 +108,7 @@ def _compared(effort: Effort) -> dict[str, FabricOptions]:
     ]
     found = _polarflies(q)
     for one, hosts, minimal, adaptive in others:
-        # Dragonflies have channels of their own in BookSim, too; paths of three hops have detours of six.
+        # Dragonflies have one channel per hop in BookSim, too. Detours of three-hop paths have six hops.
         by_hop = one.family in ("dragonfly", "jellyfish")
         ports = [divided_port(4), divided_port(6)] if by_hop else [shared_port()] * 2
         for routing, name, port in zip((minimal, adaptive), ("MIN", "UGAL"), ports, strict=True):
@@ -117,12 +117,12 @@ def _compared(effort: Effort) -> dict[str, FabricOptions]:
     return {**found, "FT-NCA": simulated(tree, arity, "nca", shared_port())}
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8: networks of Table V under uniform traffic and two permutations."""
-    return _curves(_compared(effort), (UNIFORM, *_PERMUTATIONS), effort)
+    return _curves(_compared(scale), (UNIFORM, *_PERMUTATIONS), scale)
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 8."""
     named = by_name(curves)
@@ -148,12 +148,12 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def near_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 9: PolarFly under permutations of routers one and two hops apart."""
-    return _curves(_polarflies(_QUICK_Q if effort.quick else _Q), (_TWO_HOPS, _ONE_HOP), effort)
+def near_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 9: PolarFly under permutations between routers one and two hops apart."""
+    return _curves(_polarflies(_QUICK_Q if scale.quick else _Q), (_TWO_HOPS, _ONE_HOP), scale)
 
 
-@of_whole_size
+@at_full_size
 def near(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 9."""
     named = by_name(curves)
@@ -167,23 +167,23 @@ def near(curves: MeasuredCurves) -> Values:
 
 
 def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> float | None:
-    """Returns the latency of UGAL_PF over that of UGAL, the lowest of all loads that both carry.
+    """Returns the lowest ratio of UGAL_PF's latency to UGAL's over all loads that are stable for both.
 
-    None where they carry no load in common.
+    None if no load is stable for both.
     """
     found = (latency_ratios(named["PF-UGAL", one], named["PF-UGAL_PF", one]) for one in patterns)
     return min((value for of_pattern in found for value in of_pattern.values()), default=None)
 
 
-def size_curves(effort: Effort) -> list[Curve]:
+def size_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 10: PolarFlies of several sizes under uniform traffic."""
-    sizes = _QUICK_SIZES if effort.quick else _SIZES
+    sizes = _QUICK_SIZES if scale.quick else _SIZES
     names: Mapping[str, str] = {"min": "MIN", "ugal-pf": "UGAL_PF"}
     fabrics = {f"q={q} {name}": polarfly(q, routing) for q in sizes for routing, name in names.items()}
-    return _curves(fabrics, (UNIFORM,), effort)
+    return _curves(fabrics, (UNIFORM,), scale)
 
 
-@of_whole_size
+@at_full_size
 def sizes(curves: MeasuredCurves) -> Values:
     """Returns the value of the claim of Fig 10."""
 
@@ -194,15 +194,15 @@ def sizes(curves: MeasuredCurves) -> Values:
     return {"sizes": least_over_largest}
 
 
-def grown_curves(effort: Effort) -> list[Curve]:
+def grown_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
-    UGAL stands for UGAL_PF, whose detours rest on the geometry of ER_q, which copies of clusters break; it is
-    shown for the fewest and the most copies. Endpoints at a router are half of the network radix that the
-    authors' published generator has for such a graph: q + 1, and two more for each copy of the quadrics, or
-    one for each of another cluster.
+    UGAL replaces UGAL_PF, whose detours need the geometry of ER_q, which copies of clusters break. UGAL's
+    curves have the fewest and the most copies only. A router has half as many endpoints as the network radix
+    of such a graph from the authors' published generator: q + 1, plus two for each copy of the quadrics or
+    one for each copy of another cluster.
     """
-    q, copies = (5, _QUICK_COPIES) if effort.quick else (31, _COPIES)
+    q, copies = (5, _QUICK_COPIES) if scale.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])
     fabrics = {
         f"{grown_by} {name}": polarfly(q, routing, expand, hosts)
@@ -216,14 +216,14 @@ def grown_curves(effort: Effort) -> list[Curve]:
             ),
         )
     }
-    return _curves(fabrics, (UNIFORM,), effort)
+    return _curves(fabrics, (UNIFORM,), scale)
 
 
-@of_whole_size
+@at_full_size
 def grown(curves: MeasuredCurves) -> Values:
-    """Returns the values of the claims of Fig 11: throughput over that without copies, and by itself.
+    """Returns the values of the claims of Fig 11: throughput, and its change relative to no copies.
 
-    The throughput of a network is the saturation of the better of its two routings.
+    The throughput of a network is its saturation with the better of the two routings.
     """
     named = by_name(curves)
 
@@ -240,7 +240,7 @@ def grown(curves: MeasuredCurves) -> Values:
 
 
 def _change(now: Value, before: Value) -> Value:
-    """Returns the relative change of a number, with the interval that those of both allow."""
+    """Returns the relative change of a number, with the interval that follows from both intervals."""
     changed = ratio(now, before)
     assert changed.interval
     low, high = changed.interval

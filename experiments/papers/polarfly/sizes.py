@@ -1,4 +1,4 @@
-"""Sizes of PolarFly beside other families: feasible degrees, shares of the Moore bound, Table V."""
+"""Sizes of PolarFly and other families: feasible degrees, shares of the Moore bound, Table V."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import networkx as nx
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network, size_values
 from experiments.papers.sizes import prime_powers_below, slimfly_orders
 from topology.analysis.moore import moore_bound
@@ -15,8 +15,8 @@ from topology.families.low_diameter.slimfly import mms_radix
 from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
-_LARGEST_EXPONENT = 20  # of the radix up to which feasible degrees are counted
-_LARGEST_RADIX = 128  # of the figures
+_LARGEST_EXPONENT = 20  # feasible degrees are counted up to radix 2^20
+_LARGEST_RADIX = 128  # in the figures
 _NAMED = (32, 48, 62, 128)
 TABLE_V = (
     network("PF", "polarfly", q=31),
@@ -37,7 +37,7 @@ def polarfly_radixes(limit: int) -> list[int]:
     return [q + 1 for q in prime_powers_below(limit)]
 
 
-def feasible_degrees(_effort: Effort) -> Found:
+def feasible_degrees(_scale: Scale) -> ItemResult:
     """Returns the numbers of feasible degrees of PolarFly and Slim Fly (Fig 1)."""
     polarfly = polarfly_radixes(1 << _LARGEST_EXPONENT)
     slimfly = sorted({mms_radix(q) for q in slimfly_orders(1 << _LARGEST_EXPONENT)})
@@ -52,7 +52,7 @@ def feasible_degrees(_effort: Effort) -> Found:
         "named radixes": sum(radix in polarfly for radix in _NAMED),
         "covered share": len(covered) / len(range(3, _LARGEST_RADIX + 1)),
     }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
 def _diameter_two(limit: int) -> Iterator[tuple[str, int, int]]:
@@ -65,7 +65,7 @@ def _diameter_two(limit: int) -> Iterator[tuple[str, int, int]]:
         yield "2-D HyperX", radix, (radix // 2 + 1) ** 2
 
 
-def moore_efficiencies(_effort: Effort) -> Found:
+def moore_efficiencies(_scale: Scale) -> ItemResult:
     """Returns the shares of the Moore bound that families of diameter 2 reach (Fig 2)."""
     rows: list[Row] = [
         {"family": family, "radix": radix, "routers": n, "efficiency": n / moore_bound(radix, 2)}
@@ -88,10 +88,10 @@ def moore_efficiencies(_effort: Effort) -> Found:
         "petersen": from_networkx(nx.petersen_graph()).moore_efficiency,
         "hoffman-singleton": make_topology("slimfly", {"q": 5}).moore_efficiency,
     }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def configurations(_effort: Effort) -> Found:
+def configurations(_scale: Scale) -> ItemResult:
     """Returns the sizes of the networks of Table V."""
     rows = [
         {
@@ -103,4 +103,4 @@ def configurations(_effort: Effort) -> Found:
         }
         for one in TABLE_V
     ]
-    return Found(size_values(TABLE_V), rows)
+    return ItemResult(size_values(TABLE_V), rows)

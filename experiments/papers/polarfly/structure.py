@@ -1,4 +1,4 @@
-"""Structure of ER_q, counted exhaustively: clusters, triangles by clusters and classes, numbers of paths."""
+"""Structure of ER_q, counted exhaustively: clusters, triangles by cluster and class, numbers of paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import nan
 
 import numpy as np
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import common
 from topology.analysis.paths import simple_paths, triangles
 from topology.families.low_diameter.polarfly import PolarFly
@@ -21,7 +21,7 @@ _QUADRICS = -1  # the cluster of the quadrics
 
 
 def _cluster_of(graph: PolarFly) -> dict[int, int]:
-    """Returns router -> number of its cluster."""
+    """Returns router -> index of its cluster."""
     found = dict.fromkeys(range(graph.routers), _QUADRICS)
     return found | {r: number for number, fan in enumerate(graph.clusters().members) for r in fan}
 
@@ -32,7 +32,7 @@ def _class_of(graph: PolarFly) -> dict[int, str]:
     return {router: name for name, routers in names for router in routers.tolist()}
 
 
-def clusters(_effort: Effort) -> Found:
+def clusters(_scale: Scale) -> ItemResult:
     """Returns the links between clusters and the triangles inside them (section V, Figs 3 to 6)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
@@ -49,10 +49,10 @@ def clusters(_effort: Effort) -> Found:
         }
         values |= {f"{name} q={q}": value for name, value in found.items()}
         rows.append({"q": q, **found})
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def triangles_by_cluster(_effort: Effort) -> Found:
+def triangles_by_cluster(_scale: Scale) -> ItemResult:
     """Returns the triangles inside and between clusters (Props V.3 to V.6, Theorem V.7)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
@@ -69,10 +69,10 @@ def triangles_by_cluster(_effort: Effort) -> Found:
         }
         values |= {f"{name} q={q}": value for name, value in found.items()}
         rows.append({"q": q, **found, "of two clusters": sum(by_size[2])})
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def triangles_by_class(_effort: Effort) -> Found:
+def triangles_by_class(_scale: Scale) -> ItemResult:
     """Returns the triangles between clusters by the classes of their routers (Tables II and III)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
@@ -87,10 +87,10 @@ def triangles_by_class(_effort: Effort) -> Found:
         found = {name: counts[name] for name in ("V1V1V1", "V1V1V2", "V1V2V2", "V2V2V2")}
         values |= {f"{name} q={q}": value for name, value in found.items()}
         rows.append({"q": q, **found})
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def paths_by_class(_effort: Effort) -> Found:
+def paths_by_class(_scale: Scale) -> ItemResult:
     """Returns the simple paths of 1 to 4 links by the classes of their ends (Table VI)."""
     graph = PolarFly(_PATH_ORDER)
     counts, kind = simple_paths(graph, 4), _class_of(graph)
@@ -104,7 +104,7 @@ def paths_by_class(_effort: Effort) -> Found:
             if key:
                 found.setdefault(key, set()).add(int(counts[length, s, d]))
     rows = [{"pairs": key, "paths": common(numbers)} for key, numbers in sorted(found.items())]
-    return Found(_commons(found), rows)
+    return ItemResult(_commons(found), rows)
 
 
 def _commons(found: Mapping[str, Iterable[int]]) -> dict[str, float]:
@@ -112,12 +112,12 @@ def _commons(found: Mapping[str, Iterable[int]]) -> dict[str, float]:
 
 
 def _path_key(length: int, ends: list[str], middle: str) -> str:
-    """Returns the key of the claim on paths of a length between routers of two classes; empty if none.
+    """Returns the key of the claim on paths of a length between two classes of routers; empty if none.
 
     Args:
         length: the number of links, 1 to 4.
         ends: the classes of both ends, in the order W, V1, V2.
-        middle: class of the router between them; empty of adjacent ones.
+        middle: class of the router between them; empty if they are adjacent.
     """
     quadrics = ends.count("W")
     if not middle:

@@ -1,9 +1,9 @@
-"""Bisections over the radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernodes (Fig 13).
+"""Bisections over the radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernode (Fig 13).
 
-Graphs up to the largest radix of which all PolarStars can be built are halved by search. With Inductive-Quad
-supernodes there are halves of graphs of any size that cut no link between supernodes: f is an involution,
-links join (u, x) to (v, f(x)), and so halves that hold both or neither of each x and f(x) cut links inside
-supernodes only.
+Graphs are bisected by search up to the largest radix at which all PolarStars can be built. PolarStars with
+Inductive-Quad supernodes also have, at any size, halves that cut no link between supernodes: f is an
+involution and links join (u, x) to (v, f(x)), so a half that contains both or neither of each x and f(x) cuts
+links inside supernodes only.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from experiments.papers.links import bisection_row
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import Network, network
 from experiments.papers.polarstar.sizes import hyperx_sides, largest_bundleflies, largest_polarstar
 from topology.analysis.bisection import Bisection, bisect, search_remark
@@ -22,7 +22,7 @@ from topology.families.low_diameter.supernodes import Supernode, make_supernode
 from topology.networkx_graphs import NetworkxTopology
 
 _RADIXES = range(8, 129)
-_SEARCHED, _QUICK = 37, 12  # 37 is the largest radix of which all can be built
+_SEARCHED, _QUICK = 37, 12  # up to radix 37, all PolarStars can be built
 _JELLYFISH_RADIX = 24  # random graphs of larger radixes take longer to draw than to halve
 _POLARSTAR = "PolarStar"
 # Key of a claim -> name of the family.
@@ -34,46 +34,46 @@ _COMPARED = {
     "hyperx": "3-D HyperX",
     "megafly": "Megafly",
 }
-# Orders p and q of the largest Spectralflies of diameter 3 up to that radix; those of radix 8, 14, 18, 20
-# and 32 have a larger diameter.
+# Orders p and q of the largest Spectralflies of diameter 3 up to radix 37; at radix 8, 14, 18, 20 and 32 the
+# diameter is larger.
 _SPECTRALFLIES = ((11, 7), (23, 13), (29, 13))
 _KINDS = {"iq": "Inductive-Quad", "paley": "Paley"}
 _PAIRED = "Inductive-Quad, no link between supernodes cut"
 _COLUMNS = ("family", "radix", "routers", "links", "cut", "share", "halves", "method", "searches")
 
 
-def bisections(effort: Effort) -> Found:
-    """Returns the shares of links in bisections of families of diameter 3 over the radix (Fig 12).
+def bisections(scale: Scale) -> ItemResult:
+    """Returns the share of links in a bisection of families of diameter 3 over the radix (Fig 12).
 
-    A family is compared by the mean share over its radixes, with PolarStar's mean over the same. PolarStars
-    are the largest of each radix, dragonflies and Megaflies balanced.
+    A family's mean share over its radixes is compared with PolarStar's mean over the same radixes. PolarStars
+    are the largest of each radix; dragonflies and Megaflies are balanced.
     """
-    radixes = range(_RADIXES[0], (_QUICK if effort.quick else _SEARCHED) + 1)
+    radixes = range(_RADIXES[0], (_QUICK if scale.quick else _SEARCHED) + 1)
     paired = _paired(radixes[-1])
     rows: list[Row] = []
     shares: dict[str, dict[int, float]] = {_POLARSTAR: {}}
     for radix in radixes:
         design = largest_polarstar(radix)
-        rows.append(_row(_POLARSTAR, _polarstar(design), effort))
+        rows.append(_row(_POLARSTAR, _polarstar(design), scale))
         shares[_POLARSTAR][radix] = known_share(rows[-1], paired if design.supernode == "iq" else {})
     for family, one in _others(radixes):
-        rows.append(_row(family, one, effort))
+        rows.append(_row(family, one, scale))
         shares.setdefault(family, {})[rows[-1]["radix"]] = rows[-1]["share"]
-    if effort.quick:  # claims are on means over all radixes
-        return Found({}, rows, search_remark())
+    if scale.quick:  # claims are about means over all radixes
+        return ItemResult({}, rows, search_remark())
     own = shares[_POLARSTAR]
     values = {
         key: float(np.mean([*shares[family].values()]) / np.mean([own[radix] for radix in shares[family]]))
         for key, family in _COMPARED.items()
     }
-    return Found(values, rows, search_remark())
+    return ItemResult(values, rows, search_remark())
 
 
 def _others(radixes: range) -> Iterator[tuple[str, Network]]:
-    """Yields networks with the names of their families, one of each radix that a family has."""
+    """Yields (family, network), one for each radix that a family has."""
     for radix in range(radixes[0], min(radixes[-1], _JELLYFISH_RADIX) + 1):
         routers = largest_polarstar(radix).routers
-        routers += routers * radix % 2  # random graphs have an even number of ends of links
+        routers += routers * radix % 2  # a graph has an even number of link ends
         yield "Jellyfish", network(f"JF {radix}", "jellyfish", routers=routers, degree=radix)
     for p, q in _SPECTRALFLIES:
         if p + 1 in radixes:
@@ -90,23 +90,23 @@ def _others(radixes: range) -> Iterator[tuple[str, Network]]:
             yield "Megafly", network(f"MF {radix}", "megafly", rho=radix // 2, a=radix)
 
 
-def _row(family: str, one: Network, effort: Effort) -> Row:
-    """Returns the row of a network that is halved by search."""
-    found = bisection_row(family, one, effort)
+def _row(family: str, one: Network, scale: Scale) -> Row:
+    """Returns the row of a network that is bisected by search."""
+    found = bisection_row(family, one, scale)
     return {column: found[column] for column in _COLUMNS}
 
 
 def _paired(most: int = _RADIXES[-1]) -> dict[int, Row]:
-    """Returns the rows of the halves that cut no link between supernodes, by the radixes that have such."""
+    """Returns radix -> row of the halves that cut no link between supernodes, where they exist."""
     return {row["radix"]: row for row in map(paired_row, _largest("iq", most)) if row}
 
 
 def known_share(row: Row, paired: Mapping[int, Row]) -> float:
-    """Returns the least share of links between halves that is known of a row's network.
+    """Returns the lowest known share of links between halves for a row's network.
 
     Args:
-        row: the row, whose halves were found by search.
-        paired: rows of other halves, by the radix.
+        row: the row, with halves found by search.
+        paired: radix -> row with other halves.
     """
     return float(min(row["share"], paired.get(row["radix"], row)["share"]))
 
@@ -117,20 +117,20 @@ def _polarstar(design: Design) -> Network:
     return network(f"PS {kind}", "polarstar", q=design.q, supernode=kind, degree=design.degree)
 
 
-def bisections_by_supernode(effort: Effort) -> Found:
-    """Returns the shares of links in bisections of the largest PolarStar of each radix and kind (Fig 13)."""
+def bisections_by_supernode(scale: Scale) -> ItemResult:
+    """Returns the share of links in a bisection of the largest PolarStar per radix and kind (Fig 13)."""
     paired = _paired()
     rows: list[Row] = []
     spread: dict[str, float] = {}
     for kind, name in _KINDS.items():
-        own = [_row(name, _polarstar(design), effort) for design in _largest(kind, _SEARCHED)]
+        own = [_row(name, _polarstar(design), scale) for design in _largest(kind, _SEARCHED)]
         rows += own
         spread[kind] = float(np.std([known_share(row, paired if kind == "iq" else {}) for row in own]))
-    return Found({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
+    return ItemResult({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 
 def _largest(kind: str, most: int = _RADIXES[-1]) -> Iterator[Design]:
-    """Yields the largest PolarStar with a kind of supernodes of every radix up to a limit that has one."""
+    """Yields the largest PolarStar with a kind of supernode for each radix up to a limit that has one."""
     for radix in range(_RADIXES[0], most + 1):
         designs = [one for one in all_designs(radix) if one.supernode == kind]
         if designs:
@@ -138,10 +138,10 @@ def _largest(kind: str, most: int = _RADIXES[-1]) -> Iterator[Design]:
 
 
 def paired_halves(supernode: Supernode) -> Bisection:
-    """Returns halves of an Inductive-Quad supernode that hold both or neither of each x and f(x).
+    """Returns halves of an Inductive-Quad supernode that contain both or neither of each x and f(x).
 
     Args:
-        supernode: the supernode, of an even number of pairs: its degree is 3 modulo 4.
+        supernode: a supernode with an even number of pairs: its degree is 3 modulo 4.
 
     Returns:
         The best halves of several searches; their sizes are numbers of pairs.
@@ -153,7 +153,7 @@ def paired_halves(supernode: Supernode) -> Bisection:
 
 
 def paired_row(design: Design) -> Row | None:
-    """Returns the row of halves that cut no link between supernodes.
+    """Returns the row for halves that cut no link between supernodes.
 
     Args:
         design: a PolarStar with Inductive-Quad supernodes, of any size.
@@ -165,7 +165,7 @@ def paired_row(design: Design) -> Row | None:
         return None
     found = paired_halves(make_supernode("iq", design.degree))
     radix = design.q + 1 + design.degree
-    # All routers have as many links: those of a quadric's supernode have one to their image instead.
+    # All routers have the same degree: in a quadric's supernode, a link to the image replaces one outside.
     links = design.routers * radix // 2
     cut = (design.q**2 + design.q + 1) * found.cut
     halves = f"{design.routers // 2}/{design.routers // 2}"

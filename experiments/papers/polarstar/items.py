@@ -1,11 +1,11 @@
-"""Items of the PolarStar paper that can be computed: one entry for each."""
+"""Figures and tables of the PolarStar paper that can be computed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from experiments.papers.links import failures, failures_plot
-from experiments.papers.model import Effort, Found, Item, Plot
+from experiments.papers.model import Item, ItemResult, Plot, Scale
 from experiments.papers.performance.model import AnyItem, PlacedItem, SimulatedItem, latency_plot
 from experiments.papers.polarstar.bisections import bisections, bisections_by_supernode
 from experiments.papers.polarstar.motifs import motif_times
@@ -18,7 +18,7 @@ from experiments.papers.polarstar.performance import (
 from experiments.papers.polarstar.sizes import TABLE_3, best_supernodes, configurations, factors, scales
 
 _BASE = "PS-IQ"
-_FAILED = 0.4  # share of links with which growths are compared
+_FAILED = 0.4  # share of failed links at which growths are compared
 _NAMES = {
     "SF": "spectralfly",
     "BF": "bundlefly",
@@ -29,16 +29,16 @@ _NAMES = {
 }
 
 
-def link_failures(effort: Effort) -> Found:
+def link_failures(scale: Scale) -> ItemResult:
     """Returns the distances of the networks of Table 3 while their links fail (Fig 14)."""
-    found = failures((one for one, _ in TABLE_3), effort)
+    found = failures((one for one, _ in TABLE_3), scale)
     grown = {label: found.growth(label, _FAILED) for label in ("DF", _BASE)}
     values = {
         **{name: found.ratio(label, _BASE) for label, name in _NAMES.items()},
         "dragonfly diameter": grown["DF"].diameter / grown[_BASE].diameter,
         "dragonfly path": grown["DF"].path / grown[_BASE].path,
     }
-    return Found(values, found.rows)
+    return ItemResult(values, found.rows)
 
 
 ITEMS: Mapping[str, AnyItem] = {
@@ -53,7 +53,7 @@ ITEMS: Mapping[str, AnyItem] = {
         Plot("degree", "routers", "degree", "routers", by="graph", log="xy"),
     ),
     "fig7": Item(
-        "Largest PolarStars by the kind of their supernodes",
+        "Largest PolarStars by kind of supernode",
         best_supernodes,
         Plot("radix", "routers", "network radix", "routers", by="supernode", log="xy"),
     ),
@@ -65,13 +65,13 @@ ITEMS: Mapping[str, AnyItem] = {
         latency_plot(),
     ),
     "fig10": SimulatedItem(
-        "Latency of the networks of Table 3 where each group sends to one other",
+        "Latency of the networks of Table 3 when each group sends to one other group",
         adversarial_curves,
         adversarial,
         latency_plot(),
     ),
     "fig11": PlacedItem(
-        "Speed of an allreduce and of Sweep3D over that of the dragonfly",
+        "Speed of an allreduce and of Sweep3D, relative to the dragonfly",
         motif_times,
         Plot("curve", "speed", "network and routing", "speed / dragonfly", bars=True, panels="panel"),
     ),
@@ -82,7 +82,7 @@ ITEMS: Mapping[str, AnyItem] = {
         by_chance=True,
     ),
     "fig13": Item(
-        "Share of links in a bisection by the kind of supernodes",
+        "Share of links in a bisection by kind of supernode",
         bisections_by_supernode,
         Plot("radix", "share", "network radix", "links between halves / links", by="family"),
         by_chance=True,

@@ -1,9 +1,9 @@
-"""Completion times of motifs on PolarStar and on other networks of Table 3 (Fig 11), by simulation.
+"""Simulated completion times of motifs on PolarStar and other networks of Table 3 (Fig 11).
 
-The numbers of messages, buffers and iterations are lost in the copies of the paper. Those here are of SST's
-own tests of its motifs: messages of 4 KiB, flits of 8 bytes, ranks on hosts in their order, and no time for
-computations. The allreduce is SST's, up a binary tree of ranks and down again. Routers are those of Figs 9
-and 10.
+The available copies of the paper lack the sizes of messages and buffers and the number of iterations. This
+module uses the values of SST's own tests of its motifs: messages of 4 KiB, flits of 8 bytes, ranks on hosts
+in order, and no computation time. The allreduce is SST's, up and down a binary tree of ranks. Routers are
+those of Figs 9 and 10.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from experiments.events.base import ignore
-from experiments.papers.model import Effort, Found, Value
+from experiments.papers.model import ItemResult, Scale, Value
 from experiments.papers.performance.digests import digest_of_application
-from experiments.papers.performance.model import Place
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.performance.store import RowStore
 from experiments.papers.polarstar.performance import fabrics
 from experiments.planned_fabric import PlannedFabric
@@ -34,12 +34,12 @@ class StoredTime:
     """A row of the table: the time of a motif on a network.
 
     Attributes:
-        digest: digest of what decides about the time.
+        digest: digest of everything that determines the time.
         curve: name of the network with its routing.
         pattern: name of the motif.
         cycles: cycles until the last rank has its result.
-        ideal_cycles: the least that they can be.
-        seconds: time of the simulation.
+        ideal_cycles: lower bound on the cycles.
+        seconds: run time of the simulation.
     """
 
     digest: str
@@ -50,31 +50,31 @@ class StoredTime:
     seconds: float
 
 
-def motif_networks(effort: Effort) -> dict[str, FabricOptions]:
-    """Returns label -> network, of those that are compared, under minimal routings and under UGAL.
+def motif_networks(scale: Scale) -> dict[str, FabricOptions]:
+    """Returns label -> compared network, with minimal routings and with UGAL.
 
     Args:
-        effort: the effort; a quick look has small networks.
+        scale: the scale; at quick scale the networks are small.
     """
-    every = (one for group in fabrics(effort) for one in group.items())
+    every = (one for group in fabrics(scale) for one in group.items())
     return {label: fabric for label, fabric in every if label.rpartition("-")[0] in _NETWORKS}
 
 
-def motif_times(effort: Effort, place: Place) -> Found:
-    """Returns the times of both motifs on each network, and their speeds over those of the dragonfly.
+def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
+    """Returns the times of both motifs on each network, and their speeds relative to the dragonfly.
 
     Args:
-        effort: the effort.
-        place: the folder; times go to a table in it, and come from there.
+        scale: the scale.
+        settings: the folder; times go to a table in it, and come from there.
 
     Raises:
         MachineError: a network does not fit into the memory.
-        KeyboardInterrupt: Ctrl-C; the table has the times until then.
+        KeyboardInterrupt: Ctrl-C; the table has the times simulated until then.
     """
-    store = RowStore(place.directory, TIMES, StoredTime)
+    store = RowStore(settings.directory, TIMES, StoredTime)
     times: dict[str, dict[str, StoredTime]] = {name: {} for name in _MOTIFS}
-    for label, fabric in motif_networks(effort).items():
-        for name, found in _times(label, fabric, effort, place, store):
+    for label, fabric in motif_networks(scale).items():
+        for name, found in _times(label, fabric, scale, settings, store):
             times[name][label] = found
     rows = [
         {
@@ -89,11 +89,11 @@ def motif_times(effort: Effort, place: Place) -> Found:
         for name, of_motif in times.items()
         for curve, one in of_motif.items()
     ]
-    return Found({} if effort.quick else speed_ratios(times), rows)
+    return ItemResult({} if scale.quick else speed_ratios(times), rows)
 
 
 def _base(curve: str) -> str:
-    """Returns the name of the dragonfly under the like routing; beside the tree, under UGAL."""
+    """Returns the name of the dragonfly's curve with the same kind of routing; for the tree, with UGAL."""
     return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 
 
@@ -120,26 +120,28 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
 
 
 def _times(
-    label: str, options: FabricOptions, effort: Effort, place: Place, store: RowStore[StoredTime]
+    label: str, options: FabricOptions, scale: Scale, settings: ComputeSettings, store: RowStore[StoredTime]
 ) -> Iterator[tuple[str, StoredTime]]:
-    """Yields the motifs with their times on a network, simulated unless the table has them."""
-    ranks = QUICK_RANKS if effort.quick else _RANKS
+    """Yields the motifs with their times on a network, and simulates those that the table lacks."""
+    ranks = QUICK_RANKS if scale.quick else _RANKS
     fabric: PlannedFabric | None = None
     for name, pattern in _MOTIFS.items():
         traffic = SimulatedApplication(pattern, ranks, "linear", (_BYTES,), 1, 1, 0, _FLIT_BYTES, 1)
         known = store.get(digest_of_application(options, traffic))
         if known is None:
             fabric = fabric or prepare_fabric(options, ignore)
-            known = _simulated(label, fabric, traffic, place)
+            known = _simulated(label, fabric, traffic, settings)
             store.add(known)
         yield name, known
 
 
-def _simulated(label: str, fabric: PlannedFabric, traffic: SimulatedApplication, place: Place) -> StoredTime:
+def _simulated(
+    label: str, fabric: PlannedFabric, traffic: SimulatedApplication, settings: ComputeSettings
+) -> StoredTime:
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
-    from experiments.simulation.applications import simulate_messages  # has the simulator compiled
+    from experiments.simulation.applications import simulate_messages  # importing it compiles the simulator
 
-    record = simulate_messages(fabric, traffic, place.notify)
+    record = simulate_messages(fabric, traffic, settings.notify)
     application = record.application
     if record.result.interrupted or application is None:
         raise KeyboardInterrupt

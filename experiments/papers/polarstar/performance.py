@@ -1,8 +1,8 @@
-"""Performance of PolarStar and of the networks of Table 3 (Figs 9 and 10), by simulation.
+"""Simulated performance of PolarStar and of the networks of Table 3 (Figs 9 and 10).
 
-The numbers of buffers and virtual channels are lost in the copies of the paper; those here are the 128 flits
-in a port of the PolarFly paper's simulator, for a channel for each hop. Text and curves give orderings, of
-which those of Fig 10 have the same outcome where packets take any of four channels.
+The available copies of the paper lack the sizes of buffers and the numbers of virtual channels. Here a port
+has 128 flits, as in the PolarFly paper's simulator, divided among one channel per hop. The claims are
+orderings from text and curves; those of Fig 10 turn out the same if packets use any of four channels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import network
 from experiments.papers.performance.model import (
     Curve,
@@ -30,10 +30,10 @@ from experiments.papers.performance.series import (
     UNIFORM,
     Name,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     load_ratio,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -44,9 +44,9 @@ from experiments.spec.fabric import FabricOptions
 ADVERSARIAL = "adversarial"
 _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
 _BASE, _TREE = "PS-IQ", "FT"
-# Minimal paths of a few links carry little of a permutation.
+# Minimal paths use few links, which saturate at a low load of a permutation.
 _FEW_LINKS = LoadSteps(precision=0.01)
-_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # of all hosts of a group
+_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # for a link that all hosts of a group share
 _QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, most=0.5)
 _SMALL = (
     (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
@@ -59,7 +59,7 @@ _SMALL = (
 
 @dataclass(frozen=True)
 class _Routings:
-    """The minimal routing of a family, UGAL over it, and the hops of their longest paths."""
+    """The minimal routing of a family, its adaptive routing, and the hops of their longest paths."""
 
     minimal: str = "min"
     hops: int = 3
@@ -68,25 +68,25 @@ class _Routings:
 
 
 Fabrics = dict[str, FabricOptions]  # by the labels of their curves
-# By family, where they are not those of most.
+# Families whose routings differ from the defaults.
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
     "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
     "bundlefly": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     "hyperx": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
-    # Its many minimal paths take 12 GB with 64 intermediate routers in a group, UGAL's default.
+    # Its many minimal paths need 12 GB even with 64 intermediate routers in a group, UGAL's default.
     "spectralfly": _Routings(adaptive="ugal"),
     "fat-tree": _Routings("nca"),
 }
 
 
-def fabrics(effort: Effort) -> tuple[Fabrics, Fabrics, Fabrics]:
-    """Returns the networks of Table 3 under minimal routings, those under UGAL, and the fat tree.
+def fabrics(scale: Scale) -> tuple[Fabrics, Fabrics, Fabrics]:
+    """Returns the networks of Table 3 with minimal routings, with UGAL, and the fat tree.
 
     Args:
-        effort: the effort; a quick look has five small networks.
+        scale: the scale; at quick scale there are five small networks.
     """
-    networks = _SMALL if effort.quick else TABLE_3
+    networks = _SMALL if scale.quick else TABLE_3
     minimal: Fabrics = {}
     adaptive: Fabrics = {}
     tree: Fabrics = {}
@@ -101,21 +101,21 @@ def fabrics(effort: Effort) -> tuple[Fabrics, Fabrics, Fabrics]:
     return minimal, adaptive, tree
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 9: the networks of Table 3 under four patterns, minimal paths and UGAL.
+def compared_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 9: the networks of Table 3 under four patterns, with minimal paths and UGAL.
 
     Args:
-        effort: the effort; a quick look has five small networks and coarse loads.
+        scale: the scale; at quick scale there are five small networks and coarse loads.
     """
-    minimal, adaptive, tree = fabrics(effort)
+    minimal, adaptive, tree = fabrics(scale)
     return [
-        *curves_of({**minimal, **adaptive, **tree}, (UNIFORM,), wide_loads(effort)),
-        *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if effort.quick else _FEW_LINKS),
-        *curves_of({**adaptive, **tree}, _PERMUTATIONS, wide_loads(effort)),
+        *curves_of({**minimal, **adaptive, **tree}, (UNIFORM,), wide_loads(scale)),
+        *curves_of(minimal, _PERMUTATIONS, _QUICK_FEW_LINKS if scale.quick else _FEW_LINKS),
+        *curves_of({**adaptive, **tree}, _PERMUTATIONS, wide_loads(scale)),
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 9: ratios of loads at saturation.
 
@@ -133,22 +133,22 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def adversarial_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 10: every group, or supernode, sends to one other over long minimal paths.
+def adversarial_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 10: every group or supernode sends to one other over long minimal paths.
 
     Args:
-        effort: the effort; a quick look has five small networks and coarse loads.
+        scale: the scale; at quick scale there are five small networks and coarse loads.
     """
-    minimal, adaptive, tree = fabrics(effort)
+    minimal, adaptive, tree = fabrics(scale)
     return [
-        *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if effort.quick else _ONE_LINK),
-        *curves_of({**adaptive, **tree}, (ADVERSARIAL,), wide_loads(effort)),
+        *curves_of(minimal, (ADVERSARIAL,), _QUICK_FEW_LINKS if scale.quick else _ONE_LINK),
+        *curves_of({**adaptive, **tree}, (ADVERSARIAL,), wide_loads(scale)),
     ]
 
 
-@of_whole_size
+@at_full_size
 def adversarial(curves: MeasuredCurves) -> Values:
-    """Returns the values of the claims of Fig 10: ratios of loads at saturation under UGAL.
+    """Returns the values of the claims of Fig 10: ratios of loads at saturation with UGAL.
 
     Args:
         curves: the curves with their points.
@@ -162,11 +162,11 @@ def adversarial(curves: MeasuredCurves) -> Values:
 
 
 def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: str, pattern: str) -> Value:
-    """Returns the ratio of some networks to the rest: their largest load at saturation over the least.
+    """Returns the largest load at saturation of some networks over the smallest of the others.
 
     Args:
-        named: curves by their names.
-        low: labels of the networks.
+        named: curves by name.
+        low: labels of the first networks.
         routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
         pattern: name of the pattern.
     """
@@ -175,7 +175,7 @@ def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: s
 
 
 def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: str, pattern: str) -> Value:
-    """Returns the ratio of some networks to the rest: their least load at saturation over the largest."""
+    """Returns the smallest load at saturation of some networks over the largest of the others."""
     theirs, others = _divided_loads(named, high, routing, pattern)
     return ratio(min(theirs), max(others))
 
@@ -183,7 +183,7 @@ def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: 
 def _divided_loads(
     named: Mapping[Name, MeasuredCurve], some: Iterable[str], routing: str, pattern: str
 ) -> tuple[list[Value], list[Value]]:
-    """Returns the loads at saturation under a routing and a pattern, those of some networks and the rest."""
+    """Returns the loads at saturation of some networks, and of the others, with a routing and a pattern."""
     labels = {f"{label}-{routing}" for label in some}
     found = {
         label: curve.saturation_load

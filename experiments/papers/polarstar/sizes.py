@@ -1,11 +1,11 @@
-"""Sizes of PolarStar beside other families of diameter 3 (Figs 1, 4, 7, Table 3)."""
+"""Sizes of PolarStar and other families of diameter 3 (Figs 1, 4, 7, Table 3)."""
 
 from __future__ import annotations
 
 from math import prod
 
 from experiments.papers.links import geometric_mean
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network, size_values
 from experiments.papers.sizes import (
     largest_sizes,
@@ -22,7 +22,7 @@ from topology.finite_fields.prime_powers import prime_power
 
 _RADIXES = range(8, 129)
 _DIAMETER = 3
-# Kinds of supernodes in the paper; PolarLab has others, too.
+# Kinds of supernodes in the paper; PolarLab has more.
 _KINDS = ("iq", "paley", "complete")
 # Networks of Table 3 with the hosts at each router.
 TABLE_3 = (
@@ -40,7 +40,7 @@ TABLE_3 = (
 def _largest_by_family() -> dict[str, dict[int, int]]:
     """Returns name of a family -> radix -> routers of the largest member of that radix, PolarStar first.
 
-    The sizes are those of formulas: members need not be small enough to be built.
+    The sizes come from formulas, so members may be too large to build.
     """
     designs = {radix: [one for one in all_designs(radix) if one.supernode in _KINDS] for radix in _RADIXES}
     return {
@@ -95,11 +95,11 @@ def largest_polarstar(radix: int) -> Design:
     return next(one for one in all_designs(radix) if one.supernode in _KINDS)
 
 
-def scales(_effort: Effort) -> Found:
+def scales(_scale: Scale) -> ItemResult:
     """Returns the largest networks of diameter 3 over the radix (Fig 1).
 
-    The mean over a family is of the radixes that its members have, as the 1.31 over Bundlefly in the
-    abstract's first version shows: over the largest Bundlefly that fits into each radix it is 1.14.
+    The mean ratio to a family covers only radixes that its members have. The 1.31 over Bundlefly in the first
+    version of the abstract confirms this: over the largest Bundlefly that fits each radix, it would be 1.14.
     """
     own = _largest_by_family()
     sizes = {name: {radix: up_to(of_family, radix) for radix in _RADIXES} for name, of_family in own.items()}
@@ -115,11 +115,11 @@ def scales(_effort: Effort) -> Found:
             sizes["PolarStar"][radix] / routers for radix, routers in own[name].items() if radix in _RADIXES
         )
         values |= {f"over {key}": mean, f"v1 over {key}": mean}
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def factors(_effort: Effort) -> Found:
-    """Returns the orders of the factors of star products over their degree (Fig 4, Tables 1 and 2)."""
+def factors(_scale: Scale) -> ItemResult:
+    """Returns the orders of the factor graphs of star products over their degree (Fig 4, Tables 1 and 2)."""
     rows: list[Row] = [
         {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
         for q in filter(prime_power, range(2, _RADIXES[-1]))
@@ -130,11 +130,11 @@ def factors(_effort: Effort) -> Found:
                 rows.append({"graph": kind, "degree": degree, "routers": supernode_order(kind, degree)})
     values = {f"iq d={degree}": float(supernode_order("iq", degree)) for degree in (3, 4, 7)}
     er_11 = network("ER", "polarfly", q=11).graph()
-    return Found({**values, "er q=11": er_11.routers}, rows)
+    return ItemResult({**values, "er q=11": er_11.routers}, rows)
 
 
-def best_supernodes(_effort: Effort) -> Found:
-    """Returns the largest PolarStar of each radix by the kind of its supernodes (Fig 7)."""
+def best_supernodes(_scale: Scale) -> ItemResult:
+    """Returns the largest PolarStar of each radix by kind of supernode (Fig 7)."""
     rows: list[Row] = []
     best: list[str] = []
     for radix in _RADIXES:
@@ -144,10 +144,10 @@ def best_supernodes(_effort: Effort) -> Found:
                 rows.append({"supernode": kind, "radix": radix, "routers": max(own)})
         if designs:
             best.append(designs[0].supernode)
-    return Found({"iq best": best.count("iq") / len(best)}, rows)
+    return ItemResult({"iq best": best.count("iq") / len(best)}, rows)
 
 
-def configurations(_effort: Effort) -> Found:
+def configurations(_scale: Scale) -> ItemResult:
     """Returns the sizes of the networks of Table 3."""
     rows: list[Row] = []
     values = dict(size_values(one for one, _ in TABLE_3))
@@ -165,4 +165,4 @@ def configurations(_effort: Effort) -> Found:
             }
         )
     del values["PS-Pal radix"], values["PS-Pal endpoints"]
-    return Found(values, rows)
+    return ItemResult(values, rows)

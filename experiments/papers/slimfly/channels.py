@@ -1,15 +1,15 @@
 """Virtual channels that DFSSSP needs for Slim Fly and for rings with random shortcuts (section IV-D).
 
-The sizes of the paper's networks are not known. Here they are all Slim Flies from q = 5 on with balanced
-hosts, and DLNs of as many routers, links and hosts.
+The sizes of the paper's networks are unknown. This module uses all balanced Slim Flies from q = 5 on, and
+DLNs with the same numbers of routers, links and hosts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.papers.model import Effort, Found, Row
-from experiments.papers.slimfly.networks import Balanced, shortcuts_like, slim_flies
+from experiments.papers.model import ItemResult, Row, Scale
+from experiments.papers.slimfly.networks import Balanced, matching_dln, slim_flies
 from routing.deadlock.balanced_paths import balanced_paths
 from routing.deadlock.layers import divide_into_layers
 
@@ -17,30 +17,30 @@ _FIRST_ENDPOINTS = 200  # q = 5; smaller Slim Flies are below the paper's smalle
 _LAST_ENDPOINTS, _QUICK_LAST_ENDPOINTS = 10_830, 2500
 
 
-def channels(effort: Effort) -> Found:
-    """Returns the layers of paths of Slim Flies and DLNs."""
-    rows = [_row(one) for one in _networks(effort)]
+def channels(scale: Scale) -> ItemResult:
+    """Returns the numbers of layers that the paths of Slim Flies and DLNs need."""
+    rows = [_row(one) for one in _networks(scale)]
     layers = {name: [row["channels"] for row in rows if row["network"] == name] for name in ("SF", "DLN")}
     values = {
         "SF channels": max(layers["SF"]),
         "DLN channels least": min(layers["DLN"]),
     }
-    if not effort.quick:  # that of the largest network
+    if not scale.quick:  # the claim is about the largest network
         values["DLN channels most"] = max(layers["DLN"])
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def _networks(effort: Effort) -> Iterator[Balanced]:
+def _networks(scale: Scale) -> Iterator[Balanced]:
     """Yields Slim Flies, each followed by the DLN of its size."""
-    last = _QUICK_LAST_ENDPOINTS if effort.quick else _LAST_ENDPOINTS
+    last = _QUICK_LAST_ENDPOINTS if scale.quick else _LAST_ENDPOINTS
     for one in slim_flies():
         if _FIRST_ENDPOINTS <= one.endpoints <= last:
             yield one
-            yield shortcuts_like(one)
+            yield matching_dln(one)
 
 
 def _row(one: Balanced) -> Row:
-    """Returns the row of a network: its layers, and the paths beyond each of them."""
+    """Returns the row of a network: its number of layers, and the paths in each."""
     graph = one.network.graph()
     sizes = divide_into_layers(balanced_paths(graph, one.hosts), 2 * graph.links)
     return {

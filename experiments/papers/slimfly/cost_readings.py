@@ -1,9 +1,13 @@
-"""Readings of the model of costs: the choices that the paper's text leaves open, each with each.
+"""Readings of the cost model: all combinations of the choices that the paper's text leaves open.
 
-Stated are the prices, 1 m inside racks, and the Manhattan distance and 2 m between them. Open are the cables
-of endpoints, the ports of Slim Fly's routers (44 by its links and endpoints, 43 by the power of Table IV),
-the levels of the fat tree whose cables are optic, its routers (all of one kind, or half as many with all
-ports in use at the top), and the distance of racks.
+The text states the prices, cables of 1 m inside racks, and the Manhattan distance plus 2 m between racks. It
+leaves open:
+
+- the cables of endpoints;
+- the ports of Slim Fly's routers: 44 by its links and endpoints, 43 by the power in Table IV;
+- the levels of the fat tree with optic cables;
+- the fat tree's routers: all of one kind, or half as many at the top with all ports in use;
+- the distance between racks.
 """
 
 from __future__ import annotations
@@ -18,20 +22,20 @@ from topology.costs.prices import Prices
 
 NO, ELECTRIC, OPTIC = "no", "electric", "optic"
 _METRES = (1, 2, 3)
-# A tree of k-port routers at all three levels has 6 / k of them for an endpoint; 5 / k where those of the
-# highest level use all of their ports.
+# A tree of three levels needs 6 / k routers of k ports per endpoint, or 5 / k if routers of the highest level
+# use all their ports.
 _FOLDED = 5 / 6
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Choices that the text of the paper leaves open; the first ones are those of the default.
+    """Choices that the text of the paper leaves open.
 
     Attributes:
-        endpoint_cables: kind of the cables of endpoints, `electric` or `optic`; `no` if they do not count.
-        ports_left_out: ports of each of Slim Fly's routers that do not count: none, or one.
-        tree_optic: whether the cables of the fat tree are optic between all levels, or at the highest alone.
-        tree_folded: whether the routers of the fat tree's highest level use all of their ports.
+        endpoint_cables: kind of the endpoints' cables, `electric` or `optic`; `no` if they do not count.
+        ports_left_out: ports of each Slim Fly router that do not count, 0 or 1.
+        tree_optic: whether the fat tree's cables are optic between all levels instead of the highest only.
+        tree_folded: whether the routers of the fat tree's highest level use all their ports.
         rack: width and depth of a rack, in m.
     """
 
@@ -42,11 +46,11 @@ class Reading:
     rack: float = _METRES[0]
 
     def per_endpoint(self, family: str, cost: Cost, prices: Prices) -> float:
-        """Returns the cost of an endpoint, in $.
+        """Returns the cost per endpoint, in $.
 
         Args:
-            family: the paper's abbreviation, as `FT-3`.
-            cost: the cost of the network by the default.
+            family: the paper's abbreviation, such as `FT-3`.
+            cost: the cost of the network by the default reading.
             prices: the prices.
         """
         routers = cost.routers_cost
@@ -56,7 +60,7 @@ class Reading:
         if tree and self.tree_folded:
             routers *= _FOLDED
         metres = cost.optic_metres
-        if prices.rack:  # else all racks are at one place, whatever their width
+        if prices.rack:  # otherwise all racks are in one place, whatever their width
             metres = prices.overhead + self.rack / prices.rack * (metres - prices.overhead)
         electric, optic = prices.electric(prices.inside), prices.optic(metres)
         inside = optic if tree and self.tree_optic else electric
@@ -72,10 +76,10 @@ def all_readings() -> list[Reading]:
 
 
 def agreeing(values: Mapping[str, float | None]) -> list[Claim]:
-    """Returns the claims of Table IV's costs with which values agree.
+    """Returns the claims on Table IV's costs that agree with the computed values.
 
     Args:
-        values: key of a claim -> value; None where it cannot be had.
+        values: key of a claim -> value; None if it cannot be computed.
     """
     return [
         one

@@ -1,13 +1,13 @@
-"""Costs and power of Slim Fly beside other networks (Table IV, Figs 11 to 13).
+"""Costs and power of Slim Fly and other networks (Table IV, Figs 11 to 13).
 
-The paper's text, as it is known here, gives prices, racks of Slim Fly, 1 m inside racks, and the Manhattan
-distance and 2 m between them. It leaves open:
+The text of the paper states prices, the racks of Slim Fly, cables of 1 m inside racks, and the Manhattan
+distance plus 2 m between racks. For what it leaves open, this module decides:
 
-- which networks are the two of a range of costs: here the one of the nearest number of endpoints, and the
-  largest one whose routers have as many ports as Slim Fly's at most;
-- whether cables of endpoints count: here they do, as electric cables of 1 m;
-- the floor of racks of the others: here `topology.costs.racks`, each rack taking 1 m x 1 m;
-- the ports and endpoints of a DLN's routers: here those of Slim Fly, and its claims are not computed.
+- The two networks of a range of costs are the one nearest in endpoints, and the largest one whose routers
+  have at most as many ports as Slim Fly's.
+- Cables of endpoints count, as electric cables of 1 m.
+- Racks of other networks are placed by `topology.costs.racks`; each takes 1 m x 1 m.
+- Routers of a DLN have the same ports and endpoints as Slim Fly's. Claims on DLN are not computed.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from dataclasses import asdict
 from functools import cache
 from math import ceil
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network
 from experiments.papers.prices import are_of_paper, paper_prices
 from experiments.papers.slimfly.cost_readings import Reading, agreeing, all_readings
-from experiments.papers.slimfly.networks import FAMILIES, Balanced, nearest, shortcuts_like
+from experiments.papers.slimfly.networks import FAMILIES, Balanced, matching_dln, nearest
 from topology.costs.cost import Cost, network_cost, router_ports
 from topology.costs.prices import Prices
 
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
-_LEAST = 50  # endpoints; a dragonfly of 6 would stretch the axes
+_LEAST = 50  # endpoints; a dragonfly with 6 would stretch the axes
 _LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
 _MORE = 1500  # endpoints
 
 
-def costs(effort: Effort) -> Found:
-    """Returns cost and power of Slim Fly and of networks of its size or its ports (Table IV)."""
-    prices = effort.prices or paper_prices()
+def costs(scale: Scale) -> ItemResult:
+    """Returns cost and power of Slim Fly and of networks with as many endpoints or ports (Table IV)."""
+    prices = scale.prices or paper_prices()
     slim_fly, grown = _cost(SLIM_FLY, prices), _cost(_grown(), prices)
     same_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
     same_ports = {name: _of_ports(name, slim_fly.ports) for name in _COMPARED}
@@ -43,7 +43,7 @@ def costs(effort: Effort) -> Found:
         _row("more endpoints", _grown(), prices),
         *(_row("same size", one, prices) for one in same_size.values()),
         *(_row("same ports", one, prices) for one in same_ports.values()),
-        _row("same routers", shortcuts_like(SLIM_FLY), prices),
+        _row("same routers", matching_dln(SLIM_FLY), prices),
     ]
     sizes = {name: [one for one in FAMILIES[name] if one.endpoints <= _LIMIT] for name in ("SF", "DF")}
     values = {
@@ -52,15 +52,15 @@ def costs(effort: Effort) -> Found:
         **{f"{name} sizes": len(own) for name, own in sizes.items()},
         **_compared_costs(Reading(), prices),
     }
-    return Found({key: value for key, value in values.items() if value is not None}, rows)
+    return ItemResult({key: value for key, value in values.items() if value is not None}, rows)
 
 
-def costs_by_reading(effort: Effort) -> Found:
-    """Returns the costs of Table IV by every reading of the choices that its text leaves open.
+def costs_by_reading(scale: Scale) -> ItemResult:
+    """Returns the costs of Table IV by every reading of the cost model.
 
-    With other prices than the paper's, no claim is compared.
+    Claims are compared only at the paper's prices.
     """
-    prices = effort.prices or paper_prices()
+    prices = scale.prices or paper_prices()
     rows: list[Row] = []
     for reading in all_readings():
         values = _compared_costs(reading, prices)
@@ -75,13 +75,13 @@ def costs_by_reading(effort: Effort) -> Found:
                 "claims": ", ".join(claim.key for claim in agree),
             }
         )
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
 def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float | None]:
-    """Returns the costs of an endpoint that Table IV compares, by the keys of their claims.
+    """Returns the costs per endpoint in Table IV, by the keys of their claims.
 
-    A share is None where what it is of costs nothing, by prices of the user's own.
+    A share is None if its base costs nothing, which a user's own prices may cause.
     """
     slim_fly = reading.per_endpoint("SF", _cost(SLIM_FLY, prices), prices)
     of_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
@@ -101,18 +101,18 @@ def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float | None]
 
 
 def _change(cost: float, base: float) -> float | None:
-    """Returns the share by which a cost is greater than another; None where the other is nothing."""
+    """Returns the relative difference of a cost to a base; None if the base is 0."""
     return cost / base - 1 if base else None
 
 
-def costs_by_size(effort: Effort) -> Found:
-    """Returns cost and power of balanced networks by the number of their endpoints, from 50 on (Fig 11)."""
-    prices = effort.prices or paper_prices()
-    limit = _QUICK_LIMIT if effort.quick else _LIMIT
+def costs_by_size(scale: Scale) -> ItemResult:
+    """Returns cost and power of balanced networks with 50 endpoints or more (Fig 11)."""
+    prices = scale.prices or paper_prices()
+    limit = _QUICK_LIMIT if scale.quick else _LIMIT
     rows: list[Row] = []
     for members in FAMILIES.values():
         rows += [_row("balanced", one, prices) for one in members if _LEAST <= one.endpoints <= limit]
-    return Found({}, rows)
+    return ItemResult({}, rows)
 
 
 def _ports(one: Balanced) -> int:
@@ -125,18 +125,18 @@ def _cost(one: Balanced, prices: Prices) -> Cost:
 
 
 def _grown() -> Balanced:
-    """Returns the Slim Fly with as many more endpoints at each router as make 1,500 more, or just beyond."""
+    """Returns the Slim Fly with enough endpoints added per router to have at least 1,500 more."""
     routers = SLIM_FLY.network.graph().routers
     hosts = SLIM_FLY.hosts + ceil(_MORE / routers)
     return Balanced(SLIM_FLY.network, hosts, routers * hosts)
 
 
 def _of_ports(family: str, ports: int) -> Balanced:
-    """Returns the largest network of a family whose routers have a number of ports at most.
+    """Returns the largest network of a family whose routers have at most a number of ports.
 
     Args:
         family: the paper's abbreviation, one of FAMILIES.
-        ports: the number of all ports of a router.
+        ports: the limit, counting all ports of a router.
     """
 
     def fitting() -> Iterator[Balanced]:
@@ -151,7 +151,7 @@ def _row(chosen: str, one: Balanced, prices: Prices) -> Row:
     """Returns the row of a network.
 
     Args:
-        chosen: the reason why it is compared.
+        chosen: why it is compared.
         one: the network.
         prices: the prices.
     """

@@ -1,4 +1,4 @@
-"""Items of the Slim Fly paper (SC14) that can be computed: one entry for each."""
+"""Figures and tables of the Slim Fly paper (SC14) that can be computed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         Plot("radix", "efficiency", "network radix", "routers / Moore bound", by="family"),
     ),
     "fig5c": Item(
-        "Links in a bisection for each endpoint",
+        "Links in a bisection per endpoint",
         bisections,
         Plot(
             "network",
@@ -54,7 +54,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         latency_plot(),
     ),
     "fig8": SimulatedItem(
-        "Latency of Slim Fly with more endpoints and with other buffers",
+        "Latency of Slim Fly with more endpoints and with other buffer sizes",
         accepted_curves,
         accepted,
         latency_plot(),
@@ -73,7 +73,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         Plot("endpoints", "channels", "endpoints", "virtual channels", by="network"),
     ),
     "table4": Item("Cost and power of Slim Fly and other networks", costs, priced=True),
-    "cost-readings": Item("Costs of Table IV by readings of its model", costs_by_reading, priced=True),
+    "cost-readings": Item("Costs of Table IV by reading of its model", costs_by_reading, priced=True),
     "fig11": Item(
         "Cost and power of balanced networks",
         costs_by_size,
@@ -81,10 +81,10 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
             "endpoints",
             "cost_per_endpoint",
             "endpoints",
-            "$ for each endpoint",
+            "$ per endpoint",
             by="family",
             log="xy",
-            also={"power_per_endpoint": "W for each endpoint"},
+            also={"power_per_endpoint": "W per endpoint"},
         ),
         priced=True,
     ),

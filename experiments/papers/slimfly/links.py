@@ -1,4 +1,4 @@
-"""Bisections and failures of links of Slim Fly beside other networks (Fig 5c, Table III, section III-D)."""
+"""Bisections and link failures of Slim Fly and other networks (Fig 5c, Table III, section III-D)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 
 from experiments.papers.claims import claims_of_item
 from experiments.papers.links import QUICK_RUNS, RUNS, bisection_row, failures
-from experiments.papers.model import Effort, Found, Row, Value
+from experiments.papers.model import ItemResult, Row, Scale, Value
 from experiments.papers.networks import network
 from experiments.papers.slimfly.networks import FAMILIES, nearest
 from experiments.papers.slimfly.readings import (
-    NOT_LOOKED_AT,
+    NO_DISTANCES,
     disconnection_readings,
     interval_in_steps,
     isolating_share,
@@ -19,14 +19,15 @@ from experiments.papers.slimfly.readings import (
 from topology.analysis.bisection import search_remark
 from topology.analysis.resilience import resilience
 
-_SIZE = 8192  # endpoints of the networks whose distances are looked at
+_SIZE = 8192  # endpoints of the networks whose distances are computed
 _COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
 _MEDIAN_RUNS, _QUICK_MEDIAN_RUNS = 30, 5  # orders of failures of large networks
-# A dragonfly nearer to 2^13 endpoints (8320) than the canonical one, with links to groups in random order.
+# A dragonfly with 8320 endpoints, nearer to 2^13 than the canonical one, with random global links.
 _TRUNKED = network("DF, 2 random links", "dragonfly", a=16, h=8, trunking=2, arrangement="random")
-_GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks whose distances are looked at in all orders
-# Claims of Table III: name of the family there, and number of endpoints; names that are others elsewhere.
+_GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks whose distances are computed for all orders
+# Names of families that Table III abbreviates in another way.
 _ELSEWHERE = {"LH": "LH-HC", "FT": "FT-3", "FBF": "FBF-3"}
+# Claims of Table III: (name of the family there, number of endpoints).
 _CLAIMED = (
     *(("SF", size) for size in (256, 512, 2048, 4096, 8192)),
     *(("T3D", 1024), ("T5D", 1024), ("HC", 1024), ("LH", 1024), ("FT", 1024), ("FT", 4096)),
@@ -36,19 +37,19 @@ _CLAIMED = (
 )
 
 
-def bisections(effort: Effort) -> Found:
-    """Returns the links in bisections per endpoint (Fig 5c)."""
+def bisections(scale: Scale) -> ItemResult:
+    """Returns the links in a bisection per endpoint (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
     over_formula: dict[str, float] = {}
     for family in FAMILIES:
         one = nearest(family, _HYPERCUBE_SIZE if family in ("HC", "LH-HC") else _COMPARED_SIZE)
-        row = _with_endpoints(bisection_row(family, one.network, effort), one.endpoints)
+        row = _with_endpoints(bisection_row(family, one.network, scale), one.endpoints)
         per_endpoint[family] = row["per_endpoint"]
         over_formula[family] = _over_torus_formula(row)
         rows.append(row)
     torus = network("T3D", "torus", shape="10x10x10")
-    row = bisection_row("T3D, side 10", torus, effort)
+    row = bisection_row("T3D, side 10", torus, scale)
     rows.append(_with_endpoints(row, row["routers"]))
     values = {
         "hypercube": per_endpoint["HC"],
@@ -61,24 +62,24 @@ def bisections(effort: Effort) -> Found:
         "over the others": per_endpoint["SF"]
         / max(per_endpoint[family] for family in ("DF", "FBF-3", "T3D", "T5D")),
     }
-    return Found(values, rows, search_remark())
+    return ItemResult(values, rows, search_remark())
 
 
 def _with_endpoints(row: Row, endpoints: int) -> Row:
-    """Returns the row of a bisection with the endpoints of the network, which are of different numbers."""
+    """Returns the row of a bisection with the number of endpoints, which differs among the networks."""
     network = f"{row['family']}, N = {endpoints:,}"
     return {**row, "network": network, "endpoints": endpoints, "per_endpoint": row["cut"] / endpoints}
 
 
 def _over_torus_formula(row: Row) -> float:
-    """Returns the links of a bisection over 2 N / k', the paper's number for tori."""
+    """Returns the ratio of the links of a bisection to 2 N / k', the paper's formula for tori."""
     return float(row["cut"] / (2 * row["routers"] / row["radix"]))
 
 
-def disconnections(effort: Effort) -> Found:
-    """Returns the shares of failed links that disconnect networks (Table III), with readings of them.
+def disconnections(scale: Scale) -> ItemResult:
+    """Returns the shares of failed links that disconnect networks, by several readings (Table III).
 
-    As the paper removes links in steps of 5 %, a share is the last step that the median order survives.
+    The paper removes links in steps of 5 %, so a share is the last step that the median order survives.
     """
     values: dict[str, Value | float] = {}
     rows: list[Row] = []
@@ -86,7 +87,7 @@ def disconnections(effort: Effort) -> Found:
     for name, size in _CLAIMED:
         one, key = nearest(_ELSEWHERE.get(name, name), size), f"{name} {size}"
         graph = one.network.graph()
-        found = resilience(graph, effort.seeds or RUNS)  # a quick look, too, has them in two seconds
+        found = resilience(graph, scale.seeds or RUNS)  # takes two seconds, even at quick scale
         readings = disconnection_readings(found)
         values[key] = Value(readings["connected_half"], interval_in_steps(found))
         rows.append(
@@ -101,16 +102,16 @@ def disconnections(effort: Effort) -> Found:
                 **readings,
             }
         )
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def distances(effort: Effort) -> Found:
-    """Returns the failed links up to which distances stay small (sections III-D2 and III-D3)."""
+def distances(scale: Scale) -> ItemResult:
+    """Returns the shares of failed links up to which distances stay small (sections III-D2, III-D3)."""
     networks = [*(nearest(family, _SIZE).network for family in ("SF", "DF", "T3D", "T5D", "DLN")), _TRUNKED]
-    found = failures(networks, Effort(effort.quick, effort.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
+    found = failures(networks, Scale(scale.quick, scale.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:
-        """Returns the last share before the first one at which a column exceeds a limit."""
+        """Returns the last share before a column first exceeds a limit."""
         reached = math.nan
         for row in found.rows:
             if row["network"] == label:
@@ -119,20 +120,20 @@ def distances(effort: Effort) -> Found:
                 reached = row["failed"]
         return reached
 
-    begin = {row["network"]: row["average_path_length"] for row in found.rows if row["failed"] == 0}
+    intact = {row["network"]: row["average_path_length"] for row in found.rows if row["failed"] == 0}
     values = {
         "SF diameter": last("SF", "diameter", 4),
         "DF diameter": last("DF", "diameter", 4),
         "DLN diameter": last("DLN", "diameter", 4),
-        "torus path": last("T3D", "average_path_length", begin["T3D"] + 1),
-        "DF path": last("DF", "average_path_length", begin["DF"] + 1),
-        "DLN path": last("DLN", "average_path_length", begin["DLN"] + 1),
-        "SF path": last("SF", "average_path_length", begin["SF"] + 1),
+        "torus path": last("T3D", "average_path_length", intact["T3D"] + 1),
+        "DF path": last("DF", "average_path_length", intact["DF"] + 1),
+        "DLN path": last("DLN", "average_path_length", intact["DLN"] + 1),
+        "SF path": last("SF", "average_path_length", intact["SF"] + 1),
     }
-    orders = effort.number(RUNS, QUICK_RUNS)
-    parts = {one.label: small_distances(one.graph(), orders) for one in networks if one.label in _GROWING}
+    orders = scale.number(RUNS, QUICK_RUNS)
+    shares = {one.label: small_distances(one.graph(), orders) for one in networks if one.label in _GROWING}
     rows = [
-        {**row, **(parts[row["network"]][row["failed"]] if row["network"] in parts else NOT_LOOKED_AT)}
+        {**row, **(shares[row["network"]][row["failed"]] if row["network"] in shares else NO_DISTANCES)}
         for row in found.rows
     ]
-    return Found(values, rows)
+    return ItemResult(values, rows)

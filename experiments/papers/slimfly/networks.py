@@ -15,7 +15,7 @@ _LARGEST_RADIX = 60
 
 @dataclass(frozen=True)
 class Balanced:
-    """A network with as many endpoints as its links carry under uniform traffic.
+    """A network with as many endpoints as its links carry at full uniform load.
 
     Attributes:
         network: the network; its label is the paper's abbreviation.
@@ -55,34 +55,34 @@ def fat_trees() -> Iterator[Balanced]:
 
 
 def tori_3d() -> Iterator[Balanced]:
-    """Yields 3-D tori with an endpoint at each router."""
+    """Yields 3-D tori with one endpoint per router."""
     for size in range(4, 22):
         yield Balanced(network("T3D", "torus", shape=f"{size}x{size}x{size}"), 1, size**3)
 
 
 def tori_5d() -> Iterator[Balanced]:
-    """Yields 5-D tori with an endpoint at each router."""
+    """Yields 5-D tori with one endpoint per router."""
     for size in range(3, 7):
         yield Balanced(network("T5D", "torus", shape="x".join([str(size)] * 5)), 1, size**5)
 
 
 def hypercubes() -> Iterator[Balanced]:
-    """Yields hypercubes with an endpoint at each router."""
+    """Yields hypercubes with one endpoint per router."""
     for dimension in range(6, 15):
         yield Balanced(network("HC", "hypercube", dimension=dimension), 1, 1 << dimension)
 
 
 def long_hops() -> Iterator[Balanced]:
-    """Yields Long Hop networks with an endpoint at each router, of 3 N / 2 links between halves (Fig 5c)."""
+    """Yields Long Hop networks with one endpoint per router and 3 N / 2 links between halves (Fig 5c)."""
     for dimension in range(6, 15):
         yield Balanced(network("LH-HC", "long-hop", dimension=dimension, distance=3), 1, 1 << dimension)
 
 
-def shortcuts_like(one: Balanced) -> Balanced:
-    """Returns a DLN of as many routers, links and endpoints as a network without parallel links has.
+def matching_dln(one: Balanced) -> Balanced:
+    """Returns the DLN with the same numbers of routers, links and endpoints as a network.
 
     Args:
-        one: the network, all routers of which have the same number of links and hosts.
+        one: a network without parallel links whose routers all have the same numbers of links and hosts.
     """
     graph = one.network.graph()
     ring = network("DLN", "dln", routers=graph.routers, shortcuts=graph.network_radix - 2)
@@ -102,16 +102,16 @@ FAMILIES: Mapping[str, tuple[Balanced, ...]] = {
 
 
 def nearest(family: str, endpoints: int) -> Balanced:
-    """Returns the network of a family whose number of endpoints is nearest to a number, by ratio.
+    """Returns the network of a family whose number of endpoints is nearest to N by ratio.
 
     Args:
-        family: the paper's abbreviation, one of FAMILIES, or DLN: one like the nearest Slim Fly.
+        family: the paper's abbreviation, one of FAMILIES; or DLN, for the match of the nearest Slim Fly.
         endpoints: N.
     """
     if family == "DLN":
-        return shortcuts_like(nearest("SF", endpoints))
+        return matching_dln(nearest("SF", endpoints))
 
-    def apart(one: Balanced) -> float:
+    def factor(one: Balanced) -> float:
         return max(one.endpoints / endpoints, endpoints / one.endpoints)
 
-    return min(FAMILIES[family], key=apart)
+    return min(FAMILIES[family], key=factor)

@@ -1,8 +1,8 @@
-"""Performance of Slim Fly beside a dragonfly and a fat tree (Figs 6 and 8), by simulation.
+"""Simulated performance of Slim Fly, a dragonfly and a fat tree (Figs 6 and 8).
 
-Routers are those of section V: packets of one flit, and 64 flits of buffer in a port. The paper has three
-virtual channels; here a packet on its n-th hop uses channel n, so that two are enough for minimal routing
-and four are needed for detours (section IV-D).
+Routers are those of section V: packets of one flit, and buffers of 64 flits per port. The paper has three
+virtual channels. Here a packet uses channel n on its n-th hop, so minimal routing needs two channels and
+detours need four (section IV-D).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import Network, network
 from experiments.papers.performance.model import (
     Curve,
@@ -27,11 +27,11 @@ from experiments.papers.performance.series import (
     UNIFORM,
     VALIANT,
     Values,
+    at_full_size,
     by_name,
     curves_of,
     latency_ratio,
     load_ratio,
-    of_whole_size,
     ratio,
     wide_loads,
 )
@@ -44,7 +44,7 @@ _PORT_FLITS, _BUFFERS, _QUICK_BUFFERS = 64, (8, 16, 32, 128, 256), (8, 256)
 _Q, _QUICK_Q = 19, 5
 _BALANCED, _QUICK_BALANCED = 15, 4
 _HOSTS, _QUICK_HOSTS = (_BALANCED, 16, 18), (_QUICK_BALANCED, 5)
-# 2 p hosts' packets on one link; p is 15.
+# Packets of 2 p hosts share one link, with p = 15.
 _ONE_PATH, _QUICK_ONE_PATH = (
     LoadSteps(precision=0.0025, steps=5, most=0.5),
     LoadSteps(precision=0.01, steps=5, most=0.5),
@@ -53,7 +53,7 @@ _ONE_PATH, _QUICK_ONE_PATH = (
 
 @dataclass(frozen=True)
 class _Routing:
-    """A routing of the paper: its name here, hops of its longest path in Slim Fly, and law of decisions."""
+    """A routing of the paper: PolarLab's name, the hops of its longest path in Slim Fly, and its decision."""
 
     name: str
     hops: int
@@ -74,21 +74,21 @@ def _routers(channels: int, port_flits: int = _PORT_FLITS) -> RouterSettings:
 
 
 def slim_fly(q: int, hosts: int, name: str) -> FabricOptions:
-    """Returns a Slim Fly under a routing.
+    """Returns a Slim Fly with a routing.
 
     Args:
         q: order of the field.
         hosts: endpoints at each router.
-        name: the paper's name of the routing, as `UGAL-L`.
+        name: the paper's name of the routing, such as `UGAL-L`.
     """
     routing = _ROUTINGS[name]
     own = network("SF", "slimfly", q=q)
     return simulated(own, hosts, routing.name, _routers(routing.hops), routing.decision)
 
 
-def _others(effort: Effort) -> dict[str, FabricOptions]:
-    """Returns the dragonfly and the fat tree of about as many endpoints, under one routing each."""
-    h, arity = (2, 4) if effort.quick else (7, 22)
+def _others(scale: Scale) -> dict[str, FabricOptions]:
+    """Returns the dragonfly and the fat tree with about as many endpoints, with one routing each."""
+    h, arity = (2, 4) if scale.quick else (7, 22)
     dragonfly: Network = network("DF", "dragonfly", a=2 * h, h=h)
     tree = network("FT", "fat-tree", arity=arity, levels=3)
     return {
@@ -97,21 +97,21 @@ def _others(effort: Effort) -> dict[str, FabricOptions]:
     }
 
 
-def compared_curves(effort: Effort) -> list[Curve]:
+def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 6: Slim Fly, a dragonfly and a fat tree under four patterns.
 
-    The worst case of a dragonfly and of a fat tree is that all of a group, or of a subtree, send to the next
-    one (`adv:1`); the shift is without the half that is for the source itself (`half-shift`).
+    In the worst case of a dragonfly or fat tree, all hosts of a group or subtree send to the next one
+    (`adv:1`). The shift excludes the half of the traffic that a source would send to itself (`half-shift`).
 
     Args:
-        effort: the effort; a quick look has small networks and coarse loads.
+        scale: the scale; at quick scale there are small networks and coarse loads.
     """
-    q, hosts = (_QUICK_Q, _QUICK_BALANCED) if effort.quick else (_Q, _BALANCED)
+    q, hosts = (_QUICK_Q, _QUICK_BALANCED) if scale.quick else (_Q, _BALANCED)
     slim = {f"SF-{name}": slim_fly(q, hosts, name) for name in _ROUTINGS}
     minimal = {"SF-MIN": slim["SF-MIN"]}
     detours = {label: fabric for label, fabric in slim.items() if label not in minimal}
-    others, loads = _others(effort), wide_loads(effort)
-    one_path = _QUICK_ONE_PATH if effort.quick else _ONE_PATH
+    others, loads = _others(scale), wide_loads(scale)
+    one_path = _QUICK_ONE_PATH if scale.quick else _ONE_PATH
     return [
         *curves_of({**slim, **others}, (UNIFORM, BIT_REVERSE, HALF_SHIFT), loads),
         *curves_of(minimal, (WORST,), one_path),
@@ -120,7 +120,7 @@ def compared_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def compared(curves: MeasuredCurves) -> Values:
     """Returns the values of the claims of Fig 6: saturations of Slim Fly.
 
@@ -150,23 +150,23 @@ def compared(curves: MeasuredCurves) -> Values:
     }
 
 
-def accepted_curves(effort: Effort) -> list[Curve]:
-    """Returns the curves of Fig 8: Slim Fly with more endpoints, and with other buffers, uniform traffic.
+def accepted_curves(scale: Scale) -> list[Curve]:
+    """Returns the curves of Fig 8: Slim Fly under uniform traffic with more endpoints, or other buffer sizes.
 
-    Beside the loads up to saturation, those of endpoints have full load, at which a network may accept more
-    than the load at which its first links are full. Those of buffers are under UGAL-L.
+    Curves of endpoints also have full load, because a network may accept more there than at saturation, where
+    its first links are full. Curves of buffer sizes use UGAL-L.
 
     Args:
-        effort: the effort; a quick look has a small Slim Fly and coarse loads.
+        scale: the scale; at quick scale there are a small Slim Fly and coarse loads.
     """
-    q, counts = (_QUICK_Q, _QUICK_HOSTS) if effort.quick else (_Q, _HOSTS)
-    loads = wide_loads(effort)
+    q, counts = (_QUICK_Q, _QUICK_HOSTS) if scale.quick else (_Q, _HOSTS)
+    loads = wide_loads(scale)
     endpoints = {f"p={hosts} {name}": slim_fly(q, hosts, name) for hosts in counts for name in _COMPARED}
     balanced = slim_fly(q, counts[0], "UGAL-L")
     channels = balanced.routers.channels
     buffers = {
         f"{flits} flits UGAL-L": replace(balanced, routers=_routers(channels, flits))
-        for flits in (_QUICK_BUFFERS if effort.quick else _BUFFERS)
+        for flits in (_QUICK_BUFFERS if scale.quick else _BUFFERS)
     }
     return [
         *curves_of(endpoints, (UNIFORM,), loads),
@@ -175,12 +175,13 @@ def accepted_curves(effort: Effort) -> list[Curve]:
     ]
 
 
-@of_whole_size
+@at_full_size
 def accepted(curves: MeasuredCurves) -> Values:
-    """Returns the values of the claims of Fig 8: the greatest accepted load by the endpoints of a router.
+    """Returns the values of the claims of Fig 8: the highest accepted load by endpoints per router.
 
-    It is the greatest at any load and under any routing, full load included (`MeasuredCurve.throughput`), and
-    not that at saturation: the paper tells what a network accepts, and not up to which load it accepts all.
+    It is the highest at any load and with any routing, including full load (`MeasuredCurve.throughput`). The
+    load at saturation would be another measure: the paper states how much a network accepts, not up to which
+    load it accepts everything.
 
     Args:
         curves: the curves with their points.

@@ -1,7 +1,8 @@
-"""Readings of shares of failed links: what a number of the Slim Fly paper may be, if it is not a median.
+"""Readings of shares of failed links: what a number of the Slim Fly paper may mean if it is not a median.
 
-The paper removes links in steps of 5 %, and does not say which of its runs a number is about. A reading here
-is the last step up to which a part of the runs keeps a property; that of half of the runs is the median.
+The paper removes links in steps of 5 % and does not say which of its runs a number describes. A reading is
+the last step up to which a certain share of the runs keeps a property. With half of the runs, it is the
+median.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from topology.analysis.resilience import Resilience, distances_after, failure_or
 from topology.base import Topology
 
 STEPS = (np.arange(20) * 0.05).round(2)
-# Parts of the runs, with the ends of the names of their columns.
-_PARTS: Mapping[str, float] = {"half": 0.5, "80": 0.8, "90": 0.9, "all": 1.0}
-# The columns of `small_distances`, of networks that it does not look at.
-NOT_LOOKED_AT: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))
+# Suffix of a column -> share of the runs.
+_SHARES: Mapping[str, float] = {"half": 0.5, "80": 0.8, "90": 0.9, "all": 1.0}
+# The columns of `small_distances`, for networks without these numbers.
+NO_DISTANCES: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))
 _HALVINGS = 50
 
 
 def small_distances(topology: Topology, runs: int) -> dict[float, dict[str, float]]:
-    """Returns the parts of random orders of failure in which distances stay small.
+    """Returns the shares of random orders of failure in which distances stay small.
 
     Args:
         topology: the graph.
         runs: the number of orders.
 
     Returns:
-        Share of failed links, a multiple of 5 % -> name of a column -> the part of the runs, 0 to 1: those
-        whose diameter is 4 at most, those whose diameter has grown by 2 at most, and those whose average path
-        has grown by one hop at most.
+        Share of failed links, a multiple of 5 % -> name of a column -> share of the runs, 0 to 1: runs whose
+        diameter is at most 4, whose diameter has grown by at most 2, and whose average path has grown by at
+        most one hop.
     """
     diameters, paths = np.full((2, runs, len(STEPS)), np.inf)  # infinite where the graph is not connected
     for run, order in enumerate(failure_orders(topology, runs)):
@@ -41,24 +42,24 @@ def small_distances(topology: Topology, runs: int) -> dict[float, dict[str, floa
             diameters[run, place] = distances.diameter
             paths[run, place] = distances.average_path_length
     kept = diameters <= 4, diameters <= diameters[:, :1] + 2, paths <= paths[:, :1] + 1
-    parts = np.mean(kept, axis=1).T.tolist()
+    shares = np.mean(kept, axis=1).T.tolist()
     return {
-        step: dict(zip(NOT_LOOKED_AT, of_step, strict=True))
-        for step, of_step in zip(STEPS.tolist(), parts, strict=True)
+        step: dict(zip(NO_DISTANCES, of_step, strict=True))
+        for step, of_step in zip(STEPS.tolist(), shares, strict=True)
     }
 
 
-def last_step(parts: npt.NDArray[np.float64], least: float) -> float:
-    """Returns the last step up to which at least a part of the runs keeps a property.
+def last_step(shares: npt.NDArray[np.float64], least: float) -> float:
+    """Returns the last step up to which at least a certain share of the runs keeps a property.
 
     Args:
-        parts: the part of the runs that keep it, for each step; without failures all of them do.
-        least: the part.
+        shares: the share of the runs that keep it at each step; 1 without failures.
+        least: the required share.
 
     Returns:
         The share of failed links, a multiple of 5 %.
     """
-    kept = np.append(parts >= least, False)
+    kept = np.append(shares >= least, False)
     return float(STEPS[kept.argmin() - 1])
 
 
@@ -66,20 +67,20 @@ def disconnection_readings(found: Resilience) -> dict[str, float]:
     """Returns the readings of the share of failed links that disconnects a network.
 
     Args:
-        found: its failures in random orders.
+        found: its resilience under random orders of failure.
 
     Returns:
-        Name of a column, as `connected_90` of 90 % of the runs -> the last step.
+        Name of a column, such as `connected_90` for 90 % of the runs -> the last step.
     """
-    parts = np.array([found.connected(step) for step in STEPS.tolist()])
-    return {f"connected_{name}": last_step(parts, least) for name, least in _PARTS.items()}
+    shares = np.array([found.connected(step) for step in STEPS.tolist()])
+    return {f"connected_{name}": last_step(shares, least) for name, least in _SHARES.items()}
 
 
 def interval_in_steps(found: Resilience) -> tuple[float, float] | None:
-    """Returns the interval of the median, each end at the last step before it; None of few runs.
+    """Returns the interval of the median with each end rounded down to a step; None if there are few runs.
 
     Args:
-        found: a network's failures in random orders.
+        found: a network's resilience under random orders of failure.
     """
     if found.interval is None:
         return None
@@ -88,10 +89,11 @@ def interval_in_steps(found: Resilience) -> tuple[float, float] | None:
 
 
 def isolating_share(topology: Topology) -> float:
-    """Returns the share of failed links beyond which a router without links is likelier than none.
+    """Returns the share of failed links beyond which it is likely that some router has lost all its links.
 
-    A router of d links loses all of them with probability x^d if each link fails with probability x. As such
-    losses are rare and hardly depend on each other, there is none with probability exp(-sum x^d).
+    If each link fails with probability x, a router with d links loses all of them with probability x^d. Such
+    losses are rare and nearly independent, so none occurs with probability exp(-sum x^d). The share is the x
+    at which this is 1/2.
 
     Args:
         topology: the graph.

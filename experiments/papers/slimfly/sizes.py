@@ -1,8 +1,8 @@
-"""Sizes of Slim Fly beside other families (Figs 1, 5a, 5b, Table II, section V)."""
+"""Sizes of Slim Fly and other families (Figs 1, 5a, 5b, Table II, section V)."""
 
 from __future__ import annotations
 
-from experiments.papers.model import Effort, Found, Row
+from experiments.papers.model import ItemResult, Row, Scale
 from experiments.papers.networks import network
 from experiments.papers.sizes import largest_sizes, prime_powers_below, slimfly_orders
 from experiments.papers.slimfly.networks import FAMILIES, nearest
@@ -17,11 +17,11 @@ _SIMULATED = {"SF": (network("SF", "slimfly", q=19), 15), "DF": (network("DF", "
 _FAT_TREE = (network("FT", "fat-tree", arity=22, levels=3), 22)
 
 
-def average_hops(effort: Effort) -> Found:
-    """Returns the mean distances of routers with endpoints over the size (Fig 1)."""
+def average_hops(scale: Scale) -> ItemResult:
+    """Returns the mean distance between routers with endpoints over the size (Fig 1)."""
     rows: list[Row] = []
     ratios: list[float] = []
-    for size in _QUICK_ENDPOINTS if effort.quick else _ENDPOINTS:
+    for size in _QUICK_ENDPOINTS if scale.quick else _ENDPOINTS:
         hops: dict[str, float] = {}
         for family in FAMILIES:
             one = nearest(family, size)
@@ -29,10 +29,10 @@ def average_hops(effort: Effort) -> Found:
             hops[family] = sum(d * n for d, n in counts.items()) / sum(counts.values())
             rows.append({"family": family, "endpoints": one.endpoints, "hops": hops[family]})
         ratios.append(hops["SF"] / min(mean for family, mean in hops.items() if family != "SF"))
-    return Found({"lowest": max(ratios)}, rows)
+    return ItemResult({"lowest": max(ratios)}, rows)
 
 
-def diameter_two(_effort: Effort) -> Found:
+def diameter_two(_scale: Scale) -> ItemResult:
     """Returns the sizes of families of diameter 2 over the radix (Fig 5a)."""
     slimfly = largest_sizes((mms_radix(q), 2 * q * q) for q in slimfly_orders(_LARGEST_RADIX))
     rows: list[Row] = []
@@ -42,10 +42,10 @@ def diameter_two(_effort: Effort) -> Found:
     rows += [{"family": "Slim Fly", "radix": radix, "routers": n} for radix, n in slimfly.items()]
     bound = moore_bound(_RADIX, 2)
     values = {"routers": slimfly[_RADIX], "bound": bound, "worse": 1 - slimfly[_RADIX] / bound}
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def diameter_three(_effort: Effort) -> Found:
+def diameter_three(_scale: Scale) -> ItemResult:
     """Returns the sizes of families of diameter 3 over the radix (Fig 5b)."""
     orders = prime_powers_below(_LARGEST_RADIX)
     bdf = [Design(u, "bdf", (u + 1) // 2) for u in orders if u % 2 and u >= 3]
@@ -74,26 +74,26 @@ def diameter_three(_effort: Effort) -> Found:
         "delorme": share("DEL"),
         "bdf": share("BDF"),
     }
-    return Found(values, rows)
+    return ItemResult(values, rows)
 
 
-def diameters(_effort: Effort) -> Found:
-    """Returns diameters of the networks of about 1024 endpoints (Table II)."""
+def diameters(_scale: Scale) -> ItemResult:
+    """Returns the diameters of networks with about 1024 endpoints (Table II)."""
     found = {family: nearest(family, 1024) for family in FAMILIES}
     rows: list[Row] = [
         {"family": family, "endpoints": one.endpoints, "diameter": one.network.graph().diameter}
         for family, one in found.items()
     ]
-    # Of d dimensions: d sides, and half a side away in each.
+    # The paper's formula for d dimensions: half a side in each.
     tori = {
         family: graph.diameter / (dimensions / 2 * graph.routers ** (1 / dimensions))
         for family, dimensions in (("T3D", 3), ("T5D", 5))
         for graph in [found[family].network.graph()]
     }
-    return Found({"diameter": found["SF"].network.graph().diameter, **tori}, rows)
+    return ItemResult({"diameter": found["SF"].network.graph().diameter, **tori}, rows)
 
 
-def simulated(_effort: Effort) -> Found:
+def simulated(_scale: Scale) -> ItemResult:
     """Returns the sizes of the simulated networks (section V)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
@@ -103,4 +103,4 @@ def simulated(_effort: Effort) -> Found:
         rows.append(
             {"network": name, "routers": graph.routers, "hosts": hosts, "endpoints": graph.endpoints(hosts)}
         )
-    return Found(values, rows)
+    return ItemResult(values, rows)

@@ -18,7 +18,7 @@ from topology.costs.racks import links_of_racks, racks_of
 
 __all__ = ["MemberCosts", "member_costs", "prices_from", "rack_numbers", "search_remark"]
 
-# Searches for a bisection, which take long in large graphs without METIS: searches -> routers at most.
+# Number of searches for a bisection -> largest number of routers; without METIS, large graphs take long.
 _SEARCHES = {8: 1000, 2: 4000, 1: 1 << 14}
 
 
@@ -54,7 +54,7 @@ def prices_from(path: Path | str | None) -> Prices:
     """Returns the prices of a file.
 
     Args:
-        path: the file; None for those of the Slim Fly paper.
+        path: the file; None for the prices of the Slim Fly paper.
 
     Raises:
         ParameterError: the file cannot be read, or its prices are not complete and within their domains.

@@ -1,4 +1,4 @@
-"""Papers: their claims beside computed numbers, figures and tables."""
+"""Papers: their claims, compared with computed numbers, figures and tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from experiments.events.base import Notify, ignore
 from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
-from experiments.papers.model import Effort, Item
+from experiments.papers.model import Item, Scale
 from experiments.papers.options import ALL, LIST, NONE, OTHER_PRICES
-from experiments.papers.performance.model import AnyItem, Place, SimulatedItem
+from experiments.papers.performance.model import AnyItem, ComputeSettings, SimulatedItem
 from experiments.papers.prices import prices_digest, read_prices
 from experiments.papers.registry import (
     ITEMS,
@@ -52,8 +52,8 @@ class PaperItem:
 
     Attributes:
         paper: name of the paper.
-        item: the item, as `fig12`.
-        title: its content; of an item that is not computed, the reason, or else its place in the paper.
+        item: the figure, table or section, such as `fig12`.
+        title: its content; if it is not computed, the reason or its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
     """
@@ -66,7 +66,7 @@ class PaperItem:
 
 
 def papers() -> Rows[PaperItem]:
-    """Returns the figures, tables and sections of the papers, those that are not computed with the reason.
+    """Returns the figures, tables and sections of the papers, including those that are not computed.
 
     Examples:
         >>> [one.item for one in papers() if one.paper == "polarfly"][:3]
@@ -86,14 +86,14 @@ def papers() -> Rows[PaperItem]:
 
 @dataclass(frozen=True, repr=False)
 class Reproduction(Table):
-    """Items of a paper beside their claims, by the keys of `polarlab paper --json`.
+    """Computed figures, tables and sections of a paper with their claims, by the keys of `paper --json`.
 
     Attributes:
         paper: name of the paper.
         folder: folder of the files.
-        items: the items.
-        report: the page with all items; None where a single one was asked for.
-        skipped: items of all that are left out, since none of their curves has been simulated or is to be.
+        items: the figures, tables and sections.
+        report: the page with all of them; None if a single one was requested.
+        skipped: names of those without simulated curves, if all were requested with a selection of curves.
     """
 
     paper: str
@@ -109,7 +109,7 @@ class Reproduction(Table):
 
     @property
     def agrees(self) -> bool:
-        """Whether every computed number is within the tolerance, or has a note that says why it is not."""
+        """Whether every computed number is within the tolerance, or has a note that explains why not."""
         return not any(claim.unexplained for claim in self.claims)
 
     def rows(self) -> list[Mapping[str, Any]]:
@@ -134,38 +134,37 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
 ) -> Reproduction:
     """Computes a figure or a table of a paper, and compares it with the paper's claims.
 
-    An item that is complete in the folder is not computed again, and neither are simulated points. All items
-    together come with a page, `report.html`.
+    What is complete in the folder is not computed again; this includes simulated points. With `all`, the
+    folder also gets a page, `report.html`.
 
     Args:
         paper: name of the paper, as `polarfly`.
-        item: figure, table or section, as `fig12`; `all` for all that can be computed, without those of real
-            packets unless this process runs as root.
-        quick: whether fewer sizes and runs are enough, and smaller networks in simulations.
-        seeds: number of random orders of failures, of searches for a bisection, or of simulations of a point,
-            1 to 10000; None for that of the item.
-        out: folder of the files; by default one in results/papers/, by the paper and these options.
-        prices: file of the prices of routers and cables (docs/how-to/costs.md); None for those of the paper.
+        item: figure, table or section, such as `fig12`; `all` for everything that can be computed, without
+            real packets unless this process runs as root.
+        quick: whether to use fewer sizes and runs, and smaller networks in simulations.
+        seeds: number of random orders of failures, of searches for a bisection, or of simulations per point,
+            1 to 10000; None for the default of the figure or table.
+        out: folder of the files; by default one in results/papers/, named after the paper and these options.
+        prices: file of the prices of routers and cables (docs/how-to/costs.md); None for the paper's prices.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        workers: processes of this machine that simulate; None for one on each of its cores.
-        scheduler: address of the scheduler of a dask.distributed cluster that simulates in their place, as
+        workers: local processes that simulate; None for one per core.
+        scheduler: address of the scheduler of a dask.distributed cluster that simulates instead, as
             `tcp://HOST:PORT`.
         cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
-        insecure_cluster: whether to trust a scheduler on another machine without TLS, and any as root: a
-            cluster can run code in this process.
-        curves: labels of the curves to simulate, as `PF-UGAL`, or `PF-UGAL:tornado` under one pattern; None
-            for all. Of the others the points in the folder are taken, and claims on curves that lack some are
+        insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
+            can run code in this process.
+        curves: labels of the curves to simulate, such as `PF-UGAL`, or `PF-UGAL:tornado` for one pattern;
+            None for all. Other curves only have the points in the folder, and claims on incomplete curves are
             not computed.
 
     Raises:
-        UsageError: the paper, the item or a curve is unknown, the item is not computed yet, it has no prices,
-            curves, seeds or simulations where these are asked for, or the folder lacks curves without which
-            nothing can be shown.
+        UsageError: the paper, the item or a curve is unknown, the item is not computed, it does not have the
+            prices, curves, seeds or simulations that an option is about, or there are no simulated points.
         ParameterError: `seeds` or `quick` is outside its domain, the prices are wrong, or the folder has the
             item with other options.
-        MachineError: a network does not fit into the memory, the scheduler does not answer, or real packets
-            are asked for and this process does not run as root.
-        KeyboardInterrupt: Ctrl-C; the folder has what was simulated until then.
+        MachineError: a network does not fit into the memory, the scheduler does not answer, or the item sends
+            real packets and this process does not run as root.
+        KeyboardInterrupt: Ctrl-C; the folder has the points simulated until then.
 
     Examples:
         >>> import tempfile
@@ -182,19 +181,19 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, scheduler)
     cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
-    effort = Effort(quick, seeds, _prices(paper, item, prices))
-    folder = _default_folder(paper, effort) if out is None else Path(out)
+    scale = Scale(quick, seeds, _prices(paper, item, prices))
+    folder = _default_folder(paper, scale) if out is None else Path(out)
     labels = _labels(curves)
-    # Where curves are named, nothing else is measured.
+    # A selection of curves is about simulations, so it leaves out real packets.
     names = items_of_all(paper, real=os.geteuid() == 0 and labels is None) if item == ALL else [item]
     if labels is not None:
-        check_labels([(name, item_of(paper, name)) for name in names], effort, sorted(labels))
+        check_labels([(name, item_of(paper, name)) for name in names], scale, sorted(labels))
     with kept_directory(folder, go_on=True) as directory:
-        place = Place(directory, workers, cluster, paced(progress), labels)
+        settings = ComputeSettings(directory, workers, cluster, paced(progress), labels)
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
-                place.notify(
+                settings.notify(
                     Notice(
                         "item-begun",
                         paper=paper,
@@ -204,14 +203,14 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
                         items=len(names),
                     )
                 )
-            found[name] = _item(paper, name, effort, place, needed=item != ALL)
+            found[name] = _item(paper, name, scale, settings, needed=item != ALL)
         items = tuple(one for one in found.values() if one is not None)
         report = None
         if item == ALL:
             from experiments.report.page import REPORT, rendered
             from experiments.report.papers import paper_page
 
-            directory.write_text(REPORT, rendered(paper_page(paper, items, effort, folder)))
+            directory.write_text(REPORT, rendered(paper_page(paper, items, scale, folder)))
             report = folder / REPORT
         skipped = tuple(name for name, one in found.items() if one is None)
         return Reproduction(paper, folder, items, report, skipped)
@@ -227,18 +226,18 @@ def estimate_paper(
     curves: Iterable[str] | None = None,
     workers: int | None = None,
 ) -> Estimate:
-    """Returns the points, the time and the memory that `reproduce` would take; nothing is run or written.
+    """Estimates the points, time and memory that `reproduce` would need; nothing is run or written.
 
     Only simulated curves have an estimate.
 
     Args:
         paper: name of the paper.
         item: figure, table or section, or `all`.
-        quick: whether smaller networks are simulated.
-        seeds: number of simulations of a point; None for that of the item.
-        out: folder of the files, which may have points.
+        quick: whether to simulate smaller networks.
+        seeds: number of simulations per point; None for the default of the figure or table.
+        out: folder of the files, which may already have points.
         curves: labels of the curves to simulate; None for all.
-        workers: processes of this machine; None for one on each of its cores.
+        workers: local processes; None for one per core.
 
     Raises:
         UsageError: as for `reproduce`.
@@ -250,47 +249,49 @@ def estimate_paper(
     if single is not None:
         _check_uses(f"{paper} {item}", single, seeds, None)
     checked_scheduler(workers, None, None, insecure=False)
-    effort, labels = Effort(quick, seeds), _labels(curves)
+    scale, labels = Scale(quick, seeds), _labels(curves)
     names = items_of_all(paper, real=False) if item == ALL else [item]
     items = [(name, item_of(paper, name)) for name in names]
     if labels is not None:
-        check_labels(items, effort, sorted(labels))
+        check_labels(items, scale, sorted(labels))
     simulated = [one for _, one in items if isinstance(one, SimulatedItem)]
     others = [name for name, one in items if not isinstance(one, SimulatedItem)]
-    from experiments.papers.performance.curves import estimate_curves  # has the simulator compiled
+    from experiments.papers.performance.curves import estimate_curves  # importing it compiles the simulator
 
-    folder = _default_folder(paper, effort) if out is None else Path(out)
-    of_items = dict.fromkeys(curve for one in simulated for curve in one.curves(effort))
-    found = estimate_curves([*of_items], effort, folder, labels, workers)
+    folder = _default_folder(paper, scale) if out is None else Path(out)
+    of_items = dict.fromkeys(curve for one in simulated for curve in one.curves(scale))
+    found = estimate_curves([*of_items], scale, folder, labels, workers)
     if not simulated:
         return replace(found, seconds=None, core_seconds=None, basis="no simulated curves")
     return replace(found, basis=f"{found.basis}; without {', '.join(others)}") if others else found
 
 
 def _check_types(quick: bool, out: Folder | None, progress: Notify) -> None:
-    """Raises an error unless arguments are of the types that type checkers want."""
+    """Raises an error if an argument has the wrong type."""
     if not isinstance(quick, bool):
         raise ParameterError(f"quick must be True or False, got {quick!r}")
     if not callable(progress):
-        raise ParameterError(f"progress must be a function of an event, got {progress!r}")
+        raise ParameterError(f"progress must be a function that takes an event, got {progress!r}")
     if out is not None and (not isinstance(out, str | os.PathLike) or not os.fspath(out)):
         raise UsageError(f"out must be a folder, got {out!r}")
 
 
 def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | None) -> None:
-    """Raises UsageError if an option is given that an item has no use for."""
+    """Raises UsageError if an option does not apply to an item."""
     if seeds is not None and not is_by_chance(item):
-        raise UsageError(f"--seeds must be given with an item that is a matter of chance, got {name}")
+        raise UsageError(f"--seeds needs a figure or table that depends on chance, got {name}")
     if scheduler is not None:
         check_address(scheduler)
     if scheduler is not None and (isinstance(item, Item) or sends_real_packets(item)):
-        raise UsageError(f"--scheduler must be given with an item that is simulated, got {name}")
+        raise UsageError(f"--scheduler needs a simulated figure or table, got {name}")
 
 
-def _item(paper: str, name: str, effort: Effort, place: Place, *, needed: bool) -> ReproducedItem | None:
-    """Returns an item; None if nothing of it is simulated, which is an error where the item is needed."""
+def _item(
+    paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
+) -> ReproducedItem | None:
+    """Returns an item; None if it has no simulated points, which is an error if the item is needed."""
     try:
-        return reproduce_item(paper, name, effort, place)
+        return reproduce_item(paper, name, scale, settings)
     except NoPointsError:
         if needed:
             raise
@@ -298,7 +299,7 @@ def _item(paper: str, name: str, effort: Effort, place: Place, *, needed: bool) 
 
 
 def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
-    """Returns the labels of curves; raises UsageError unless they are a list of words, or None."""
+    """Returns the labels of curves; raises UsageError unless they are a list, or None."""
     if curves is None:
         return None
     if isinstance(curves, str) or not isinstance(curves, Iterable):
@@ -308,7 +309,7 @@ def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
 
 
 def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
-    """Returns the prices of a file; raises UsageError if nothing that is computed has prices."""
+    """Reads the prices in a file; raises UsageError if no requested item depends on prices."""
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
@@ -316,12 +317,12 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
     names = list(ITEMS[paper]) if item == ALL else [item]
     priced = [f"{of} {key}" for of, items in ITEMS.items() for key, one in items.items() if is_priced(one)]
     if not {f"{paper} {name}" for name in names} & {*priced}:
-        raise UsageError(f"--prices must be given with one of {', '.join(priced)}, got {paper} {item}")
+        raise UsageError(f"--prices only applies to {', '.join(priced)}, got {paper} {item}")
     return read_prices(Path(path))
 
 
-def _default_folder(paper: str, effort: Effort) -> Path:
-    """Returns the folder of a paper's items, one for each effort."""
-    parts = [paper, *(["quick"] if effort.quick else []), *([f"seeds{effort.seeds}"] if effort.seeds else [])]
-    parts += [f"prices-{prices_digest(effort.prices)}"] if effort.prices else []
+def _default_folder(paper: str, scale: Scale) -> Path:
+    """Returns the default folder of a paper at a scale."""
+    parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
+    parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))

@@ -32,7 +32,7 @@ from traffic.workload.patterns import PATTERNS, make_pattern, usage
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MAX_LISTED_FAULTS"]  # for those who print a proof's faults
+__all__ = ["MAX_LISTED_FAULTS"]  # for callers that print a proof's faults
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,12 +43,12 @@ class RoutingEntry(Named):
         name: its name.
         summary: its paths, in a line.
         source: the publication that defines it.
-        parameters: its parameters, as `threshold` of `ugal-pf:threshold=0.5`.
-        plan_parameters: those of them that change the rules of the switches; others change the controller's
+        parameters: its parameters, such as `threshold` in `ugal-pf:threshold=0.5`.
+        plan_parameters: the parameters that change the switches' rules; others change the controller's
             choices.
-        oblivious: whether its choices do not depend on the traffic, so that `predict` works.
-        shortest: whether its packets take exactly the distance of their routers in links.
-        families: names of the families of topologies that have it; empty for any graph.
+        oblivious: whether its choices are independent of the traffic, so that `predict` works.
+        shortest: whether all its paths are minimal.
+        families: names of the families of topologies that support it; empty for any graph.
     """
 
     name: str
@@ -96,7 +96,7 @@ class PatternEntry(Named):
         level: `endpoints`, `routers`, `collective` or `motif`.
         definition: its definition, in a line.
         source: the publication that defines it.
-        parameters: its parameters, as `hosts` of `hotspot:hosts=8`.
+        parameters: its parameters, such as `hosts` in `hotspot:hosts=8`.
     """
 
     name: str
@@ -146,11 +146,11 @@ def plan(
     Args:
         topology: graph of the routers.
         routing: routing algorithm, one of `routings()`.
-        hosts: hosts attached to each router, 1 to 254; of a graph of networkx, the factor of its nodes' own
+        hosts: hosts attached to each router, 1 to 254; for a networkx graph, a factor of its nodes' own
             numbers.
-        local_repair: whether switches hold fast-reroute rules around failed links.
-        ordered_repair: whether these keep to an order of channels, so that failures cause no cycle; pairs
-            that no such rule protects are listed in the plan's `unprotected`.
+        local_repair: whether switches have fast-reroute rules around failed links.
+        ordered_repair: whether these rules follow an order of channels, so that failures cause no cycle; the
+            plan's `unprotected` lists the pairs that no such rule protects.
 
     Raises:
         UsageError: the routing does not exist or cannot route the graph, or its repairs cannot be ordered.
@@ -168,7 +168,7 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
 
     Args:
         plan: plan of all switches.
-        failures: failures that are tried one at a time, beside none: `none`, `links` or `switches`.
+        failures: single failures to check, besides none: `none`, `links` or `switches`.
 
     Raises:
         UsageError: `failures` is something else.
@@ -210,7 +210,7 @@ class Prediction:
     """Steady state by the fluid model, in fractions of the injection capacity of all hosts.
 
     Attributes:
-        routing, pattern, hosts, load, seed: as asked for.
+        routing, pattern, hosts, load, seed: as requested.
         offered: traffic that hosts inject.
         accepted: traffic that arrives.
         links: load of each direction of each link, router by router.
@@ -227,21 +227,21 @@ class Prediction:
 
     @property
     def link_load_max(self) -> float:
-        """The highest load that is offered to a link, over its capacity."""
+        """The highest load offered to a link, over its capacity."""
         return max(link.offered for link in self.links)
 
     @property
     def link_load_mean(self) -> float:
-        """The mean load that is offered to a link, over its capacity."""
+        """The mean load offered to a link, over its capacity."""
         return sum(link.offered for link in self.links) / len(self.links)
 
     @property
     def links_overloaded(self) -> int:
-        """The number of directed links that are offered more than their capacity."""
+        """The number of directed links whose offered load exceeds their capacity."""
         return sum(link.offered > 1 + 1e-9 for link in self.links)
 
     def to_frame(self) -> pd.DataFrame:
-        """Returns the loads of the links as a frame of pandas.
+        """Returns the loads of the links as a pandas frame.
 
         Raises:
             MachineError: pandas is not installed.
@@ -291,7 +291,7 @@ def predict(
 
 
 def check_oblivious(name: str) -> None:
-    """Raises UsageError unless theory can predict the traffic of a routing."""
+    """Raises UsageError unless the fluid model can predict a routing, that is, unless it is oblivious."""
     if not routing(name).oblivious:
         oblivious = ", ".join(sorted(other for other, one in ROUTINGS.loaded().items() if one.oblivious))
         raise UsageError(
@@ -356,7 +356,7 @@ def rules(plan: RoutePlan, switch: str, *, without: str | None = None) -> Switch
             None for none.
 
     Raises:
-        UsageError: the switch does not exist or is one of `without`, or `without` names something else than
+        UsageError: the switch does not exist or is one of `without`, or `without` names anything other than
             links and switches.
 
     Examples:

@@ -1,1 +1,1 @@
-"""Names of other packages that the command line needs beside those of `import polarlab`."""
+"""Names of other packages that the command line needs in addition to `import polarlab`."""

@@ -1,4 +1,4 @@
-"""Declarations of options, of families and of their parameters, from which the command line is made."""
+"""Declarations of options, families and their parameters, from which the command line is built."""
 
 from __future__ import annotations
 

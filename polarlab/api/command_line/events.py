@@ -1,4 +1,4 @@
-"""Events of experiments, which `progress` takes: the base of all, and those that the command line adds."""
+"""Events that `progress` receives: their base class, pacing, and the events that the command line adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results and records as data and as text: plain JSON, values for people, and the metrics of tables."""
+"""Results and records as plain JSON and as readable text, and the metrics of tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.results.metrics import In, metrics
 from experiments.results.parts.flows import class_rows
 from experiments.results.text import readable, with_half
 
-if TYPE_CHECKING:  # only annotations name these, and every table loads this module
+if TYPE_CHECKING:  # for annotations only: every command that prints a table loads this module
     from experiments.results.failover import FailoverSeries, FailoverSummary
     from experiments.results.figures import LookOptions
     from experiments.results.kinds import Results

@@ -1,5 +1,5 @@
-"""Commands of `polarlab`, a module each: SUMMARY, EXAMPLES and `run(arguments)`.
+"""Commands of `polarlab`, one module each: SUMMARY, EXAMPLES and `run(arguments)`.
 
-`polarlab --help` loads all of them, so their modules import at the top only what costs no time; a command's
-libraries are loaded when it runs.
+`polarlab --help` loads all of them, so they import only cheap modules at the top. A command imports its
+libraries when it runs.
 """

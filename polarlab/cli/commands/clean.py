@@ -1,4 +1,4 @@
-"""`polarlab clean`: removal of the processes and files of a fabric that crashed, and of old error logs."""
+"""`polarlab clean`: removes the processes and files of a crashed fabric, and old error logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = ("sudo polarlab clean",)
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Removes the processes and files of a fabric that no longer runs and old error logs, and prints them."""
+    """Removes the processes and files of a crashed fabric and old error logs, and lists them."""
     removed = polarlab.clean()
     result = {
         "processes": _listed(removed.processes),
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _lines(removed: polarlab.Cleaned) -> list[str]:
-    """Returns the lines on what was removed, processes by their numbers and commands."""
+    """Describes what was removed, one line each, with the ids and commands of processes."""
     from polarlab.api.machine import described, left_behind
 
     lines = []

@@ -24,11 +24,11 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the settings in which results differ, and the results, and draws them if asked for."""
+    """Prints the differing settings and the results, and draws them if requested."""
     from polarlab.api.command_line.records import compared_columns, readable
 
     if not arguments.figure and any(look_of(arguments)[name] for name in ("width", "order", "x", "booksim")):
-        raise UsageError("--width, --order, --x and --booksim are of a figure; name it by --figure FILE")
+        raise UsageError("--width, --order, --x and --booksim need a figure; add --figure FILE")
     comparison = polarlab.compare(*arguments.runs)
     if arguments.figure:
         with shown_if_long(DRAWING):
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]:
-    """Returns a row of the table of settings and results; a mean has its interval."""
+    """Returns a row of the table of settings and results; means have their intervals."""
     from polarlab.api.command_line.records import with_half
 
     halves = comparison.intervals.get(name, [None] * len(values))
@@ -56,7 +56,7 @@ def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]
 
 
 def _print_points(comparison: Comparison, name: str) -> None:
-    """Prints a metric of all points of sweeps, and the differences to the first sweep."""
+    """Prints a metric of all points of sweeps, and the differences from the first sweep."""
     from polarlab.api.command_line.records import with_half
 
     first, *others = comparison.runs

@@ -1,4 +1,4 @@
-"""`polarlab demo`: failures under probe traffic, measured; or a fabric on the live page."""
+"""`polarlab demo`: measures failures under probe traffic, or shows a fabric on the live page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "m
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Runs failovers and prints their losses and gaps; returns NEGATIVE for losses that should not be."""
+    """Runs failovers and prints their losses and gaps; returns NEGATIVE for unexpected losses."""
     from polarlab.api.command_line.events import Notice
 
     with ConsoleProgress() as progress:
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def show(arguments: argparse.Namespace) -> Status:
-    """Launches a fabric with gentle traffic and the live page, until Ctrl-C."""
+    """Launches a fabric with light traffic and the live page, until Ctrl-C."""
     from polarlab.api.requests import demonstration
 
     with ConsoleProgress() as progress:
@@ -67,7 +67,7 @@ def show(arguments: argparse.Namespace) -> Status:
 
 
 def _print(arguments: argparse.Namespace, results: polarlab.Failover | polarlab.Failovers) -> None:
-    """Prints a result; without --json, its parts with several rows as tables."""
+    """Prints a result, as JSON or with tables."""
     from polarlab.api.command_line.records import plain
 
     if arguments.json:
@@ -93,14 +93,14 @@ def print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> No
 
 
 def _controller_note(summary: FailoverSummary) -> str | None:
-    """Returns the parts of the time until a new controller's plan was in place; None without one."""
+    """Breaks down the time until a new controller's plan was in place; None if there was no new one."""
     restart, converged_ms = summary.controller_restart, summary.controller_converged_ms
     if not (restart and converged_ms and restart.listening_ms and restart.connected_ms):
         return None
     calling_ms = restart.connected_ms - restart.listening_ms
     planning_ms = converged_ms - restart.began_ms - restart.connected_ms
     absent = any(name.startswith(("switch:", "hang:")) for name in summary.failed)
-    waiting = ", 1.5 s or more of it for the switch that does not call" if absent else ""
+    waiting = ", including at least 1.5 s for the switch that does not call" if absent else ""
     return (
         f"controller_converged_ms {converged_ms:.0f}: {restart.began_ms:.0f} until a new controller was "
         f"started, {restart.listening_ms:.0f} until it listened, {calling_ms:.0f} until the last switch had "
@@ -124,7 +124,7 @@ def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
 
 
 def _result_word(row: dict[str, Any]) -> str:
-    """Returns the mark of a failover in its series' table."""
+    """Returns the word for a failover's result in the table of its series."""
     if row.get("interrupted"):
         return "interrupted"
     return "negative" if row.get("negative") else "good"

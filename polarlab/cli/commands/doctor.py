@@ -1,4 +1,4 @@
-"""`polarlab doctor`: capabilities of this machine, features and their lacks, fabrics that it can carry."""
+"""`polarlab doctor`: capabilities of this machine, features with what is missing, and fabrics that fit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from polarlab import Examination
     from polarlab.api.machine import CarriedFabric
 
-SUMMARY = "capabilities of this machine, features that are ready, and the largest fabric that it carries"
+SUMMARY = "capabilities of this machine, features that are ready, and the largest fabric that it can carry"
 EXAMPLES = ("sudo polarlab doctor", "polarlab doctor --json")
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the machine's capabilities; ends with status MACHINE if one that fabrics need is missing."""
+    """Prints the machine's capabilities; returns MACHINE if fabrics need one that is missing."""
     machine = polarlab.doctor()
     fabrics = list(map(_row, machine.fabrics))
     if arguments.json:
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> Status:
     _print_features(machine)
     print(f"\nUp to {machine.largest_fabric_routers:,} switches with a host each fit into the free memory.")
     print("Link rates at which results are valid, by rule of thumb (1,000-byte frames, userspace switches;")
-    print("the kernel's carry more; --link-rate auto measures it):\n")
+    print("the kernel datapath carries more; --link-rate auto measures the rate):\n")
     print_table(fabrics, tuple(fabrics[0]))
     if machine.missing:
         raise MachineError("missing: " + ", ".join(one.name for one in machine.missing))
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _row(fabric: CarriedFabric) -> dict[str, Any]:
-    """Returns an example of a fabric, by the keys of the outside contract."""
+    """Returns the row of an example of a fabric, by the keys of `--json`."""
     return {
         "fabric": fabric.fabric,
         "switches": fabric.switches,

@@ -1,4 +1,4 @@
-"""`polarlab explain`: paths between two switches, and their reasons, in words."""
+"""`polarlab explain`: paths between two switches, with the reasons for them, in words."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the claims of an item beside computed numbers; returns NEGATIVE if one does not agree."""
+    """Prints claims with computed numbers; returns NEGATIVE if one disagrees without a note."""
     from polarlab.api.analysis.papers import LIST
     from polarlab.api.command_line.events import EveryEvent
 
@@ -93,58 +93,58 @@ def _curves(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _check_list(arguments: argparse.Namespace) -> None:
-    """Raises UsageError if an item, or an option of one, is given with the list of all items."""
+    """Raises UsageError if `paper list` is combined with an item or an item's option."""
     places = ("workers", "scheduler", "cluster-tls", "insecure-cluster")
     options = ("quick", "seeds", "curves", "out", "prices", "estimate", *places)
     if given := [f"--{name}" for name in options if getattr(arguments, name.replace("-", "_"))]:
-        raise polarlab.UsageError(f"paper list takes no {given[0]}")
+        raise polarlab.UsageError(f"paper list does not accept {given[0]}")
     if arguments.item is not None:
-        raise polarlab.UsageError(f"paper list has all items; leave {arguments.item!r} out")
+        raise polarlab.UsageError(f"paper list shows all items; leave {arguments.item!r} out")
 
 
 def _missing_item(paper: str) -> str:
-    """Returns the line for a paper without an item."""
+    """Returns the message for a paper without an item."""
     names = [one.item for one in polarlab.papers() if one.paper == paper and one.computed]
     return (
-        f"paper {paper} must be given an item, one of {', '.join([*names, 'all'])}"
+        f"paper {paper} needs an item, one of {', '.join([*names, 'all'])}"
         if names
         else (
             f"paper must be one of {', '.join(dict.fromkeys(one.paper for one in polarlab.papers()))}, "
-            f"got {paper!r}; `polarlab paper list` has all items"
+            f"got {paper!r}; `polarlab paper list` shows all items"
         )
     )
 
 
 def _print(found: polarlab.Reproduction) -> None:
-    """Prints the claims of each item as a table, and the place of its files."""
+    """Prints the claims of each item as a table, and where its files are."""
     for item in found.items:
         print_text(f"{found.paper} {item.item}: {item.title}")
         if item.claims:
             print_table([_row(claim) for claim in item.claims], _COLUMNS)
-        again = ", complete there before, not computed again" if item.resumed else f", {item.seconds:.1f} s"
+        time = ", already complete, not computed again" if item.resumed else f", {item.seconds:.1f} s"
         if item.remark:
             print_text(item.remark)
         if item.missing:
-            print_text(f"not simulated to their end: {'; '.join(item.missing)}")
-        print_text(f"files: {found.folder / item.item}.*{again}{_simulations(item)}")
+            print_text(f"simulation not complete: {'; '.join(item.missing)}")
+        print_text(f"files: {found.folder / item.item}.*{time}{_simulations(item)}")
         print()
     if found.skipped:
-        print_text(f"left out, as no curve of theirs has been simulated: {', '.join(found.skipped)}")
+        print_text(f"left out, without simulated curves: {', '.join(found.skipped)}")
     if found.report is not None:
         later = [one for one in polarlab.papers() if one.paper == found.paper and not one.computed]
         if later:
             names = "; ".join(f"{one.item} ({one.title})" for one in later)
             print_text(f"not computed by PolarLab: {names}")
-        print_text(f"all of it on one page: {found.report}")
+        print_text(f"page with all items: {found.report}")
     if found.claims:
         _print_sum(found)
 
 
 def _simulations(item: ReproducedItem) -> str:
-    """Returns the time of an item's simulations in words; nothing without any."""
+    """Returns the time of an item's simulations in words; empty if it has none."""
     if item.core_seconds is None:
         return ""
-    return f", of simulations {item.core_seconds:.1f} s of one core"
+    return f", simulations {item.core_seconds:.1f} s on one core"
 
 
 def _print_sum(found: polarlab.Reproduction) -> None:

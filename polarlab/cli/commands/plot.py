@@ -1,4 +1,4 @@
-"""`polarlab plot`: figures of a run, a sweep, a failover or a paper."""
+"""`polarlab plot`: draws figures of a run, a simulation, a sweep, a failover or a paper."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Draws the figures of results into their directory and prints their names."""
+    """Saves the figures of results in their folder and prints the names of the files."""
     with shown_if_long(DRAWING):
         paths = polarlab.plot(arguments.results, format=arguments.format, **look_of(arguments)).save()
     print_result(arguments, {"figures": [str(path) for path in paths]})

@@ -1,4 +1,4 @@
-"""`polarlab report`: one HTML page of a run, a sweep or a failover."""
+"""`polarlab report`: writes the HTML page of a run, a simulation, a sweep or a failover."""
 
 from __future__ import annotations
 

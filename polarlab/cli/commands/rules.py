@@ -1,4 +1,4 @@
-"""`polarlab rules`: the rules and groups that a switch will hold, readable."""
+"""`polarlab rules`: the planned rules and groups of a switch, in readable form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polarlab.cli.console import print_result
 from polarlab.cli.progress import shown_if_long
 from polarlab.process import Status
 
-SUMMARY = "rules and groups of a switch, readable"
+SUMMARY = "rules and groups of a switch, in readable form"
 EXAMPLES = (
     "polarlab rules polarfly --q 3 --routing ugal-pf s3",
     "polarlab rules polarfly --q 3 --without link:s1-s10 s1",
@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a switch's rules and groups, on the whole or on the surviving graph."""
+    """Prints a switch's rules and groups, for the intact or the surviving graph."""
     experiment = arguments.experiment
     values = experiment.complete_values
     with shown_if_long("computing rules"):

@@ -1,4 +1,4 @@
-"""`polarlab run`: one experiment, measured."""
+"""`polarlab run`: measures one experiment."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
-    """Prints the result of a run that did not end as it should, under --json, if anything was measured."""
+    """Prints the result of a run that ended early, under --json, if it measured anything."""
     from polarlab.api.command_line.records import plain
 
     if arguments.json and kept.measured:
@@ -64,7 +64,7 @@ def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
 
 
 def print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
-    """Prints a run's summary; without --json, parts with several rows as tables."""
+    """Prints a run's summary, as JSON or with tables."""
     from polarlab.api.command_line.records import class_rows, plain, readable
 
     result = plain(summary)

@@ -1,4 +1,4 @@
-"""`polarlab sweep`: experiments over loads, patterns, routings and other options on one fabric, resumable."""
+"""`polarlab sweep`: runs experiments over loads, patterns, routings and other options on one fabric."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Status:
     simulated = arguments.experiment.declared_kind != SWEEP
     if simulated and arguments.strict:
         raise UsageError(
-            "--strict is for --engine emulation: no machine is too slow for a simulation; leave it out"
+            "--strict is for --engine emulation: simulations are valid on any machine; leave it out"
         )
     out, measured = arguments.experiment.folder(chosen), 0
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Status:
         figures = draw_figures(results, progress)
         held = results.points
         points = [held[point] for point in chosen.sweep.points()]
-        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated ones always are
+        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated points always are
         if invalid:
             remedy = results.remedy if isinstance(results, polarlab.Sweep) else ""
             progress(Notice("points-invalid", invalid=invalid, points=len(points), folder=out, remedy=remedy))
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print_points(results: Any, points: Sequence[Any], keys: Sequence[str]) -> None:
-    """Prints a table of points; means have their intervals."""
+    """Prints a table of points, with the intervals of means."""
     from polarlab.api.command_line.records import In, metrics, with_half
 
     shown = [metric.key for metric in metrics(results.engine, In.SWEEP)]

@@ -1,4 +1,4 @@
-"""`polarlab topology`: a graph's numbers, file and figure; the list of families."""
+"""`polarlab topology`: prints, exports and draws a graph; lists families."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ EXAMPLES = (
     "polarlab topology polarfly --q 7 --racks",
 )
 
-_MOST_CLASSES = 10  # that are printed as text
-_MOST_RACKS = 16  # whose links to each other are printed as a table
+_MOST_CLASSES = 10  # number of classes in the text output
+_MOST_RACKS = 16  # up to this number, the table shows the links between every two racks
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a graph's numbers, and writes its file and figure if asked for."""
+    """Prints a graph's numbers, and writes its file and figure if requested."""
     if arguments.list or arguments.designs:
         if arguments.export or arguments.figure or arguments.classes or arguments.racks:
             raise UsageError(
-                "--list and --designs are of no single graph; leave --export, --figure, --classes and "
+                "--list and --designs are not about a single graph; leave --export, --figure, --classes and "
                 "--racks out"
             )
         return _list_families(arguments) if arguments.list else _list_designs(arguments)
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Status:
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
         numbers = polarlab.numbers(topology, hosts, arguments.classes, arguments.racks)
-    # A reader needs no line for numbers that a graph does not have; a program finds every key.
+    # Text leaves out numbers that the graph does not have; JSON always has every key.
     every = vars(numbers)
     if not arguments.json:
         every = {k: v for k, v in every.items() if v not in (None, [])}
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _racks_in_words(racks: Mapping[str, Any]) -> str:
-    """Returns the numbers of racks and of links, as `8 in 3 rows: 63 links inside, ...`."""
+    """Describes racks and links in words, such as `8 on a floor of 3 x 3: 63 links inside, ...`."""
     sizes = sorted(Counter(bundle["links"] for bundle in racks["bundles"]).items())
     bundles = ", ".join(f"{count} of {links} link{'s' * (links > 1)}" for links, count in sizes)
     return (
@@ -77,7 +77,7 @@ def _racks_in_words(racks: Mapping[str, Any]) -> str:
 
 
 def _print_racks(racks: Mapping[str, Any]) -> None:
-    """Prints a row for each rack; of a few racks with the number of links to each other."""
+    """Prints one row per rack; with few racks, also the number of links to each other rack."""
     to: dict[int, dict[int, int]] = {each["rack"]: {} for each in racks["each"]}
     for bundle in racks["bundles"]:
         a, b = bundle["racks"]
@@ -98,7 +98,7 @@ def _print_racks(racks: Mapping[str, Any]) -> None:
 
 
 def _classes_in_words(classes: Mapping[str, Any]) -> str:
-    """Returns the classes of routers as a text like `2: 20 routers as s1, 10 as s3`."""
+    """Returns the classes of routers in words, such as `2: 20 as s1, 10 as s3`."""
     every = zip(classes["sizes"], classes["representatives"], strict=True)
     named = [f"{size} as {switch}" for size, switch in itertools.islice(every, _MOST_CLASSES)]
     more = classes["count"] - len(named)
@@ -106,7 +106,7 @@ def _classes_in_words(classes: Mapping[str, Any]) -> str:
 
 
 def _check_files(arguments: argparse.Namespace) -> None:
-    """Raises UsageError unless both files can be new ones; nothing is computed or written before."""
+    """Raises UsageError unless both files can be created, before anything is computed or written."""
     from polarlab.api.graphs import check_drawing, check_export
 
     if arguments.export:
@@ -141,7 +141,7 @@ def _list_designs(arguments: argparse.Namespace) -> Status:
     radix, supernode = given.pop("radix", None), given.pop("supernode", None)
     if experiment is None or experiment.family != "polarstar" or radix is None or given:
         raise UsageError(
-            "--designs lists the polarstars of a radix (and a --supernode): "
+            "--designs lists the PolarStars of a radix (and a --supernode): "
             "polarlab topology polarstar --radix 15 --designs"
         )
     designs = [

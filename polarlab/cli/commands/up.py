@@ -1,4 +1,4 @@
-"""`polarlab up`: a fabric with a prompt, or with single lines of it."""
+"""`polarlab up`: launches a fabric with a prompt, or runs single lines of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Launches a fabric and opens its prompt; returns NEGATIVE if a line fails that was not typed."""
+    """Launches a fabric and opens its prompt; returns NEGATIVE if a line of --exec or a pipe fails."""
     with ConsoleProgress() as progress:
         web = page_address(arguments)
         fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
         announcer = Announcer(progress)
         with fabric:
-            progress.rest()  # the terminal is the prompt's
+            progress.rest()  # the prompt takes over the terminal
             fabric.progress = EveryEvent(announcer)
             failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder, fabric.web_start)
             fabric.progress = EveryEvent(progress)

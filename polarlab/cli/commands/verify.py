@@ -1,4 +1,4 @@
-"""`polarlab verify`: proof that a routing's rules deliver every packet, also under failures."""
+"""`polarlab verify`: proves that a routing's rules deliver every packet, also under failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the proofs of a plan, and their first faults on standard error; NEGATIVE if a proof fails."""
+    """Prints a plan's proofs, with the first faults on standard error; returns NEGATIVE if one fails."""
     _check_deadlock_options(arguments)
     experiment = arguments.experiment
     values = experiment.complete_values
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _check_deadlock_options(arguments: argparse.Namespace) -> None:
-    """Raises UsageError unless options of --deadlock come with it, and their files can be new ones."""
+    """Raises UsageError if options of --deadlock are given without it, or their files cannot be created."""
     from polarlab.api.analysis.deadlocks import check_certificate, virtual_channels_of
     from polarlab.api.graphs import check_drawing
 
@@ -116,7 +116,7 @@ def _print_cycle(proof: DeadlockProof) -> None:
 
 
 def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: DeadlockProof) -> None:
-    """Writes the certificate or the figure that was requested, or says why there is none."""
+    """Writes the requested certificate and figure, or says why they are not written."""
     from polarlab.api.analysis.deadlocks import draw_cycle, write_certificate
 
     if arguments.figure and proof.cycle:
@@ -130,7 +130,7 @@ def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: Deadlock
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
-    """Returns a proof and its plan's size by the keys of the outside contract."""
+    """Returns a proof and its plan's size, by the keys of `--json`."""
     size = plan.size()
     return {
         "ok": proof.ok,

@@ -1,4 +1,4 @@
-"""`polarlab watch`: finished results on the live page."""
+"""`polarlab watch`: shows finished results on the live page."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from support.builders.repeats import repeats
 import polarlab
 from experiments.events.pace import EveryEvent
 from experiments.events.progress import PointsSimulated
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured
-from experiments.papers.performance.model import Curve, Place, simulated
+from experiments.papers.performance.model import ComputeSettings, Curve, simulated
 from experiments.points.loads import LoadSteps
 from experiments.results.open import Simulation, open_results
 from experiments.results.run_directory import kept_directory
@@ -374,7 +374,7 @@ def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(worke
     found = []
     for number, place in enumerate(({"workers": 1}, {"scheduler": Scheduler(workers[0])})):
         with kept_directory(tmp_path / str(number)) as directory:
-            found.append(measured([curve], Effort(quick=True), Place(directory, **place))[curve])
+            found.append(measured([curve], Scale(quick=True), ComputeSettings(directory, **place))[curve])
     here, there = found
     assert here.saturation == there.saturation
     assert set(here.points) <= set(there.points)  # which tries loads ahead

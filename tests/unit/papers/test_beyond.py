@@ -11,7 +11,7 @@ import polarlab
 from experiments.papers import registry
 from experiments.papers.beyond import deadlock_free, failures, fair, loop, real
 from experiments.papers.beyond.deadlock_free import contests
-from experiments.papers.beyond.fair import practice_of
+from experiments.papers.beyond.fair import best_routing_of
 from experiments.papers.beyond.measures import AT_FULL, AT_HALF, HALF, accepted_at, delivered_at, latency_at
 from experiments.papers.beyond.members import (
     COMPARISONS,
@@ -26,7 +26,7 @@ from experiments.papers.beyond.members import (
 )
 from experiments.papers.beyond.real import real_networks
 from experiments.papers.figure import draw_item
-from experiments.papers.model import Effort, Found, Sheet
+from experiments.papers.model import BarChart, ItemResult, Scale
 from experiments.papers.networks import network
 from experiments.papers.performance.model import (
     Curve,
@@ -47,8 +47,8 @@ from topology.costs.cost import network_cost
 from topology.registry import FAMILIES as ALL_FAMILIES
 
 OWN = {name: item for name, item in ITEMS["beyond"].items() if isinstance(item, SimulatedItem)}
-QUICK = Effort(quick=True)
-EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(Effort(), id="full")]
+QUICK = Scale(quick=True)
+EFFORTS = [pytest.param(QUICK, id="quick"), pytest.param(Scale(), id="full")]
 
 
 def point(load, accepted, *, stable=True, latency=20.0):
@@ -79,7 +79,7 @@ def test_an_item_finds_what_its_drawing_shows(name, effort):
     assert not found.values
     assert len({tuple(row) for row in found.rows}) == 1
     columns = set(found.rows[0])
-    if isinstance(item.plot, Sheet):
+    if isinstance(item.plot, BarChart):
         assert {*item.plot.names, *item.plot.measures, item.plot.group} <= columns
         assert all(row["uniform"] == HALF for row in found.rows)
         assert all((row["uniform_low"], row["uniform_high"]) == (0.49, 1.0) for row in found.rows)
@@ -173,7 +173,7 @@ def test_an_adversarial_pattern_is_no_better_for_shortest_paths_than_a_random_on
         """The load at which shortest paths fill the first link."""
         return 0.01 / polarlab.predict(plan, pattern, 0.01).link_load_max
 
-    own = carried(practice_of(member.network.family).adversarial)
+    own = carried(best_routing_of(member.network.family).adversarial)
     if member.network.family != "fat-tree":  # which carries all permutations
         assert own < 0.6 * carried("uniform")
     assert own <= 1.05 * carried("random-permutation")
@@ -184,7 +184,7 @@ def test_an_adversarial_pattern_is_no_better_for_shortest_paths_than_a_random_on
     [
         pytest.param(QUICK, True, id="smallest"),
         pytest.param(QUICK, False, id="quick", marks=pytest.mark.slow),
-        pytest.param(Effort(), False, id="full", marks=pytest.mark.slow),
+        pytest.param(Scale(), False, id="full", marks=pytest.mark.slow),
     ],
 )
 def test_every_routing_of_the_fair_comparison_has_a_channel_for_each_hop(effort, smallest):
@@ -234,16 +234,16 @@ def test_routings_with_one_channel_have_no_circle_and_others_a_channel_for_each_
 
 
 def test_every_contest_has_both_kinds_of_routings():
-    for effort in (QUICK, Effort()):
+    for effort in (QUICK, Scale()):
         for contest in contests(effort):
             channels = [deadlock_free.channels_of(one.routers) for one in contest.fabrics().values()]
             assert channels[: len(contest.free)] == ["1 channel"] * len(contest.free)
             assert channels[len(contest.free) :] == [f"{hops} by hop" for _, hops in contest.by_hop]
 
 
-@pytest.mark.parametrize("effort", [QUICK, Effort()], ids=["quick", "full"])
+@pytest.mark.parametrize("effort", [QUICK, Scale()], ids=["quick", "full"])
 def test_networks_of_all_contests_are_of_about_equal_cost_and_size(effort):
-    base, *others = (contest.attached for contest in contests(effort))
+    base, *others = (contest.with_hosts for contest in contests(effort))
     assert base.network.family == "polarfly"
     for one in others:
         assert one.cost == pytest.approx(base.cost, rel=0.12)
@@ -260,7 +260,7 @@ def test_both_repairs_have_the_same_failed_links():
 
 
 def test_a_loop_is_given_time_to_settle():
-    warmups = {curve.fabric.decision: curve.warmup for curve in loop.loop_curves(Effort())}
+    warmups = {curve.fabric.decision: curve.warmup for curve in loop.loop_curves(Scale())}
     assert warmups == {
         None: 8000,
         "buckets:period=20": 8000,
@@ -279,7 +279,7 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
     row |= {"uniform": 0.5, "uniform_low": 0.4, "uniform_high": 0.6, "adversarial": None, "cost": 3.0}
     row["price"] = 900.0
     item = OWN["deadlock-free"]
-    small = replace(item, curves=lambda _effort: [curve], find=lambda *_found: Found({}, [row]))
+    small = replace(item, curves=lambda _effort: [curve], find=lambda *_found: ItemResult({}, [row]))
     monkeypatch.setitem(registry.ITEMS["beyond"], "deadlock-free", small)
     words = ["paper", "beyond", "deadlock-free", "--quick", "--workers", "1", "--out", str(tmp_path)]
     assert main(words) == 0
@@ -294,7 +294,7 @@ def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypa
     assert (found["claims"], found["items"][0]["resumed"]) == ([], True)
 
 
-@pytest.mark.parametrize("effort", [QUICK, Effort()], ids=["quick", "full"])
+@pytest.mark.parametrize("effort", [QUICK, Scale()], ids=["quick", "full"])
 @pytest.mark.parametrize("name", OWN)
 def test_every_curve_can_be_chosen_on_a_command_line(name, effort):
     for curve in OWN[name].curves(effort):
@@ -334,7 +334,7 @@ def test_the_list_has_the_items_without_claims():
 
 
 def test_a_sheet_has_a_line_for_each_row_and_a_heading_for_each_group():
-    sheet = Sheet(("name",), {"load": "load", "links": "links"}, group="kind")
+    sheet = BarChart(("name",), {"load": "load", "links": "links"}, group="kind")
     rows = [
         {"kind": kind, "name": name, "load": load, "load_low": low, "load_high": 0.7, "links": 4}
         for kind, name, load, low in (("x", "a", 0.5, 0.4), ("x", "b", None, None), ("y", "c", 0.6, None))
@@ -347,7 +347,7 @@ def test_a_sheet_has_a_line_for_each_row_and_a_heading_for_each_group():
 
 
 def test_a_sheet_has_the_condition_of_a_measure_at_the_right_end_of_its_lines():
-    sheet = Sheet(("name",), {"load": "load"}, group="kind", condition=("pattern", "worst pattern"))
+    sheet = BarChart(("name",), {"load": "load"}, group="kind", condition=("pattern", "worst pattern"))
     ends = (("a", "adv"), ("b", "shift"))
     rows = [{"kind": "x", "name": name, "load": 0.5, "pattern": one} for name, one in ends]
     [panel] = draw_item("title", sheet, rows).axes
@@ -376,7 +376,7 @@ def test_real_networks_have_the_routings_of_the_fair_comparison_and_fit_one_mach
     for one in networks:
         assert one.member.network.graph().routers <= 60
         swept = one.sweep().sweep
-        assert swept.routings[-1] == routing(practice_of(one.member.network.family).routing).name
+        assert swept.routings[-1] == routing(best_routing_of(one.member.network.family).routing).name
         assert len(swept.routings) == (1 if one.member.network.family == "fat-tree" else 2)
 
 

@@ -10,7 +10,7 @@ import pytest
 import polarlab
 from experiments.papers.figure import draw_item
 from experiments.papers.links import failures_plot
-from experiments.papers.model import Plot, Sheet
+from experiments.papers.model import BarChart, Plot
 from experiments.papers.performance.model import latency_plot
 from experiments.papers.registry import ITEMS
 from polarlab.cli.main import main
@@ -92,7 +92,7 @@ def test_of_many_curves_those_of_a_network_have_a_colour_and_those_of_a_routing_
 
 
 def test_numbers_of_bars_are_beyond_their_intervals():
-    sheet = Sheet(["name"], {"load": "saturation, uniform"})
+    sheet = BarChart(["name"], {"load": "saturation, uniform"})
     rows = [
         {"name": "a", "load": 0.01, "load_low": 0.0, "load_high": 0.2},
         {"name": "b", "load": 999.7, "load_low": "", "load_high": ""},

@@ -5,18 +5,18 @@ from dataclasses import replace
 import pytest
 
 import polarlab
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured, replications
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.failures import MOST_SHARE, LinkFailures, failing_order
-from experiments.papers.performance.model import Curve, Place, simulated
+from experiments.papers.performance.model import ComputeSettings, Curve, simulated
 from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import kept_directory
 from topology.analysis.resilience import link_ends, survived_failures
 
 GRAPH = polarlab.topology("polarfly", q=3)
-QUICK = Effort(quick=True)
+QUICK = Scale(quick=True)
 WHOLE = simulated(network("PF", "polarfly", q=3), 2, "ugal-pf")
 CURVE = Curve("PF", WHOLE, "uniform", LoadSteps(precision=0.1, steps=1, most=0.1))
 
@@ -42,7 +42,7 @@ def test_links_fail_at_once_and_more_of_them_with_a_greater_share():
 
 def test_digests_have_the_decision_and_the_failures():
     def digests(curve):
-        return [digest_of(curve, traffic) for traffic in replications(curve, 0.1, Effort(seeds=2))]
+        return [digest_of(curve, traffic) for traffic in replications(curve, 0.1, Scale(seeds=2))]
 
     variants = [
         CURVE,
@@ -65,7 +65,7 @@ def test_a_new_plan_delivers_what_fast_reroute_alone_loses(tmp_path):
         for replanned in (False, True)
     ]
     with kept_directory(tmp_path) as directory:
-        found = measured(curves, QUICK, Place(directory, workers=1))
+        found = measured(curves, QUICK, ComputeSettings(directory, workers=1))
     alone, anew = (found[curve].points[0] for curve in curves)
     assert alone.accepted < 0.97 * alone.offered
     assert anew.accepted > 0.99 * anew.offered
@@ -78,7 +78,7 @@ def test_a_decision_of_its_own_decides(tmp_path):
     tornado = Curve("PF", WHOLE, "tornado", LoadSteps(0.4, 1, 0.4))
     never = replace(tornado, label="never", fabric=replace(WHOLE, decision="minimal"))
     with kept_directory(tmp_path) as directory:
-        found = measured([tornado, never], QUICK, Place(directory, workers=1))
+        found = measured([tornado, never], QUICK, ComputeSettings(directory, workers=1))
     assert found[tornado].points[0].stable
     assert not found[never].points[0].stable
 

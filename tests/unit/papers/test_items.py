@@ -10,7 +10,7 @@ from experiments.papers.claims import PAPERS, claims_of, claims_of_item
 from experiments.papers.dragonfly.sizes import largest_endpoints
 from experiments.papers.findings import finding_on, findings, outcome
 from experiments.papers.links import Failures
-from experiments.papers.model import Effort, Item, Value
+from experiments.papers.model import Item, Scale, Value
 from experiments.papers.polarfly.expansion import plain_copies
 from experiments.papers.polarstar.bisections import known_share, paired_halves, paired_row
 from experiments.papers.registry import ITEMS
@@ -38,7 +38,7 @@ COMPUTED = [
 
 @pytest.mark.parametrize(("paper", "item"), COMPUTED)
 def test_every_computed_claim_agrees_or_has_a_finding(paper, item):
-    found = ITEMS[paper][item].compute(Effort(quick=True))
+    found = ITEMS[paper][item].compute(Scale(quick=True))
     claims = claims_of_item(paper, item)
     assert found.values.keys() <= {claim.key for claim in claims}
     for claim in claims:
@@ -64,7 +64,7 @@ def test_findings_are_about_claims_and_have_evidence():
 
 def test_paths_of_er_7_are_those_that_were_counted_by_a_separate_program():
     """Exhaustive counts for q = 5 and 7: q + 1, q, q - 1; (q - 1)^2, q^2 - q - 2 and q^2 - q at quadrics."""
-    values = ITEMS["polarfly"]["table6"].compute(Effort()).values
+    values = ITEMS["polarfly"]["table6"].compute(Scale()).values
     keys = ("3 no quadric", "3 one quadric", "3 both quadrics", "4 W-W", "4 W-V1", "4 W-V2", "4 V1-V1")
     assert [values[key] for key in keys] == [8, 7, 6, 36, 40, 42, 45]
 
@@ -141,7 +141,7 @@ def test_the_least_known_share_of_a_polarstar_counts():
 
 
 def test_bisections_of_families_of_diameter_3_are_of_one_network_of_each_radix():
-    rows = ITEMS["polarstar"]["fig12"].compute(Effort(quick=True)).rows
+    rows = ITEMS["polarstar"]["fig12"].compute(Scale(quick=True)).rows
     sizes = {(row["family"], row["radix"]): (row["routers"], row["links"]) for row in rows}
     assert len(sizes) == len(rows)
     # By formulas: ER_9 times 8 routers, as many of a random graph; LPS(11, 7); a = 6, h = 3; 5 x 5 x 4.
@@ -158,13 +158,13 @@ def test_bisections_of_families_of_diameter_3_are_of_one_network_of_each_radix()
 
 def test_sizes_of_polarstar_s_abstract():
     """Geometric means over radix 8 to 128: 1.9 of Dragonfly and 6.7 of 3-D HyperX, by formulas alone."""
-    values = ITEMS["polarstar"]["fig1"].compute(Effort()).values
+    values = ITEMS["polarstar"]["fig1"].compute(Scale()).values
     assert values["over dragonfly"] == pytest.approx(1.9, abs=0.02)
     assert values["over hyperx"] == pytest.approx(6.7, abs=0.05)
 
 
 def test_sizes_of_slim_fly_s_section_on_the_moore_bound():
-    values = ITEMS["slimfly"]["fig5b"].compute(Effort()).values
+    values = ITEMS["slimfly"]["fig5b"].compute(Scale()).values
     assert [round(values[name], 2) for name in ("delorme", "bdf", "dragonfly")] == [0.68, 0.29, 0.15]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from support.fixtures.documents import ROOT
 
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.performance import digests
 from experiments.papers.performance.curves import replications
 from experiments.papers.performance.digests import code_today, digest_of, kept_code
@@ -19,7 +19,7 @@ KEPT = ROOT / "docs" / "figures" / "papers"
 def full_curves(paper):
     """Returns the curves of a paper's simulated items, in full."""
     items = [item for item in ITEMS[paper].values() if isinstance(item, SimulatedItem)]
-    return [curve for item in items for curve in item.curves(Effort())]
+    return [curve for item in items for curve in item.curves(Scale())]
 
 
 def test_the_table_of_kept_code_is_of_today():
@@ -29,7 +29,7 @@ def test_the_table_of_kept_code_is_of_today():
 
 def test_each_routing_of_simulated_figures_has_a_row():
     items = [item for of_paper in ITEMS.values() for item in of_paper.values()]
-    curves = [c for item in items if isinstance(item, SimulatedItem) for c in item.curves(Effort(quick=True))]
+    curves = [c for item in items if isinstance(item, SimulatedItem) for c in item.curves(Scale(quick=True))]
     assert {curve.fabric.routing.partition(":")[0] for curve in curves} <= kept_code().keys()
 
 
@@ -41,14 +41,14 @@ def test_every_kept_point_of_a_paper_is_found():
         steps = curve.loads
         for number in range(1, round(steps.most / steps.precision) + 1):
             load = round(number * steps.precision, 9)
-            found |= {digest_of(curve, traffic) for traffic in replications(curve, load, Effort())}
+            found |= {digest_of(curve, traffic) for traffic in replications(curve, load, Scale())}
     assert not kept - found
 
 
 @pytest.mark.parametrize("part", ["simulator", "min"])
 def test_code_that_changes_has_other_points_until_its_numbers_are_found_to_be_the_same(part, monkeypatch):
     curve = next(one for one in full_curves("polarfly") if one.fabric.routing == "min")
-    [traffic] = replications(curve, 0.2, Effort())
+    [traffic] = replications(curve, 0.2, Scale())
 
     def digest(row):
         digests.code_under_which_kept.cache_clear()

@@ -3,14 +3,14 @@
 import pytest
 
 from experiments.papers.claims import claims_of_item
-from experiments.papers.model import Effort
-from experiments.papers.performance.model import Place
+from experiments.papers.model import Scale
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.polarstar import motifs
 from experiments.papers.polarstar.motifs import StoredTime, motif_networks, motif_times, speed_ratios
 from experiments.results.run_directory import kept_directory
 from experiments.simulation import applications
 
-QUICK = Effort(quick=True)
+QUICK = Scale(quick=True)
 
 
 def times(**cycles):
@@ -40,7 +40,7 @@ def test_ratios_are_of_speeds():
     assert set(found) == {claim.key for claim in claims_of_item("polarstar", "fig11")}
 
 
-@pytest.mark.parametrize("effort", [QUICK, Effort()])
+@pytest.mark.parametrize("effort", [QUICK, Scale()])
 def test_all_networks_of_the_claims_are_compared(effort):
     names = {"PS-IQ-MIN", "HX-MIN", "DF-MIN", "PS-IQ-UGAL", "HX-UGAL", "DF-UGAL", "FT-NCA"}
     assert set(motif_networks(effort)) == names
@@ -49,7 +49,7 @@ def test_all_networks_of_the_claims_are_compared(effort):
 def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatch):
     monkeypatch.setattr(motifs, "QUICK_RANKS", 16)
     with kept_directory(tmp_path / "papers", go_on=True) as directory:
-        first = motif_times(QUICK, Place(directory))
+        first = motif_times(QUICK, ComputeSettings(directory))
     assert not first.values
     assert len(first.rows) == 14
     ideal = {row["motif"]: row["ideal_cycles"] for row in first.rows}
@@ -62,4 +62,4 @@ def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatc
 
     monkeypatch.setattr(applications, "simulate_messages", never)
     with kept_directory(tmp_path / "papers", go_on=True) as directory:
-        assert motif_times(QUICK, Place(directory)).rows == first.rows
+        assert motif_times(QUICK, ComputeSettings(directory)).rows == first.rows

@@ -13,17 +13,17 @@ import pytest
 
 import polarlab
 from experiments.papers import registry, reproduction
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.networks import network
 from experiments.papers.performance import curves as simulations
 from experiments.papers.performance.curves import measured
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
+    ComputeSettings,
     Curve,
     CurveNotMeasuredError,
     CurvePoint,
     MeasuredCurve,
-    Place,
     divided_port,
     simulated,
 )
@@ -43,7 +43,7 @@ ER_3 = network("PF", "polarfly", q=3)
 MINIMAL = simulated(ER_3, 2, "min")
 TORNADO = Curve("PF-MIN", MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
 UNIFORM = Curve("PF-MIN", MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
-QUICK = Effort(quick=True)
+QUICK = Scale(quick=True)
 ALONE = ("--quick", "--workers", "1")  # in this process: others would have to load everything first
 
 
@@ -74,7 +74,7 @@ def test_loads_that_were_tried_at_once_are_those_of_one_after_the_other(limit, a
 def test_points_of_a_curve_do_not_depend_on_the_workers(tmp_path):
     def loads(name, workers):
         with kept_directory(tmp_path / name) as directory:
-            [found] = measured([TORNADO], QUICK, Place(directory, workers=workers)).values()
+            [found] = measured([TORNADO], QUICK, ComputeSettings(directory, workers=workers)).values()
         return [point.load for point in found.points]
 
     assert loads("one", 1) == loads("two", 2)
@@ -99,7 +99,7 @@ def test_points_of_several_networks_are_simulated_at_once(tmp_path, monkeypatch)
     fabrics = {"PF-MIN": MINIMAL, "PF-VAL": replace(MINIMAL, routing="valiant")}
     curves = [Curve(*one, "uniform", OVERLOAD) for one in fabrics.items()]
     with kept_directory(tmp_path, go_on=True) as directory:
-        found = measured(curves, QUICK, Place(directory, workers=2))
+        found = measured(curves, QUICK, ComputeSettings(directory, workers=2))
     assert [len(one.points) for one in found.values()] == [1, 1]
 
 
@@ -129,7 +129,7 @@ def test_saturation_is_the_last_load_before_the_first_that_is_not_carried():
 
 def test_minimal_paths_of_a_tornado_saturate_where_theory_has_it(tmp_path):
     with kept_directory(tmp_path) as directory:
-        [found] = measured([TORNADO], QUICK, Place(directory, workers=1)).values()
+        [found] = measured([TORNADO], QUICK, ComputeSettings(directory, workers=1)).values()
     plan = polarlab.plan(polarlab.topology("polarfly", q=3), hosts=2)
     bound = 0.1 / polarlab.predict(plan, "tornado", 0.1).link_load_max
     low, high = found.saturation.interval
@@ -148,7 +148,7 @@ def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
 
     def simulate(effort, notify=told.append):
         with kept_directory(tmp_path, go_on=True) as directory:
-            return measured([TORNADO, UNIFORM], effort, Place(directory, workers=1, notify=notify))
+            return measured([TORNADO, UNIFORM], effort, ComputeSettings(directory, workers=1, notify=notify))
 
     with pytest.raises(KeyboardInterrupt):
         simulate(QUICK, interrupt)
@@ -160,7 +160,7 @@ def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
     assert len(told) == count
     assert simulate(QUICK) == whole
     assert len(told) == count
-    twice = simulate(Effort(quick=True, seeds=2))  # the first of them is there
+    twice = simulate(Scale(quick=True, seeds=2))  # the first of them is there
     assert len(told) <= 2 * count + 2
     assert all(point.accepted_ci95 is not None for found in twice.values() for point in found.points)
     rows = list(csv.DictReader((tmp_path / "points.csv").read_text().splitlines()))
@@ -215,13 +215,13 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     small = replace(item, curves=lambda _effort: [TORNADO, UNIFORM])
     monkeypatch.setitem(registry.ITEMS["polarfly"], "fig9", small)
     with kept_directory(tmp_path, go_on=True) as directory:
-        done = reproduce_item("polarfly", "fig9", QUICK, Place(directory, workers=1))
+        done = reproduce_item("polarfly", "fig9", QUICK, ComputeSettings(directory, workers=1))
     assert {claim.within for claim in done.claims} == {None}
     rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
     assert {row["pattern"] for row in rows} == {"tornado", "uniform"}
     assert (tmp_path / "fig9.png").stat().st_size > 10_000
     assert main(["paper", "polarfly", "fig9", "--quick", "--out", str(tmp_path)]) == 0
-    assert "complete there before" in capfd.readouterr().out
+    assert "already complete" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -231,9 +231,12 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
         (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "exclude each other"),
         (["--scheduler", "here"], "scheduler must be tcp://"),
         (["--curves", "PF-MIN,PF-UGLA"], "got 'PF-UGLA'; did you mean 'PF-UGAL'?"),
-        (["--curves", "PF-MIN,"], "curves must be none or of PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
-        (["--curves", "PF-MIN:tornado"], "patterns of PF-MIN must be of perm2hop, perm1hop, got 'tornado'"),
-        (["--curves", "PF-MIN:"], "patterns of PF-MIN must be of perm2hop, perm1hop, got ''"),
+        (["--curves", "PF-MIN,"], "curves must be none or among PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),
+        (
+            ["--curves", "PF-MIN:tornado"],
+            "patterns of PF-MIN must be among perm2hop, perm1hop, got 'tornado'",
+        ),
+        (["--curves", "PF-MIN:"], "patterns of PF-MIN must be among perm2hop, perm1hop, got ''"),
         (["--curves", "none"], "has no points of these curves yet"),
     ],
 )
@@ -351,7 +354,7 @@ def test_a_quick_figure_is_complete(tmp_path, paper, name):
 def test_curves_that_are_not_asked_for_are_taken_as_far_as_the_folder_has_them(tmp_path):
     detoured = replace(UNIFORM, fabric=replace(MINIMAL, routing="valiant"), label="PF-VAL")
     with kept_directory(tmp_path, go_on=True) as directory:
-        place = Place(directory, workers=1)
+        place = ComputeSettings(directory, workers=1)
         first = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset({"PF-MIN"})))
         none = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset()))
         whole = measured([UNIFORM, detoured], QUICK, place)
@@ -387,8 +390,8 @@ def test_claims_on_curves_that_are_complete_have_values(tmp_path, small_fig9, mo
 
     def reproduced(*labels):
         with kept_directory(tmp_path, go_on=True) as directory:
-            place = Place(directory, workers=1, labels=frozenset(labels) if labels else None)
-            return reproduce_item("polarfly", "fig9", Effort(), place)
+            place = ComputeSettings(directory, workers=1, labels=frozenset(labels) if labels else None)
+            return reproduce_item("polarfly", "fig9", Scale(), place)
 
     part = reproduced("PF-MIN")
     assert [claim.value is None for claim in part.claims] == [False, True, False, True, True]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from experiments.papers.claims import claims_of_item
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.slimfly.links import disconnections
 from experiments.papers.slimfly.readings import STEPS, isolating_share, last_step, small_distances
 from topology.analysis.resilience import distances_after, failure_orders, link_ends
@@ -47,7 +47,7 @@ def test_distances_of_a_complete_graph_grow_by_one_hop():
 
 def test_table_3_is_within_a_step_of_what_nine_of_ten_orders_survive():
     """The finding about Table III: not the step that half of the orders survive, but the one that most do."""
-    found = disconnections(Effort(seeds=60))
+    found = disconnections(Scale(seeds=60))
     rows = found.rows
     paper = {claim.value for claim in claims_of_item("slimfly", "table3")}
     assert len(rows) == 18

@@ -10,8 +10,8 @@ import polarlab
 from experiments.papers import reproduction
 from experiments.papers.claims import Claim
 from experiments.papers.findings import Finding
-from experiments.papers.model import Effort, Found, Item, Plot, Value
-from experiments.papers.performance.model import Place
+from experiments.papers.model import Item, ItemResult, Plot, Scale, Value
+from experiments.papers.performance.model import ComputeSettings
 from experiments.papers.prices import paper_prices
 from experiments.papers.registry import ITEMS, is_by_chance
 from experiments.papers.reproduction import checked, reproduce_item
@@ -32,7 +32,7 @@ def computed(monkeypatch):
 
     def compute(effort):
         efforts.append(effort)
-        return Found({"ratio": Value(1.55, (1.5, 1.6))}, [{"x": 1, "y": 2, "name": "a"}])
+        return ItemResult({"ratio": Value(1.55, (1.5, 1.6))}, [{"x": 1, "y": 2, "name": "a"}])
 
     item = Item("Ratios", compute, Plot("x", "y", "x", "y", by="name"))
     monkeypatch.setattr(reproduction, "item_of", lambda *_names: item)
@@ -40,18 +40,20 @@ def computed(monkeypatch):
     return efforts
 
 
-FULL = Effort()
+FULL = Scale()
 
 
 def reproduced(folder, effort=FULL):
     with kept_directory(folder, go_on=True) as directory:
-        return reproduce_item("polarfly", "fig1", effort, Place(directory), count(10.0, 2.5).__next__)
+        return reproduce_item(
+            "polarfly", "fig1", effort, ComputeSettings(directory), count(10.0, 2.5).__next__
+        )
 
 
 def test_an_item_is_computed_once_and_its_files_are_complete(tmp_path, computed):
     first = reproduced(tmp_path / "out")
     again = reproduced(tmp_path / "out")
-    assert computed == [Effort()]
+    assert computed == [Scale()]
     assert (first.resumed, again.resumed) == (False, True)
     assert first.claims == again.claims
     assert first.seconds == again.seconds == 2.5
@@ -84,7 +86,7 @@ def test_an_item_of_other_code_is_computed_again(tmp_path, computed, monkeypatch
 def test_an_item_of_other_options_is_kept(tmp_path):
     reproduced(tmp_path)
     with pytest.raises(polarlab.ParameterError, match="other options"):
-        reproduced(tmp_path, Effort(quick=True))
+        reproduced(tmp_path, Scale(quick=True))
 
 
 @pytest.mark.usefixtures("computed")
@@ -151,10 +153,10 @@ def test_a_search_without_metis_is_told_and_made_again_with_it(tmp_path, monkeyp
         assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
         shown = " ".join(capsys.readouterr().out.split())
         assert "only Kernighan-Lin passes search for halves; to add it: pip install" in shown
-    assert "complete there before" in shown
+    assert "already complete" in shown
     monkeypatch.undo()
     assert run("polarstar", "fig12", "--quick", "--seeds", "1", "--out", tmp_path) in (0, 1)
-    assert bisection.metis_found() != ("complete there before" in capsys.readouterr().out)
+    assert bisection.metis_found() != ("already complete" in capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +171,7 @@ def test_a_number_outside_needs_a_note(monkeypatch, value, note, within, unexpla
     assert one.note == ("" if within else note)
 
 
-class WithoutSeeds(Effort):
+class WithoutSeeds(Scale):
     """A quick effort that nothing may ask for its seeds."""
 
     def number(self, full, quick):
@@ -236,29 +238,29 @@ def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypa
             "paper must be one of polarfly, polarstar, slimfly, dragonfly, beyond, got 'polarfli'",
         ),
         (["polarfli"], "paper must be one of polarfly"),
-        (["polarfly"], "paper polarfly must be given an item, one of fig1, fig2"),
+        (["polarfly"], "paper polarfly needs an item, one of fig1, fig2"),
         (["polarfly", "fig99"], "item of polarfly must be one of fig1, fig2"),
-        (["slimfly", "fig12"], "fig12 is not computed: fig11 with the prices of other routers and cables"),
-        (["dragonfly", "table1"], "table1 is not computed: its headings are lost"),
-        (["dragonfly", "table4"], "table4 is not computed: its formulas are lost"),
-        (["polarfly", "fig13"], "fig13 is not computed: a drawing: polarlab topology polarfly"),
+        (["slimfly", "fig12"], "fig12 is not computed: fig11 at other prices of routers and cables"),
+        (["dragonfly", "table1"], "table1 is not computed: not implemented yet"),
+        (["dragonfly", "table4"], "table4 is not computed: not implemented yet"),
+        (["polarfly", "fig13"], "fig13 is not computed: a drawing; see polarlab topology polarfly"),
         (
             ["beyond", "real", "--scheduler", "tcp://127.0.0.1:1"],
-            "--scheduler must be given with an item that is simulated, got beyond real",
+            "--scheduler needs a simulated figure or table, got beyond real",
         ),
         (["polarfly", "fig1", "--seeds", "0"], "seeds must be 1 to 10000, got 0"),
         (["polarfly", "fig1", "--seeds", "few"], "seeds must be 1 to 10000, got 'few'"),
         (["polarfly", "fig1", "--out", ""], "out must be the name of a file, got ''"),
         (
             ["polarfly", "fig1", "--seeds", "3"],
-            "--seeds must be given with an item that is a matter of chance, got polarfly fig1",
+            "--seeds needs a figure or table that depends on chance, got polarfly fig1",
         ),
         (
             ["polarfly", "fig12", "--scheduler", "tcp://127.0.0.1:9"],
-            "--scheduler must be given with an item that is simulated, got polarfly fig12",
+            "--scheduler needs a simulated figure or table, got polarfly fig12",
         ),
-        (["list", "fig1"], "paper list has all items; leave 'fig1' out"),
-        (["list", "--quick"], "paper list takes no --quick"),
+        (["list", "fig1"], "paper list shows all items; leave 'fig1' out"),
+        (["list", "--quick"], "paper list does not accept --quick"),
     ],
 )
 def test_wrong_use(words, text, capsys):
@@ -273,8 +275,8 @@ def test_the_list_has_every_item_once(capsys):
     assert len({(one["paper"], one["item"]) for one in items}) == len(items)
     assert all(one["computed"] for one in items if one["paper"] == "polarfly" and one["claims"])
     left_out = {(one["paper"], one["item"]): one["title"] for one in items if not one["computed"]}
-    assert left_out["dragonfly", "table1"] == "its headings are lost in the copies of the paper"
-    assert "fig11 with the prices of other routers" in left_out["slimfly", "fig13"]
+    assert left_out["dragonfly", "table1"] == "not implemented yet"
+    assert "fig11 at other prices of routers" in left_out["slimfly", "fig13"]
     assert run("list") == 0
     assert " no\n" in capsys.readouterr().out
 
@@ -296,10 +298,8 @@ def test_all_items_come_with_a_page(tmp_path, capsys, curves):
     assert all(claim["claim"] in page for claim in result["claims"])
     assert run("dragonfly", "all", "--quick", *curves, "--out", tmp_path) == 0
     text = " ".join(capsys.readouterr().out.split())  # a long path comes on a line of its own
-    assert f"all of it on one page: {tmp_path / 'report.html'}" in text
-    assert (
-        "not computed by PolarLab: table1 (its headings are lost in the copies of the paper); table4" in text
-    )
+    assert f"page with all items: {tmp_path / 'report.html'}" in text
+    assert "not computed by PolarLab: table1 (not implemented yet); table4" in text
     assert run("dragonfly", "table2", "--quick", "--out", tmp_path, "--json") == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
 
@@ -317,7 +317,7 @@ PRICES = "\n".join(
 def test_an_item_of_other_prices_is_kept(tmp_path):
     reproduced(tmp_path)
     with pytest.raises(polarlab.ParameterError, match="other options"):
-        reproduced(tmp_path, Effort(prices=paper_prices()))
+        reproduced(tmp_path, Scale(prices=paper_prices()))
 
 
 def test_costs_follow_from_the_prices_of_a_file(tmp_path, capsys):
@@ -363,8 +363,8 @@ def test_the_paper_s_prices_in_a_file_are_compared(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["slimfly", "fig5a"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
-        (["polarfly", "all"], "--prices must be given with one of slimfly table4, slimfly cost-readings"),
+        (["slimfly", "fig5a"], "--prices only applies to slimfly table4, slimfly cost-readings"),
+        (["polarfly", "all"], "--prices only applies to slimfly table4, slimfly cost-readings"),
         (["slimfly", "table4"], "prices.toml cannot be read"),
     ],
 )
@@ -389,12 +389,12 @@ def test_an_item_without_claims_of_its_own_has_its_files(tmp_path, capsys):
         ({"paper": 3}, "paper must be one of polarfly, .*, got 3"),
         ({"item": ["fig8"]}, r"item of polarfly must be one of .*, got \['fig8'\]"),
         ({"curves": "PF-MIN"}, "curves must be a list of labels, got 'PF-MIN'"),
-        ({"curves": [3]}, "curves must be none or of PF-MIN, .*, got '3'"),
+        ({"curves": [3]}, "curves must be none or among PF-MIN, .*, got '3'"),
         ({"curves": 3}, "curves must be a list of labels, got 3"),
         ({"prices": {}, "paper": "slimfly", "item": "table4"}, "prices must be a file, got {}"),
         ({"out": ""}, "out must be a folder, got ''"),
         ({"out": 3}, "out must be a folder, got 3"),
-        ({"progress": 5}, "progress must be a function of an event, got 5"),
+        ({"progress": 5}, "progress must be a function that takes an event, got 5"),
     ],
 )
 def test_arguments_of_other_types_are_refused(given, text, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.papers.beyond import fair
 from experiments.papers.claims import BEYOND, claims_of_item
-from experiments.papers.model import Effort, Value
+from experiments.papers.model import Scale, Value
 from experiments.papers.networks import network
 from experiments.papers.performance.digests import digest_of
 from experiments.papers.performance.model import (
@@ -34,7 +34,7 @@ SIMULATED = [
     for name, item in items.items()
     if isinstance(item, SimulatedItem) and paper != "polarfly"
 ]
-FULL, QUICK = Effort(), Effort(quick=True)
+FULL, QUICK = Scale(), Scale(quick=True)
 
 
 def point(load, accepted, stable=True, latency=10.0):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.papers.model import Effort
+from experiments.papers.model import Scale
 from experiments.papers.prices import paper_prices, prices_digest, read_prices
 from experiments.papers.registry import ITEMS
 from experiments.papers.slimfly.cost_readings import Reading, all_readings
@@ -48,7 +48,7 @@ def test_wrong_files_of_prices_are_refused_by_their_names(tmp_path, content, tex
 
 def test_slim_fly_s_cables_are_those_of_its_racks():
     """q = 19: 19 racks, every two joined by 38 of the 10,469 links."""
-    rows = ITEMS["slimfly"]["table4"].compute(Effort()).rows
+    rows = ITEMS["slimfly"]["table4"].compute(Scale()).rows
     [row] = [row for row in rows if row["chosen"] == "itself"]
     assert (row["racks"], row["bundles"], row["optic_cables"]) == (19, 171, 6498)
     assert row["electric_cables"] == 10_469 - 6498
@@ -86,7 +86,7 @@ def test_readings_change_the_costs_that_they_are_about():
 
 
 def test_table_4_by_its_default_is_the_first_of_the_readings():
-    table, readings = (ITEMS["slimfly"][name].compute(Effort()) for name in ("table4", "cost-readings"))
+    table, readings = (ITEMS["slimfly"][name].compute(Scale()) for name in ("table4", "cost-readings"))
     first = readings.rows[0]
     for key in set(first) & set(table.values):
         assert first[key] == pytest.approx(table.values[key], abs=0.001)

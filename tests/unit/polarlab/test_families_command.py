@@ -112,4 +112,4 @@ def test_wrong_prices_are_wrong_use(tmp_path, capsys, content, words):
 
 def test_prices_need_costs(tmp_path, capsys):
     line = fails(capsys, [*SMALL.split(), "--prices", str(tmp_path / "prices.toml")], 2)
-    assert "--prices must be given with --costs" in line
+    assert "--prices needs --costs" in line

@@ -1,4 +1,4 @@
-"""`polarlab families`: members of all families that are nearest to a radix or a size, side by side."""
+"""`polarlab families`: the member of each family that is nearest to a radix or a size."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COSTS = ("bisection", "cables", "$ per endpoint")
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints a row for the nearest member of each family."""
+    """Prints one row per family, with its nearest member."""
     with shown_if_long("computing the graphs"):
         members = polarlab.nearest_members(
             arguments.radix,
@@ -54,14 +54,14 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _remark() -> str:
-    """Returns the remark on the search for bisections; empty where METIS is installed."""
+    """Returns the note on the search for bisections; empty if METIS is installed."""
     from polarlab.api.analysis.costs import search_remark
 
     return search_remark()
 
 
 def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
-    """Returns the cells of a member; its distances are those between routers with hosts."""
+    """Returns the cells of a member, with distances between routers with hosts."""
     options = {one.key: one.name for one in polarlab.families()[member.name].parameters}
     words = (f"--{options[key]} {value}" for key, value in member.params.items())
     distances = member.between_hosts or vars(member)
@@ -76,7 +76,7 @@ def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
 
 
 def _costs(member: polarlab.NearestMember) -> Mapping[str, str]:
-    """Returns the cells of a member's costs; none unless costs are asked for."""
+    """Returns the cells of a member's costs; empty unless costs are requested."""
     if member.bisection is None:
         return {}
     return {"bisection": f"{member.bisection:.3f}", "$ per endpoint": f"{member.cost_per_endpoint:.0f}"}

@@ -10,7 +10,7 @@ from polarlab.process import Status
 
 SUMMARY = "routing algorithms, with paths, parameters and source"
 EXAMPLES = ("polarlab routings", "polarlab routings --json")
-# What a parameter changes: tables and groups of the switches, or only the choices of the controller.
+# What a parameter changes: the switches' tables and groups, or only the controller's choices.
 _RULES, _LAW = "rules", "law"
 
 

@@ -1,4 +1,4 @@
-"""`polarlab crosscheck`: real packets beside the same packets on simulated switches."""
+"""`polarlab crosscheck`: compares real packets with the same packets on simulated switches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
 
-SUMMARY = "real packets of a run or a sweep beside the same packets on simulated switches, and theory"
+SUMMARY = "real packets of a run or a sweep, compared with the same packets simulated, and with theory"
 EXAMPLES = (
     "polarlab crosscheck results/RUN",
     "polarlab crosscheck results/SWEEP --json",
@@ -23,7 +23,7 @@ _QUANTITIES = {"accepted": "accepted", "hops_mean": "hops", "queueing_frame_time
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Simulates the packets of measured results, measures them first if asked to, and prints both outcomes.
+    """Simulates the packets of results, which it measures first if requested, and prints both outcomes.
 
     Returns:
         NEGATIVE under --strict if a measurement is not valid.
@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _measured(arguments: argparse.Namespace, progress: ConsoleProgress) -> polarlab.Run:
-    """Returns the results of the run that the arguments describe."""
+    """Measures the run that the arguments describe, and returns its results."""
     results = polarlab.run(arguments.experiment, progress=EveryEvent(progress))
     draw_figures(results, progress)
     return results
 
 
 def _print(agreement: Mapping[str, Any]) -> None:
-    """Prints a table of all points, and one of those that were measured with several seeds."""
+    """Prints a table of all points, and one of the means of points with several seeds."""
     from polarlab.api.command_line.records import readable
 
     rows = []

@@ -1,4 +1,4 @@
-"""`polarlab saturation`: the greatest load that a simulated network carries, by bisection."""
+"""`polarlab saturation`: finds the highest stable load of a simulated network by bisection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
 
-SUMMARY = "greatest load that a simulated network carries, by bisection"
+SUMMARY = "highest stable load of a simulated network, by bisection"
 EXAMPLES = (
     "polarlab saturation polarfly --q 3 --hosts 2 --pattern tornado",
     "polarlab saturation polarfly --q 3 --routing ugal-pf --pattern perm2hop --precision 0.05 --json",
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print(arguments: argparse.Namespace, found: polarlab.Saturation) -> None:
-    """Prints a saturation; without --json, the loads that were tried as a table."""
+    """Prints a saturation, as JSON or with a table of the loads that were tried."""
     from polarlab.api.command_line.records import plain, readable
 
     result = plain(found)

@@ -1,4 +1,4 @@
-"""`polarlab simulate`: one experiment on simulated routers, which hold the plan that switches would get."""
+"""`polarlab simulate`: runs one experiment on simulated routers with the plan that switches would have."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print(arguments: argparse.Namespace, results: polarlab.Simulation) -> None:
-    """Prints the summary of a simulation; without --json, means and their intervals as a table."""
+    """Prints the summary of a simulation, as JSON or with tables of means and intervals."""
     from polarlab.api.command_line.records import plain, readable
 
     result = plain(results.summary)
