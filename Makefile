@@ -87,6 +87,7 @@ lint: dev ## check style, types, layers, spelling
 	@$(VENV)/lint-imports --no-logo
 	@$(VENV)/flake8 topology routing traffic/workload traffic/metrics
 	@$(VENV)/codespell
+	@$(VENV)/python tests/language.py
 
 bench: ## run the benchmarks; ROWS="..." chooses rows, BEFORE=COMMIT compares with a commit
 	@$(SUDO) vagrant/provision.sh tests

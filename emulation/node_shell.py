@@ -289,7 +289,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return answer.status
 
     def pending_output(self) -> str:
-        """Returns output since the end of the last command, such as that of background programs."""
+        """Returns output since the end of the last command, such as the output of background programs."""
         text = self.readbuf
         self.readbuf = ""
         while len(text) < _MOST_PENDING and self.pollOut.poll(0):

@@ -5,8 +5,8 @@ For a router s that has lost its link to n, the alternates are
 - to a destination behind n, at distance two: through another neighbour m that is not adjacent to n. From m
   the minimal path leads neither through s, which is not adjacent to the destination, nor through n. Three
   hops instead of two.
-- to n itself: through the third vertex of the triangle over s and n, two hops. If s or n is a quadric, there
-  is no triangle, and the tagged detour of four hops is used
+- to n itself: through the third vertex of the triangle over s and n, two hops. If s or n is a quadric,
+  there is no triangle, and the tagged detour of four hops is used
   (`topology.families.low_diameter.polarfly_detours`).
 - for a packet whose tag leads through n: the tag is replaced by that of another neighbour m, not adjacent to
   n, and the packet continues from there. It is not marked: it may meet the dead link once more.

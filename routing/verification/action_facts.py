@@ -17,8 +17,8 @@ class ActionFacts:
         number: a number that identifies these facts.
         groups: the numbers of the groups that the actions name.
         rewrites: the actions before the first output or group.
-        last_group: the number of the group, if the last action is the only one that names a group and there
-            is no output; None otherwise.
+        last_group: the number of the group, if the last action is the only one that names a group and nothing
+            is output; None otherwise.
         returns: the ports to which packets may be output before their ingress port is cleared.
         returning_groups: the groups to which packets may be passed before it is cleared.
         forbidden: the first action that changes the destination of packets or copies fields that must not be

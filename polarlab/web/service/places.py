@@ -57,7 +57,7 @@ class Places:
         return cls(max(_FEWEST, files - _KEPT_FILES - spare))
 
     def enter(self, guest: Guest, host: str) -> None:
-        """Gives a new connection a place; if all are taken, another connection loses its place.
+        """Admits a new connection; if all places are taken, another connection loses its place.
 
         Args:
             guest: the connection.

@@ -49,7 +49,7 @@ def test_json_names_the_graph_and_its_links(tmp_path):
 def test_an_existing_file_is_refused_and_left_alone(tmp_path, format_):
     path = tmp_path / "precious"
     path.write_text("precious")
-    with pytest.raises(UsageError, match="precious exists"):
+    with pytest.raises(UsageError, match="precious already exists"):
         export(ER_3, 1, format_, path)
     assert path.read_text() == "precious"
 
@@ -57,7 +57,7 @@ def test_an_existing_file_is_refused_and_left_alone(tmp_path, format_):
 @pytest.mark.parametrize("name", ["missing/g", "file/g"])
 def test_a_folder_that_is_none_is_told(tmp_path, name):
     (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="write g into"):
+    with pytest.raises(UsageError, match="g cannot be"):
         export(ER_3, 1, "json", tmp_path / name)
 
 

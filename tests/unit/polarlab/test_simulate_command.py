@@ -9,7 +9,8 @@ from support.builders.damaged_plans import damaged
 from support.fixtures.command_line import fails, prints_json
 
 import polarlab
-from experiments.simulation import fabric, saturation
+from experiments import planned_fabric
+from experiments.simulation import saturation
 from polarlab.cli import main as entry
 from routing.registry import make_plan
 from topology.errors import Status
@@ -108,7 +109,9 @@ def test_the_controllers_law_has_all_parameters_of_the_routing(tmp_path):
 
 
 def test_a_plan_that_fails_its_proof_is_not_simulated(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(fabric, "make_plan", lambda *asked, **more: damaged(make_plan(*asked, **more), 1))
+    monkeypatch.setattr(
+        planned_fabric, "make_plan", lambda *asked, **more: damaged(make_plan(*asked, **more), 1)
+    )
     message = fails(capsys, f"simulate {SHORT} --out {tmp_path / 'none'}", Status.NEGATIVE)
     assert "fails its proof and is not simulated" in message
     assert not list(tmp_path.iterdir())
