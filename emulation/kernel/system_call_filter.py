@@ -30,6 +30,7 @@ _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7, "riscv64": 0xC000
 _X32 = 0x40000000  # the system calls of the x32 ABI start here
 _PTRACE_OPTIONS = (0x15, 0x4200, 0x4206)  # PTRACE_OLDSETOPTIONS, SETOPTIONS, SEIZE
 _TRACE_EXIT = 0x40
+_SO_TXTIME = 61
 
 
 class _Test(NamedTuple):
@@ -58,6 +59,8 @@ _REFUSALS = (
     *(_Refusal(name, errno.ENOSYS) for name in _UNKNOWN),
     *(_Refusal(name, errno.EPERM, (_Test(0, _HAS, CLONE_NEWCGROUP),)) for name in ("clone", "unshare")),
     _Refusal("socket", errno.EPERM, (_Test(0, _IS, socket.AF_VSOCK),)),
+    # With launch times a host could choose the arrival times of frames that it sends to itself.
+    _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.SOL_SOCKET), _Test(2, _IS, _SO_TXTIME))),
     *(
         _Refusal("ptrace", errno.EPERM, (_Test(0, _IS, request), _Test(3, _HAS, _TRACE_EXIT)))
         for request in _PTRACE_OPTIONS

@@ -15,11 +15,12 @@ import socket
 import stat
 import struct
 import sys
+import time
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 PTRACE_ATTACH, PTRACE_SEIZE, PTRACE_O_TRACEEXIT = 16, 0x4206, 0x40
-CLONE_NEWCGROUP, AF_VSOCK = 0x2000000, 40
+CLONE_NEWCGROUP, AF_VSOCK, SO_TXTIME = 0x2000000, 40, 61
 KEYCTL_GET_KEYRING_ID, USER_KEYRING = 0, -4
 # Numbers of keyctl, request_key and io_uring_setup.
 NUMBERS = (250, 249, 425) if os.uname().machine == "x86_64" else (219, 218, 425)
@@ -157,6 +158,9 @@ def calls(_given):
     with contextlib.suppress(OSError):
         socket.socket(AF_VSOCK, socket.SOCK_STREAM).close()
         yield "a socket of the hypervisor"
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.SOL_SOCKET, SO_TXTIME, struct.pack("iI", time.CLOCK_TAI, 0))
+        yield "launch times of packets"
 
 
 def deaths(_given):

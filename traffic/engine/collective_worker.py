@@ -19,7 +19,7 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import CollectiveJob
-from traffic.engine.receivers import Receivers
+from traffic.engine.receivers import Receivers, timely
 from traffic.engine.telemetry import CountReporter
 from traffic.engine.transport import Incoming, Outgoing, rank_not_reached
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets, SentCounter
@@ -306,7 +306,11 @@ class CollectiveWorker:
                 self._received.damaged += 1
             elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run, with another key
                 continue
-            elif not genuine(frame, self._tagger) or head.destination_ip != self._ips[receiver]:
+            elif (
+                not genuine(frame, self._tagger)
+                or head.destination_ip != self._ips[receiver]
+                or not timely(head.sent_ns, arrivals_ns[slot])
+            ):
                 self._received.damaged += 1
             else:
                 sender, payload = self._rank_of[head.source_ip], frame[SEGMENT_BYTES:]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import TrafficJob
-from traffic.engine.receivers import Receivers
+from traffic.engine.receivers import Receivers, timely
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
@@ -128,7 +128,7 @@ class ProbeCounts:
         good = intact(headers) & (lengths == self._frame_bytes)
         present = good & (headers["sent_ns"] >= clock.epoch_ns)
         earlier = int(np.count_nonzero(good) - np.count_nonzero(present))  # with another key
-        present &= genuine(frames, self._tagger)
+        present &= genuine(frames, self._tagger) & timely(sent_ns, arrived_ns)
         here = present & (destination == receivers)
         misdelivered = int(np.count_nonzero(present & ~here))
         here[here] = ~self._arrivals.repeated(source[here], number[here])

@@ -4,15 +4,34 @@ from __future__ import annotations
 
 import select
 import socket
+import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
+Times = Any  # an int, or an int64 array; the answer is a bool, or a bool array
+
 # One socket may fill 1/_SHARE of the buffer per call, so that a host that floods leaves room for the others.
 _SHARE = 4
+# Maximum time by which a frame may seem to arrive too early, because the clock was set meanwhile.
+_MAX_CLOCK_STEP_NS = 1_000_000_000
+
+
+def timely(sent_ns: Times, arrived_ns: Times) -> Times:
+    """Returns whether frames that have just been read arrived after they were sent, and not in the future.
+
+    Root on a host can choose the time stamps of frames that the host sends to itself.
+
+    Args:
+        sent_ns: send times in ns since the epoch.
+        arrived_ns: the kernel's time stamps of their arrivals.
+    """
+    latest_ns = time.time_ns() + _MAX_CLOCK_STEP_NS
+    return (sent_ns <= arrived_ns + _MAX_CLOCK_STEP_NS) & (arrived_ns <= latest_ns)
 
 
 class Receivers:

@@ -300,6 +300,8 @@ HOSTILE = {
     "port above the flows": Packet(flow=4, made_up=True),
     "sent at the end of time": Packet(sent_ns=(1 << 63) - CLOCK.epoch_ns, took_ns=-(1 << 62), made_up=True),
     "sent at another time": Packet(sequence=3, sent_ns=149 * MS, made_up=True),
+    "arrived before it was sent": Packet(sequence=3, took_ns=-2000 * MS),
+    "arrives in future": Packet(sequence=3, took_ns=1 << 60),
     "TTL above the first": Packet(sequence=3, hops=-1),
     "TTL of 0": Packet(sequence=3, hops=64),
     "shorter than its header": Packet(sequence=3, length=62),
