@@ -55,14 +55,14 @@ class NetworkSettings:
 
     Attributes:
         topology: the graph of its routers.
-        concentration: p, the number of hosts at each router that has any.
+        hosts_per_router: p, the number of hosts at each router that has any.
         link_spec: properties of its links.
         datapath: `kernel` or `user`.
         host_root: root of hosts, OWN_ROOT or REAL_ROOT.
     """
 
     topology: Topology
-    concentration: int
+    hosts_per_router: int
     link_spec: LinkSpec
     datapath: str
     host_root: str = OWN_ROOT
@@ -71,7 +71,7 @@ class NetworkSettings:
     def size(self) -> tuple[int, int, int]:
         """Numbers of its routers, of its hosts, and of the links between routers."""
         topology = self.topology
-        return topology.routers, topology.endpoints(self.concentration), topology.links
+        return topology.routers, topology.endpoints(self.hosts_per_router), topology.links
 
 
 def initialize_mininet() -> None:
@@ -106,7 +106,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         if self._merging:
             context = replace(context, make_room=self._merging.make_room)
         super().__init__(
-            topo=FabricTopo(settings.topology, settings.concentration),
+            topo=FabricTopo(settings.topology, settings.hosts_per_router),
             switch=partial(FabricSwitch, context=context),
             host=FabricHost,
             link=FabricLink,
@@ -122,7 +122,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def build(self) -> None:
         """Creates all nodes, links and interfaces and configures them."""
         self._progress(f"starting shells of {self.settings.topology.routers} switches and their hosts")
-        names = write_name_files(self.run_dir, self.settings.topology, self.settings.concentration)
+        names = write_name_files(self.run_dir, self.settings.topology, self.settings.hosts_per_router)
         if self.settings.host_root == OWN_ROOT:
             self.spaces = HostSpaces(self._machine_names(), self.run_dir, names)
             self.host = partial(FabricHost, spaces=self.spaces)
@@ -190,7 +190,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         topology = self.settings.topology
         hosts = {
             (switch_name(host.router), topology.host_port(host.router, host.index)): host.name
-            for host in hosts_of(topology, self.settings.concentration)
+            for host in hosts_of(topology, self.settings.hosts_per_router)
         }
         running = self._running_vswitches()
         dumps = finish_all([one.start_command("dump-flows") for one in running], timeout_s=_ANSWER_S)
@@ -295,7 +295,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def _machine_names(self) -> dict[str, str]:
         """Returns host -> name of its machine."""
-        hosts = hosts_of(self.settings.topology, self.settings.concentration)
+        hosts = hosts_of(self.settings.topology, self.settings.hosts_per_router)
         return {host.name: host.name.replace("_", "-") for host in hosts}
 
 

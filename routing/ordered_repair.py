@@ -34,7 +34,7 @@ def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
         ParameterError: there are too many alternates to order.
     """
     make_reroute = ordered_search(plan).fast_reroute
-    return replace(minimal_plan(plan.topology, plan.concentration, make_reroute), routing=plan.routing)
+    return replace(minimal_plan(plan.topology, plan.hosts_per_router, make_reroute), routing=plan.routing)
 
 
 def ordered_search(plan: RoutePlan) -> OrderedSearch:

@@ -62,7 +62,7 @@ def predict_pattern(
     Raises:
         PredictionError: the losses do not converge.
     """
-    routers = host_routers(plan.topology, plan.concentration)
+    routers = host_routers(plan.topology, plan.hosts_per_router)
     to_hosts = np.zeros((plan.topology.routers, len(routers)))
     np.add.at(to_hosts, routers, pattern.shares())
     return predict(traffic_split(plan, prover), 2 * plan.topology.links, to_hosts, routers, load)

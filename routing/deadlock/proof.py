@@ -167,5 +167,5 @@ def proof_bytes(plan: RoutePlan) -> int:
     # Tagged packets are in one state for each router on their path and each tag.
     tagged = min(topology.diameter * sum(map(len, pushed)), topology.routers * named)
     places = 2 * topology.links + tagged
-    destinations = int((topology.host_counts(plan.concentration) > 0).sum())
+    destinations = int((topology.host_counts(plan.hosts_per_router) > 0).sum())
     return int(places * destinations * _PLACE_BYTES + (2 * topology.routers + tagged) * _STATE_BYTES)

@@ -286,7 +286,7 @@ class RoutePlan:
 
     Attributes:
         topology: the fabric's graph.
-        concentration: p, the number of hosts at each router that has any.
+        hosts_per_router: p, the number of hosts at each router that has any.
         routing: the name of the routing that built the plan.
         switches: one plan per router, in router order.
         hop_bound: distances of router pairs (int16 array) -> the maximum number of hops of a packet between
@@ -297,7 +297,7 @@ class RoutePlan:
     """
 
     topology: Topology
-    concentration: int
+    hosts_per_router: int
     routing: str
     switches: tuple[SwitchPlan, ...]
     hop_bound: Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]

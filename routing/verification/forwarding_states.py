@@ -133,7 +133,7 @@ class StateSpace:
             PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
         self.topology = plan.topology
-        self.hosts = hosts_of(plan.topology, plan.concentration)
+        self.hosts = hosts_of(plan.topology, plan.hosts_per_router)
         self.states: list[State] = []
         self._plan = plan
         values = {"eth_dst": [h.mac for h in self.hosts], "ipv4_dst": [h.ip for h in self.hosts]}
@@ -164,7 +164,7 @@ class StateSpace:
         Raises:
             PlanError: a switch cannot install its part of the plan, or rewrites the destinations of packets.
         """
-        if plan.topology is not self.topology or plan.concentration != self._plan.concentration:
+        if plan.topology is not self.topology or plan.hosts_per_router != self._plan.hosts_per_router:
             return False
         changed = [new for old, new in zip(self._plan.switches, plan.switches, strict=True) if new is not old]
         rules = {switch.router: self._book.switch_numbers(switch) for switch in changed}
@@ -188,7 +188,7 @@ class StateSpace:
         return SwitchModel(switch, self._book, rules, self._known_outcomes)
 
     def _ingress_classes(self, switch: SwitchPlan, rules: Numbers) -> dict[int, int]:
-        links, hosts = self.topology.router_ports(switch.router, self._plan.concentration)
+        links, hosts = self.topology.router_ports(switch.router, self._plan.hosts_per_router)
         return ingress_port_classes(switch, [*links, *hosts], self._book, rules)
 
     def initial_state(self, source: Host) -> State:

@@ -175,7 +175,7 @@ def check_against_walk(
     """
     generator = np.random.default_rng(seed)
     routers = generator.permutation(tables.routers)[:MAX_SWITCHES].tolist()
-    hosts = hosts_of(plan.topology, plan.concentration)
+    hosts = hosts_of(plan.topology, plan.hosts_per_router)
     tags = used_tags(tables)
     # All switches share one RuleBook, so that equal rules are parsed once.
     some = np.union1d(
@@ -246,7 +246,7 @@ class _SwitchCheck:
         self._topology = plan.topology
         self._failed = failure.failed_ports(router)
         self._down = router in failure.failed_routers
-        all_hosts = hosts_of(plan.topology, plan.concentration)
+        all_hosts = hosts_of(plan.topology, plan.hosts_per_router)
         self._own = [host for host in all_hosts if host.router == router]
         self._numbers = {host: number for number, host in enumerate(all_hosts)}
         self._model = SwitchModel(plan.switches[router], book)

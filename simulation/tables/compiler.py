@@ -60,7 +60,8 @@ class PlanCompiler:
         topology = plan.topology
         self._link_starts = topology.adjacency.starts
         self._outputs = [
-            Outputs(*topology.router_ports(router, plan.concentration)) for router in range(topology.routers)
+            Outputs(*topology.router_ports(router, plan.hosts_per_router))
+            for router in range(topology.routers)
         ]
         routers = np.array([host.router for host in self._rules.hosts], np.int32)
         self._host_routers = routers

@@ -97,14 +97,14 @@ class PlanRules:
         Args:
             plan: the plan.
         """
-        self.hosts = hosts_of(plan.topology, plan.concentration)
+        self.hosts = hosts_of(plan.topology, plan.hosts_per_router)
         self.ip = np.array([host.ip for host in self.hosts], np.int64)
         self.mac = np.array([host.mac for host in self.hosts], np.int64)
         self.actions = ActionRegistry(plan.topology.routers)
         distinct, unsorted = _numbered_rules(switch.rules for switch in plan.switches)
         match, first = IdentityTable().numbers_of([tuple(map(attrgetter("match"), distinct))])
         self.rules = self._rule_columns(distinct, match)
-        coverage = CoverageFinder(host_routers(plan.topology, plan.concentration), self.ip, self.mac)
+        coverage = CoverageFinder(host_routers(plan.topology, plan.hosts_per_router), self.ip, self.mac)
         self.matches = _match_columns(coverage, [distinct[rule] for rule in first.tolist()])
         rank = self.rules.rank.astype(np.int16 if self.rules.rank.max(initial=0) < 1 << 15 else np.int64)
         self.numbers: list[Numbers] = [

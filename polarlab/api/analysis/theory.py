@@ -277,7 +277,7 @@ def predict(
     for name, value in {"load": load, "seed": seed}.items():
         option_of(name, "predict").accept(value)
     check_oblivious(plan.routing)
-    topology, hosts = plan.topology, plan.concentration
+    topology, hosts = plan.topology, plan.hosts_per_router
     demand = make_pattern(pattern, topology, hosts, seed)
     found = predict_pattern(plan, demand, load)
     names = [

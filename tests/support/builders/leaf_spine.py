@@ -19,6 +19,6 @@ class LeafSpine(SearchedTopology):
         pairs = [(leaf, leaves + spine) for leaf in range(leaves) for spine in range(spines)]
         super().__init__(adjacency_from_links(leaves + spines, np.array(pairs)))
 
-    def host_counts(self, concentration: int) -> npt.NDArray[np.int64]:
-        """Returns `concentration` for every leaf and 0 for every spine."""
-        return np.where(np.arange(self.routers) < self.leaves, concentration, 0)
+    def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
+        """Returns `hosts_per_router` for every leaf and 0 for every spine."""
+        return np.where(np.arange(self.routers) < self.leaves, hosts_per_router, 0)

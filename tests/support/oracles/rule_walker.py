@@ -23,7 +23,7 @@ class RuleWalker:
 
     def __init__(self, plan, dead=()):
         self.topology = plan.topology
-        self.hosts = [host for host in hosts_of(plan.topology, plan.concentration) if host.index == 0]
+        self.hosts = [host for host in hosts_of(plan.topology, plan.hosts_per_router) if host.index == 0]
         self.dead = set(dead)
         self.tables = [_by_table(switch.rules) for switch in plan.switches]
         self.groups = [{group.number: group for group in switch.groups} for switch in plan.switches]

@@ -44,8 +44,8 @@ def test_the_number_of_routers_is_limited_by_the_tags():
         def routers(self):
             return MAX_TAGS + 1
 
-        def host_counts(self, concentration):
-            return np.full(self.routers, concentration)
+        def host_counts(self, hosts_per_router):
+            return np.full(self.routers, hosts_per_router)
 
     with pytest.raises(ParameterError, match=f"{MAX_TAGS}.*{MAX_TAGS + 1}"):
         make_plan(Large(), 1, "min")
@@ -58,12 +58,12 @@ FABRICS = {"leaf-spine 4 x 2": LeafSpine(), "leaf-spine 5 x 3": LeafSpine(5, 3)}
 
 
 @pytest.mark.parametrize("name", ["min", "valiant", "ugal"])
-@pytest.mark.parametrize("concentration", [1, 2])
+@pytest.mark.parametrize("hosts_per_router", [1, 2])
 @pytest.mark.parametrize("fabric", FABRICS)
-def test_hosts_at_some_routers_only_are_all_served_whatever_single_link_fails(fabric, concentration, name):
+def test_hosts_at_some_routers_only_are_all_served_whatever_single_link_fails(fabric, hosts_per_router, name):
     topology = FABRICS[fabric]
-    plan = make_plan(topology, concentration, name)
-    hosts = topology.leaves * concentration
+    plan = make_plan(topology, hosts_per_router, name)
+    hosts = topology.leaves * hosts_per_router
     proof = prove(plan, [NO_FAILURE, *link_failures(topology)])
     assert proof.ok, proof.faults
     assert proof.pairs == hosts * (hosts - 1)
@@ -92,8 +92,8 @@ def test_destinations_without_hosts_are_not_listed_as_unprotected():
     listed = {destination for _, destination, _ in make_plan(Drawn(chord), 1, "min").unprotected}
 
     class WithoutOneHost(Drawn):
-        def host_counts(self, concentration):
-            return np.where(np.arange(self.routers) == min(listed), 0, concentration)
+        def host_counts(self, hosts_per_router):
+            return np.where(np.arange(self.routers) == min(listed), 0, hosts_per_router)
 
     plan = make_plan(WithoutOneHost(chord), 1, "min")
     assert {destination for _, destination, _ in plan.unprotected} == listed - {min(listed)}

@@ -26,8 +26,8 @@ def link_loads(split: TrafficSplit, source: int, destination: int, links: int) -
 class UnevenLeaves(LeafSpine):
     """A leaf-spine fabric whose leaves have 1, 2, 3, ... hosts, at most p."""
 
-    def host_counts(self, concentration: int) -> np.ndarray:
-        return np.minimum(super().host_counts(concentration), np.arange(self.routers) + 1)
+    def host_counts(self, hosts_per_router: int) -> np.ndarray:
+        return np.minimum(super().host_counts(hosts_per_router), np.arange(self.routers) + 1)
 
 
 @pytest.mark.parametrize("hosts", [1, 3])

@@ -438,8 +438,8 @@ def test_a_failure_of_nothing_changes_nothing():
 class UnevenLeaves(LeafSpine):
     """A leaf-spine fabric whose leaves have 1, 2, 3, ... hosts, at most p."""
 
-    def host_counts(self, concentration: int) -> np.ndarray:
-        return np.minimum(super().host_counts(concentration), np.arange(self.routers) + 1)
+    def host_counts(self, hosts_per_router: int) -> np.ndarray:
+        return np.minimum(super().host_counts(hosts_per_router), np.arange(self.routers) + 1)
 
 
 UNEVEN = UnevenLeaves()

@@ -57,7 +57,7 @@ def graph_of(name):
 def run(name, cycles, channels):
     """Hosts that send all they can, from empty buffers of one packet on; any channel may be taken."""
     plan = plan_of(name)
-    pattern = make_pattern("uniform", plan.topology, plan.concentration, 1)
+    pattern = make_pattern("uniform", plan.topology, plan.hosts_per_router, 1)
     return simulated(
         compile_tables(plan),
         pattern,

@@ -28,7 +28,7 @@ def fabric_of(routers: int) -> SimpleNamespace:
     return SimpleNamespace(
         routers=routers,
         address_number=lambda router: router,
-        host_counts=lambda concentration: np.full(routers, concentration),
+        host_counts=lambda hosts_per_router: np.full(routers, hosts_per_router),
     )
 
 
@@ -116,8 +116,8 @@ def test_hosts_are_where_the_topology_attaches_them():
 
 def test_a_router_with_more_hosts_than_addresses_is_refused():
     class Crowded(LeafSpine):
-        def host_counts(self, concentration):
-            return 100 * super().host_counts(concentration)
+        def host_counts(self, hosts_per_router):
+            return 100 * super().host_counts(hosts_per_router)
 
     assert len(hosts_of(Crowded(), 2)) == 4 * 200
     with pytest.raises(ParameterError, match="1 to 254, got 300"):
