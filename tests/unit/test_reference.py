@@ -33,7 +33,7 @@ def test_the_reference_has_every_command_with_its_examples():
 def test_the_reference_has_options_with_values_and_meaning():
     run = sections()["run"]
     assert "| `--link-rate RATE` | rate of every port" in run
-    assert "| `--strict` | exit status 1" in run
+    assert "| `--strict` | exit with status 1" in run
     assert "| `--supernode SUPERNODE` | " in run
     assert "\n### TCP flows\n" in run
     assert "--help" not in run.partition("Examples")[0]

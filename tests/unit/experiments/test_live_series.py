@@ -29,5 +29,5 @@ def test_links_are_on_the_disk_while_they_are_measured(tmp_path):
 def test_a_run_that_was_killed_is_told_with_what_is_there(tmp_path):
     write(tmp_path, MANIFEST, run_manifest())
     (tmp_path / "links.csv").write_text("")
-    with pytest.raises(ParameterError, match=r"did not end: .*links\.csv"):
+    with pytest.raises(ParameterError, match=r"incomplete run: .*links\.csv"):
         open_results(tmp_path)

@@ -268,7 +268,7 @@ def test_all_items_leave_out_those_without_points(tmp_path, capfd, monkeypatch):
     monkeypatch.setitem(ITEMS, "polarfly", items)
     options = [*ALONE, "--curves", "PF-MIN:perm1hop", "--out", str(tmp_path)]
     assert main(["paper", "polarfly", "all", *options]) == 0
-    assert "simulated: fig11" in capfd.readouterr().out
+    assert "curves: fig11" in capfd.readouterr().out
     assert {"table5.json", "fig9.json", "report.html"} <= {one.name for one in tmp_path.iterdir()}
 
 
