@@ -82,7 +82,7 @@ def _request(
 
 
 def results_again(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to measure it again: a sweep in a new folder, so that it restarts.
+    """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.

@@ -111,7 +111,7 @@ class Curve:
 
     @property
     def choices(self) -> tuple[str, str]:
-        """The words that select it: its label, which selects all patterns, and its label with its pattern."""
+        """The words that select it: its label (all patterns), or its label with its pattern."""
         return self.label, f"{self.label}:{self.pattern}"
 
 
