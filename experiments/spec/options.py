@@ -303,8 +303,8 @@ OPTIONS: tuple[Option, ...] = (
               "ends with & is a server: it starts first and is terminated when the traffic ends",
               repeatable=True, metavar="LINE", setting="programs", common=True),
         _text("exec-file", "file of programs, one per line; lines that start with # are comments", file=True),
-        _number("exec-timeout", "timeout of programs; counted from the start of traffic; if it expires, all "
-                "other results are kept", None, 0.1, 86_400, unit="s", default_text="300",
+        _number("exec-timeout", "timeout of programs; counted from the start of traffic; other programs "
+                "and all measurements continue", None, 0.1, 86_400, unit="s", default_text="300",
                 derived=lazy_import("experiments.spec.programs:default_timeout_s"), setting="exec_timeout_s",
                 needs=("exec", "exec-file")),
     ),

@@ -40,7 +40,7 @@ def request_of(
     """Returns the requested experiment.
 
     Args:
-        kind: kind of the experiment, or another command with a topology, as `up`.
+        kind: kind of the experiment, or another command with a topology, such as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
             folder. None if the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens. `run_programs` says whether root may run

@@ -51,7 +51,7 @@ class Resilience:
 
     @property
     def median(self) -> float:
-        """The share of the median run; for an even number of runs, of the lower one."""
+        """The share of the median run; of an even number of runs, of the lower of the two middle ones."""
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property

@@ -35,7 +35,7 @@ class Reached:
     user: int
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which this thread has the rights with which the path may be used."""
+        """Returns a context in which this thread has the rights of `user` on files."""
         return rights_of(self.user)
 
 
