@@ -259,7 +259,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if base:
         name = given.pop(TOPOLOGY, None)  # of its file
         if name is not None and getattr(arguments, "again", None):
-            raise UsageError(f"{_AGAIN} has a topology, that of its results; leave {name} out")
+            raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
     foreign = {option.name: None for one in FAMILIES.loaded() for option in family_options(one)}
     kind = _kind(command, given, base)
