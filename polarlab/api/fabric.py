@@ -76,7 +76,8 @@ class Fabric(SessionVerbs):
                 Experiment, results or their folder, whose fabric options apply.
             progress: callback for progress events, at most one every 5 s during a long activity; `print`
                 works.
-            web: address of the live page, such as `8642` or `127.0.0.1:8642`; True: the latter; None: no page.
+            web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
+                no page.
             web_open: whether every user of this machine may open the page, without a token.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
