@@ -77,7 +77,7 @@ class AdaptiveLoop:
         return taken
 
     def take_routing(self, name: str) -> None:
-        """Changes the parameters of the adaptive law and its control; the detours in use stay.
+        """Changes the parameters of the adaptive law and its control; the detours in use are kept.
 
         Args:
             name: name of the plan's routing with the new parameters.
@@ -93,7 +93,7 @@ class AdaptiveLoop:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
     def take_plan(self, plan: RoutePlan) -> None:
-        """Replaces the plan, whose groups may have other candidates; the detours in use stay.
+        """Replaces the plan, whose groups may have other candidates; the detours in use are kept.
 
         Args:
             plan: the plan to which the switches are being updated.

@@ -131,7 +131,7 @@ class FabricState:
         self._disconnected_s.setdefault(router, now_s)
 
     def switch_connected(self, router: int) -> None:
-        """Records that a switch connected; unless it was lost meanwhile, its links remain usable."""
+        """Records that a switch connected; its links remain usable unless it had been declared lost."""
         self._disconnected_s.pop(router, None)
 
     def switch_lost(self, router: int, now_s: float) -> list[SetPort]:

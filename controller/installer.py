@@ -129,7 +129,7 @@ class Installer:
         return [] if progress is None else self._query(progress)
 
     def groups_described(self, datapath_id: int, groups: Mapping[int, int], more: bool) -> list[Message]:
-        """Returns the messages for a switch that described its groups.
+        """Records the groups that a switch has described; returns the messages to send to it next.
 
         Args:
             datapath_id: the switch.
@@ -147,7 +147,7 @@ class Installer:
         return self._switches[datapath_id].stage is Stage.QUERIED
 
     def rules_described(self, datapath_id: int, cookies: list[int], more: bool) -> list[Message]:
-        """Returns the messages for a switch that described its rules.
+        """Records the rules that a switch has described; returns the messages to send to it next.
 
         Args:
             datapath_id: the switch.

@@ -55,7 +55,7 @@ class Replan:
     refusal: str | None = None
 
     def report(self, seconds: float) -> Replanned:
-        """Returns the report of the plan, which all switches have `seconds` after the start of planning."""
+        """Returns the report of the plan; all switches got it within `seconds` of the start of planning."""
         return Replanned(
             failed=self.failure.name,
             rules=self.rules,

@@ -210,7 +210,7 @@ class Unusable(Report):
 
 @dataclass(frozen=True)
 class NotDrained(Report):
-    """The requested drain is refused, and the previous one stays."""
+    """The requested drain is refused; the previous one remains in force."""
 
     event: ClassVar[str] = "not drained"
     text: str
@@ -273,7 +273,7 @@ def report(event: Report) -> None:
 
 
 class Warnings:
-    """Rate-limited warnings: whatever connects to the controller could cause any number."""
+    """Rate-limited warnings, because any client of the controller could cause any number of them."""
 
     def __init__(self) -> None:
         self._allowed: float = _WARNINGS_AT_ONCE

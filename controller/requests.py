@@ -19,7 +19,7 @@ def channel() -> tuple[socket.socket, socket.socket]:
 
 
 def request_drain(connection: socket.socket, elements: Iterable[str]) -> None:
-    """Requests that the controller at the other end drain some links and switches, and no others.
+    """Requests that the controller at the other end drain exactly these links and switches.
 
     Args:
         connection: this end of the channel.

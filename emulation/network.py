@@ -154,7 +154,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             self._merging.finish()
 
     def clear_rules(self) -> None:
-        """Removes all rules and groups from all switches, and the socket of a controller that has ended."""
+        """Removes all rules and groups from all switches, and the socket left by an ended controller."""
         self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
             finish_all([vswitch.start_command(command) for vswitch in self._vswitches()])
@@ -169,7 +169,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-force", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
 
     def remove_controller_socket(self) -> None:
-        """Removes the socket of a controller that has ended, so that another controller can listen on it."""
+        """Removes the socket left by an ended controller, so that another controller can listen on it."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def flush_flow_caches(self) -> None:

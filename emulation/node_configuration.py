@@ -175,7 +175,7 @@ def _has_space(node: Any) -> bool:
 
 
 def _inside(node: Any, action: Callable[[], _Result], kinds: int = NETWORK) -> _Result:
-    """Returns the result of an action in a node's namespaces; raises CommandError if it fails."""
+    """Runs an action in a node's namespaces and returns its result; raises CommandError if it fails."""
     try:
         return in_namespaces(node.pid, action, kinds)
     except OSError as error:

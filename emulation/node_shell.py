@@ -217,7 +217,7 @@ class LastingNode(Node):  # type: ignore[misc]
             self._renewing = False
 
     def end_shell(self) -> None:
-        """Kills the shell and the programs that it started; the node stays."""
+        """Kills the shell and the programs that it started, but keeps the node."""
         if self.shell:
             kill_family(self.shell)
             await_end(self.shell)

@@ -174,7 +174,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
         return SwitchSettings(self.name, int(self.dpid, 16), self.pid, ports, self.context.link_spec)
 
     def stop(self, deleteIntfs: bool = True) -> None:
-        """Kills the switch's program; its namespace, interfaces and configuration stay."""
+        """Kills the switch's program; keeps its namespace, interfaces and configuration."""
         if self.vswitch:
             self.vswitch.kill_daemon()
 

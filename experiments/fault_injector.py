@@ -194,8 +194,8 @@ class FaultSchedule:
             clock: start of the traffic.
 
         Returns:
-            When it listened, when the last switch had connected, and when it was in charge; None for what has
-            not happened.
+            When it listened, when the last switch had connected, and when it had taken control; None for each
+            that has not happened.
         """
         self._fabric.controller.catch_up()
         controller, start_s = self._fabric.controller, clock.monotonic_ns / 1e9

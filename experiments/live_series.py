@@ -39,7 +39,7 @@ class LiveLinkSeries:
         self._write([tuple(LINK_COLUMNS)])
 
     def note(self, switch: int, now_s: float, queues: Mapping[int, QueueState]) -> None:
-        """Writes the traffic between a reading of a switch's queues, by port, and the previous one."""
+        """Writes a switch's traffic since the previous reading of its queues; `queues` is by port."""
         then_s, before = self._last.get(switch, (now_s, queues))
         if switch in self._last and now_s < then_s + _EVERY_S:
             return

@@ -31,7 +31,7 @@ def write_text(text: str) -> Path:
 
 
 def new_log() -> IO[str]:
-    """Returns a new log, open, which has a name."""
+    """Returns a new log file, open and with a name."""
     return tempfile.NamedTemporaryFile(
         "w",
         prefix=_PREFIX,
@@ -43,7 +43,7 @@ def new_log() -> IO[str]:
 
 
 def escaped(text: str) -> str:
-    """Returns a text with all control characters but line feeds written out, which a terminal would obey."""
+    """Returns a text that is safe on a terminal: all control characters except line feeds are escaped."""
     return "\n".join(shown(line) for line in text.split("\n"))
 
 

@@ -29,7 +29,7 @@ class _OwnPackages(MetaPathFinder):
 
 
 def prefer_own_packages() -> None:
-    """Makes the project's names lead to its packages from now on, before other modules of those names.
+    """Makes later imports of the project's package names find its own packages before any others.
 
     Raises:
         ImportError: another module is loaded by one of the names already.

@@ -22,7 +22,7 @@ class DetoursOfRouter(Protocol):
     """The detours of one router that avoid the link to each of its neighbours."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
-        """Returns the neighbours by which packets to destinations behind the next hop may go untagged."""
+        """Returns the neighbours through which packets to routers beyond the next hop may go untagged."""
 
     def near(self, neighbour: int, /) -> Iterable[tuple[NearDetour, ...]]:
         """Returns the detours to a neighbour, one tuple for each first hop."""

@@ -265,8 +265,8 @@ def check_plugins(kept: Mapping[str, str]) -> None:
         plugin = plugin_named(name)
         if plugin is None:
             file = text.partition(" ")[0].endswith(".py")
-            remedy = "give --plugin FILE.py, or polarlab.register it" if file else "install it"
-            remedy = "polarlab.register it" if text == str(PYTHON) else remedy
+            remedy = "give --plugin FILE.py, or call polarlab.register" if file else "install it"
+            remedy = "call polarlab.register" if text == str(PYTHON) else remedy
             raise UsageError(f"{name} belongs to plug-in {shortened(text)}, which is missing; {remedy}")
         if str(plugin) != text:
             raise UsageError(f"{name} must come from plug-in {shortened(text)}, got {shortened(str(plugin))}")

@@ -47,7 +47,7 @@ class MalformedMessage(ValueError):
 
 
 class Door:
-    """The state of one connection: the bytes of an incomplete message, and limits on what came before.
+    """The state of one connection: the bytes of an incomplete message, and facts that later ones must match.
 
     Attributes:
         version: the negotiated OpenFlow version; None before the switch's hello.

@@ -33,7 +33,7 @@ _Result = TypeVar("_Result")
 
 
 def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action in new namespaces, which live as long as a process that it starts.
+    """Runs an action in new namespaces, which last as long as a process that it starts; returns its result.
 
     They have their own mounts, and /sys shows their network, as in Mininet's nodes.
 
@@ -44,7 +44,7 @@ def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
 
 
 def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETWORK | MOUNTS) -> _Result:
-    """Returns the result of an action in the namespaces of a process; the working directory stays.
+    """Runs an action in the namespaces of a process, in the same working directory; returns its result.
 
     Args:
         process: id of the process.
@@ -58,7 +58,7 @@ def in_namespaces(process: int, action: Callable[[], _Result], kinds: int = NETW
 
 
 def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action that starts a program in the PID namespace of a process.
+    """Runs an action that starts a program in the PID namespace of a process; returns its result.
 
     The action, the program and its descendants cannot gain privileges, and cannot make the system calls that
     are refused on hosts.
@@ -70,7 +70,7 @@ def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
 
 
 def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action in namespaces that are open as files; the working directory stays.
+    """Runs an action in namespaces open as files, in the same working directory; returns its result.
 
     Raises:
         OSError: the kernel refuses, or the action raises it.
@@ -79,7 +79,7 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
 
 
 def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
-    """Returns the result of an action that starts a process, which is the first in a new PID namespace.
+    """Runs an action that starts the first process of a new PID namespace; returns its result.
 
     The process sees and can signal only its descendants. It is a child of the calling thread, which is why no
     other thread does this.
@@ -101,7 +101,7 @@ def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
 def _run_in_namespaces_of(
     process: int, kinds: int, action: Callable[[], _Result], thread: ThreadPoolExecutor
 ) -> _Result:
-    """Returns the result of an action that a thread performs in namespaces of a process."""
+    """Runs an action in namespaces of a process, in a thread; returns its result."""
     descriptor = os.pidfd_open(process)
     try:
         return _run_in_namespaces(lambda: call("setns", descriptor, kinds), action, thread)
@@ -112,7 +112,7 @@ def _run_in_namespaces_of(
 def _run_in_namespaces(
     enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor
 ) -> _Result:
-    """Returns the result of an action that a thread performs after entering namespaces."""
+    """Runs an action in a thread that has entered namespaces; returns its result."""
     return thread.submit(_act, enter, action, os.getcwd()).result()
 
 

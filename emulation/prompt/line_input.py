@@ -93,7 +93,7 @@ def _interrupts(cli: FabricCLI) -> Iterator[None]:
 
 @contextlib.contextmanager
 def private_input() -> Iterator[IO[str]]:
-    """Yields standard input for the block alone; programs that lines start see an empty one."""
+    """Yields standard input to the block only; programs started by prompt lines get an empty one."""
     descriptor = sys.stdin.fileno()
     own = os.dup(descriptor)
     with open(os.devnull) as devnull:

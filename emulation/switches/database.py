@@ -35,7 +35,7 @@ class SwitchSettings:
     """The configuration of one switch.
 
     Attributes:
-        name: the bridge's name, as `s3`.
+        name: the bridge's name, such as `s3`.
         dpid: its datapath id.
         namespace_pid: a process in the switch's namespaces.
         ports: (interface, OpenFlow port number) of every port.

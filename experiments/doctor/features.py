@@ -109,7 +109,7 @@ def examine_features(findings: Sequence[Finding]) -> list[Feature]:
     return [
         Feature("figures and reports", tuple(_distributions("matplotlib", "jinja2"))),
         fabrics,
-        Feature("hosts apart from the machine", (*base, *_lacking(named, "user namespaces"))),
+        Feature("hosts isolated from the machine", (*base, *_lacking(named, "user namespaces"))),
         Feature("kernel datapath", (*base, *_lacking(named, "datapath kernel"))),
         Feature("delay and loss on links", (*base, *_lacking(named, "qdisc netem"))),
         Feature("packet captures", (*base, *_programs(tcpdump="tcpdump"))),

@@ -62,7 +62,7 @@ def _unstable(accepted: float, offered: float, latency_cycles: float | None) -> 
 
 def _dropped(packets: Mapping[str, int]) -> str:
     hosts = ", ".join(f"{host} {number}" for host, number in packets.items())
-    return f"packets that hosts may not send were dropped at their switches' ports: {hosts}"
+    return f"forbidden packets of hosts were dropped at their switches' ports: {hosts}"
 
 
 TEXTS: Mapping[str, str | Callable[..., str]] = {
@@ -123,7 +123,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     ),
     "program-ended": "`{command}` of {node} (process {pid}) has ended",
     "shell-renewed": "the shell of {node} ended and was restarted; {node} keeps its interfaces",
-    "plan-awaited": "waiting for the controller: its plan does not fit the state of {elements} yet",
+    "plan-awaited": "waiting for the controller: its plan does not match the state of {elements} yet",
     "traffic-ended": "background traffic has ended: {reason}",
     "traffic-stopped": (
         "background traffic ended with the session: {outcome.pattern} at {outcome.load:g} for "

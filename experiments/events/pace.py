@@ -11,7 +11,7 @@ ONGOING_EVERY_S = 5.0
 
 
 class Pace:
-    """Throttle of events: an `Ongoing` event is due 5 s after the last event that was due, others at once."""
+    """Throttle of events: an `Ongoing` event is due if no event was due for 5 s, others always."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Starts the clock.
@@ -23,7 +23,7 @@ class Pace:
         self._last_s = clock()
 
     def due(self, event: Event) -> bool:
-        """Returns whether an event is to be reported now; if so, the 5 s start again."""
+        """Returns whether an event is due now; if so, the 5 s start again."""
         now_s = self._clock()
         if isinstance(event, Ongoing) and now_s < self._last_s + ONGOING_EVERY_S:
             return False
@@ -32,7 +32,7 @@ class Pace:
 
 
 class EveryEvent:
-    """Callback that receives every event, as a progress bar needs them; `paced` throttles all others."""
+    """Callback that `paced` does not throttle, because a progress bar needs every event."""
 
     def __init__(self, notify: Notify) -> None:
         """Wraps a callback.

@@ -136,7 +136,7 @@ class TrafficSilence:
         silence_ms: longest time between two arrivals of a pair of hosts that ended since the change or is
             still ongoing.
         pair: the pair, like `h1_1 to h9_1`.
-        before_ms: the same for the seconds before the change, as random traffic has long gaps anyway.
+        before_ms: this silence in the seconds before the change, because random traffic has long gaps anyway.
         lost: packets since the change that have not arrived although a later one of their source has.
         ongoing: whether the silence continues and is over twice as long as those before, so that more packets
             may be lost.

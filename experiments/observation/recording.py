@@ -41,7 +41,7 @@ Amounts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Recording:
-    """Finished results in the form in which viewers see a live fabric.
+    """Finished results, presented to viewers like a live fabric.
 
     Attributes:
         description: the fabric.

@@ -27,7 +27,7 @@ class Claim:
 
     Attributes:
         paper: the paper, one of PAPERS.
-        item: the figure, table or section, as `fig12`.
+        item: the figure, table or section, such as `fig12`.
         key: name of the claim within its item; computations refer to it by this name.
         claim: the quantity, in a phrase.
         section: the place in the paper.
@@ -74,6 +74,6 @@ def claims_of_item(paper: str, item: str) -> tuple[Claim, ...]:
 
     Args:
         paper: the paper, one of PAPERS.
-        item: the item, as `fig12`.
+        item: the item, such as `fig12`.
     """
     return tuple(claim for claim in claims_of(paper) if claim.item == item)

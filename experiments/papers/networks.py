@@ -17,7 +17,7 @@ class Network:
     """A member of a family.
 
     Attributes:
-        label: its name in the paper, as `DF1`.
+        label: its name in the paper, such as `DF1`.
         family: name of the family.
         params: its parameters by their keys.
     """

@@ -41,7 +41,7 @@ def read_prices(path: Path) -> Prices:
 
 
 def are_of_paper(prices: Prices) -> bool:
-    """Returns whether prices equal the Slim Fly paper's, whatever the name of their source.
+    """Returns whether prices equal the Slim Fly paper's, regardless of the name of their source.
 
     Args:
         prices: the prices.

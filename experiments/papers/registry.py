@@ -60,7 +60,7 @@ def item_of(paper: str, name: str) -> AnyItem:
 
     Args:
         paper: the paper.
-        name: the figure, table or section, as `fig12`.
+        name: the figure, table or section, such as `fig12`.
 
     Raises:
         UsageError: the paper or the item is unknown, or the item is not computed; the message lists the items

@@ -168,7 +168,7 @@ def reproduce_item(
 
     Args:
         paper: the paper, one of PAPERS.
-        name: the figure, table or section, as `fig12`.
+        name: the figure, table or section, such as `fig12`.
         scale: the scale.
         settings: the folder, which may have other items, and the processes that simulate.
         clock: () -> seconds, to measure the duration.

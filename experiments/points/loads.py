@@ -83,7 +83,7 @@ def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int
 
 
 def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float, bool]:
-    """Returns the known loads that a search would try that runs one load after another.
+    """Returns the known loads that a sequential search would try, in its order.
 
     Args:
         loads: the loads of the curve.

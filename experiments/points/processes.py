@@ -193,7 +193,7 @@ class Processes:
         if self._deaths[group, point] == _MOST_DEATHS:
             raise MachineError(
                 f"{_MOST_DEATHS} processes died in the same simulation (exit code {exit_code}), perhaps out "
-                "of memory; repeat the command to resume, with fewer --workers if so"
+                "of memory; repeat the command to resume, with fewer --workers if memory ran out"
             )
 
 

@@ -146,7 +146,7 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the shared settings by name, without the origin of the link rate."""
+        """Returns the settings that all points share, by name; omits the origin of the link rate."""
         values = super().shared()
         del values["link_rate_from"]
         return values

@@ -198,12 +198,12 @@ class Fidelity:
     try_link_rate_bps: Annotated[int, min] | None = omitted()
 
     def over_seeds(self, entries: Sequence[Fidelity]) -> Fidelity:
-        """Returns the combined evidence of several seeds, with second and switch of the worst one."""
+        """Returns the combined evidence of several seeds, with the second and the switch of the worst."""
         worst = max(entries, key=lambda entry: entry.held_frame_times_max or 0.0)
         return replace(self, worst_second=worst.worst_second, worst_switch=worst.worst_switch)
 
     def doubted(self, *reasons: str) -> Fidelity:
-        """Returns a copy with further reasons for doubt; it is valid if there are none at all."""
+        """Returns a copy with further reasons for doubt; the copy is valid if it has no reasons."""
         every = (*self.reasons, *reasons)
         return replace(self, valid=not every, reasons=every)
 

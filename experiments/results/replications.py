@@ -52,8 +52,8 @@ def interval_of(values: Iterable[float | None]) -> Interval | None:
 def combine(summaries: Sequence[AnySummary], asked: int) -> AnySummary:
     """Combines the results of several replications.
 
-    Each field's type has the rule for it (`parts.over_seeds`). Interrupted replications are excluded unless
-    all are interrupted.
+    The type of a field determines how it is combined (`parts.over_seeds`). Interrupted replications are
+    excluded unless all are interrupted.
 
     Args:
         summaries: results that differ only in their seeds; at least one.

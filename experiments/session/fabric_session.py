@@ -293,7 +293,7 @@ class FabricSession:
     def stop_traffic(self) -> TrafficOutcome:
         """Stops the background traffic and returns its outcome."""
         if self._traffic is None:
-            raise UsageError("no background traffic flows; start some first")
+            raise UsageError("no background traffic is running; start it first")
         try:
             return self._traffic.stop()
         finally:

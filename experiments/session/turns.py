@@ -87,7 +87,7 @@ class Turns:
 
     @contextlib.contextmanager
     def verb(self) -> Iterator[None]:
-        """Waits for the turn of a verb that changes the fabric; a verb within a verb shares its turn.
+        """Runs the block as a verb that changes the fabric, after all other verbs; may be nested.
 
         Raises:
             FabricBusy: a measurement is running, or has run since this verb was called, or the fabric is

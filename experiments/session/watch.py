@@ -37,7 +37,7 @@ class Program:
 
 
 class Watch:
-    """The watch over one fabric; a context manager."""
+    """Watches a fabric in a thread within a `with` block, and reports processes that end by themselves."""
 
     def __init__(self, fabric: LiveFabric, notify: Notify, busy: threading.RLock) -> None:
         """Prepares the watch.

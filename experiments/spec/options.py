@@ -303,8 +303,8 @@ OPTIONS: tuple[Option, ...] = (
               "ends with & is a server: it starts first and is terminated when the traffic ends",
               repeatable=True, metavar="LINE", setting="programs", common=True),
         _text("exec-file", "file of programs, one per line; lines that start with # are comments", file=True),
-        _number("exec-timeout", "timeout of programs; counted from the start of traffic, and other results "
-                "are kept", None, 0.1, 86_400, unit="s", default_text="300",
+        _number("exec-timeout", "timeout of programs; counted from the start of traffic; other programs "
+                "and all measurements continue", None, 0.1, 86_400, unit="s", default_text="300",
                 derived=lazy_import("experiments.spec.programs:default_timeout_s"), setting="exec_timeout_s",
                 needs=("exec", "exec-file")),
     ),
@@ -335,7 +335,7 @@ OPTIONS: tuple[Option, ...] = (
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "burst that an idle link sends back to back; for --flow-control drop", 2.0, 1,
                 1000, unit="packets", when=_DROP, setting="routers.burst_packets"),
-        _text("decision", "choice of a source between minimal path and detours: for each packet, such as "
+        _text("decision", "how a source chooses between minimal path and detours: for each packet, such as "
               "threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by "
               "the routing's control law, such as buckets:period=50 (cycles)",
               default_text="set by the routing",
@@ -415,8 +415,8 @@ OPTIONS: tuple[Option, ...] = (
          "packet uses the channel of its hop number", default_text="one", metavar="one|hop:N", common=False),
     _own("count-layers", ("verify",), "count the acyclic layers into which --deadlock divides the paths; "
          "needs a single path per pair", type=bool, common=False),
-    _own("certificate", ("verify",), "write the acyclic channel order with which --deadlock proves its "
-         "claim to this new file, .csv", file=True),
+    _own("certificate", ("verify",), "write the proof of --deadlock, an acyclic order of channels, to "
+         "this new file, .csv", file=True),
     _own("figure", ("verify",), "draw the cycle that --deadlock finds to this new file, .png, .svg or .pdf",
          file=True),
     _own("without", ("rules",), "failed links and switches, such as link:s1-s7,switch:s4",
@@ -466,8 +466,8 @@ OPTIONS: tuple[Option, ...] = (
          file=True, metavar="DIR"),
     _own("plugin", _EVERY, "file with your own topologies, routings, patterns, collectives or motifs",
          file=True, repeatable=True, metavar="FILE.py", common=False),
-    _own("run-programs", _EVERY, "use programs, input files, output directories and plug-ins of another "
-         "user's files or results without asking", type=bool,
+    _own("run-programs", _EVERY, "use programs, input files, output directories and plug-ins that another "
+         "user's files or results name, without asking first", type=bool,
          common=False),
     _own("print-config", KINDS, "print the experiment as a file and run nothing", type=bool,
          common=False),

@@ -175,8 +175,8 @@ def check_programs(programs: Sequence[Program]) -> None:
     """Raises ParameterError if all programs are servers, as these never end by themselves."""
     if programs and all(program.server for program in programs):
         raise ParameterError(
-            "programs must be more than servers (lines that end with &) if no traffic is generated; add a "
-            "client, or give --pattern or --load"
+            "programs must include one that ends if no traffic is generated, got only servers (lines that "
+            "end with &); add a client, or give --pattern or --load"
         )
 
 

@@ -34,7 +34,7 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
 def check_format(format_: str) -> None:
     """Raises UsageError if the format is not one of FORMATS."""
     if format_ not in FORMATS:
-        raise UsageError(f"unknown format {format_!r}; there are: {', '.join(sorted(FORMATS))}")
+        raise UsageError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format_!r}")
 
 
 def _adjacency_list(topology: Topology, _hosts: int) -> str:

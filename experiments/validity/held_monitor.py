@@ -67,7 +67,7 @@ class HeldMonitor:
                 self._process.stdout.close()
 
     def wait_until_looking(self) -> None:
-        """Returns when the first sample is due, or when none will come."""
+        """Waits until the first sample is due, or until it is known that none will come."""
         if self._thread:
             self._ready.wait(_READY_S)
 

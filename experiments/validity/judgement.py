@@ -102,7 +102,7 @@ def judge(evidence: Evidence) -> Fidelity:
     missed = [coverage.reason for coverage in evidence.coverages if coverage.lacking]
     reasons += missed
     if evidence.holds_observed and held is None and not missed:
-        reasons.append("the time for which switches held frames was not observed")
+        reasons.append("how long switches held frames was not measured")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
     if evidence.surplus:
@@ -164,26 +164,25 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
         yield _Measure(
             held.frame_times,
             MOST_HELD,
-            f"{held.switch} held frames for {held.frame_times:.2f} of a frame's time on a link in the second "
-            f"from {held.second:g} s; limit {MOST_HELD:g}",
+            f"{held.switch} held frames for {held.frame_times:.2f} frame times in the second from "
+            f"{held.second:g} s; limit {MOST_HELD:g}",
         )
     if rms is not None:
         yield _Measure(
             rms.frame_times,
             MOST_HELD_RMS,
-            f"{rms.switch} held many frames at a time, for {rms.frame_times:.2f} of a frame's time (root "
-            f"mean square) in the second from {rms.second:g} s; limit {MOST_HELD_RMS:g}",
+            f"{rms.switch} held many frames at a time, for {rms.frame_times:.2f} frame times (root mean "
+            f"square) in the second from {rms.second:g} s; limit {MOST_HELD_RMS:g}",
         )
     if mean is not None:
         yield _Measure(
             mean,
             MOST_HELD_MEAN,
-            f"switches held frames for {mean:.2f} of a frame's time on a link on average; "
-            f"limit {MOST_HELD_MEAN:g}",
+            f"switches held frames for {mean:.2f} frame times on average; limit {MOST_HELD_MEAN:g}",
         )
     lag_ms, packet_ms = evidence.lag_ms_p99, evidence.packet_ms
     if lag_ms is not None:
-        late = f"1 % of the packets left over {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
+        late = f"1 % of packets left more than {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
         yield _Measure(lag_ms, packet_ms, late)
     if evidence.stolen:
         stolen = max(evidence.stolen)

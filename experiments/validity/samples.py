@@ -70,7 +70,7 @@ class ControllerSamples:
     stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the controller ran; no stop is allowed."""
+        """Returns how much of a window the controller ran; any stop makes a run not valid."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
         return Coverage("a running controller", window_s - stopped_s, window_s, ended, most_missed=0.0)
@@ -182,7 +182,7 @@ class HeldSamples:
         return HeldLately(mean, rms) if mean and rms else None
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which switches were sampled."""
+        """Returns how much of a window switches were sampled."""
         spans = [(second.begin_s, second.end_s) for second in self.seconds]
         seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
         return Coverage("held frames", seconds, window[1] - window[0], self.ended)

@@ -54,7 +54,7 @@ class Asked:
         return drain_of(self.topology, self.drained)
 
     def beyond(self, plans: Iterable[Plan], ports: Iterable[PortSet | tuple[str, int]] = ()) -> list[str]:
-        """Returns the locations that plans avoid, or disabled ports lead to, without a request.
+        """Returns the locations that plans or disabled ports take out of use although nobody requested it.
 
         Args:
             plans: plans of the controller.

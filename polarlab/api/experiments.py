@@ -41,7 +41,7 @@ def run(
     """Runs one experiment and returns its results.
 
     Args:
-        experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
+        experiment: family of the topology, such as `polarfly`; a graph; the file of an experiment (.toml); an
             Experiment; or results, or their folder, to measure again.
         again: results to measure again, or their folder, instead of `experiment`; other options change the
             experiment.
@@ -170,7 +170,7 @@ def failover(
         web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab demo failover` by their names with
-            underscores, as `q=3, fail="link:s1-s10", repeat=20`.
+            underscores, such as `q=3, fail="link:s1-s10", repeat=20`.
 
     Raises:
         UsageError: as for `run`.

@@ -72,11 +72,12 @@ class Fabric(SessionVerbs):
         """Checks the request; nothing is launched yet.
 
         Args:
-            topology: family, as `polarfly`; a graph; or the file of an experiment (.toml), an Experiment,
-                results or their folder, whose fabric options apply.
+            topology: family, such as `polarfly`; a graph; or the file of an experiment (.toml), an
+                Experiment, results or their folder, whose fabric options apply.
             progress: callback for progress events, at most one every 5 s during a long activity; `print`
                 works.
-            web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+            web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
+                no page.
             web_open: whether every user of this machine may open the page, without a token.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
                 as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
@@ -290,7 +291,7 @@ class Fabric(SessionVerbs):
 
         Args:
             options: options of `polarlab run` for traffic, programs, captures and the folder, by their names
-                with underscores, as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
+                with underscores, such as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
 
         Raises:
             UsageError: an option does not exist, belongs to the fabric, or is outside its domain; another

@@ -162,7 +162,7 @@ class Host:
         """Runs a command line of bash to its end, and returns its result.
 
         Args:
-            command: the command line, as `ping -c 3 h5_1`.
+            command: the command line, such as `ping -c 3 h5_1`.
             timeout: longest time in s; then it is ended, with its children.
 
         Raises:
@@ -175,7 +175,7 @@ class Host:
         """Starts a bash command line, such as a server, and returns the running program.
 
         Args:
-            command: the command line, as `iperf3 -s`.
+            command: the command line, such as `iperf3 -s`.
         """
         return Program(self, command)
 

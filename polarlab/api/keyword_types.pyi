@@ -140,11 +140,11 @@ class RunKeywords(FamilyKeywords, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class SweepKeywords(FamilyKeywords, total=False):
     """Keywords of `sweep`."""
@@ -230,9 +230,9 @@ class SweepKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class FailoverKeywords(FamilyKeywords, total=False):
     """Keywords of `failover`."""
@@ -268,7 +268,7 @@ class FailoverKeywords(FamilyKeywords, total=False):
     repeat: int | None
     """number of failovers on the same fabric, each with its own seed (default 1)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class SimulateKeywords(FamilyKeywords, total=False):
     """Keywords of `simulate`."""
@@ -342,9 +342,9 @@ class SimulateKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class SaturationKeywords(FamilyKeywords, total=False):
     """Keywords of `saturation`."""
@@ -394,11 +394,11 @@ class SaturationKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """choice of a source between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     precision: float | None
     """step between the loads that are tried (default 0.01)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class CrosscheckKeywords(FamilyKeywords, total=False):
     """Keywords of `crosscheck`."""
@@ -476,13 +476,13 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class UpKeywords(FamilyKeywords, total=False):
     """Keywords of `Fabric`."""
@@ -518,7 +518,7 @@ class UpKeywords(FamilyKeywords, total=False):
     out: str | PathLike[str] | None
     """output directory of the session: link loads and drops over time, faults, and the lines that ran (default no files)"""
     run_programs: bool | None
-    """use programs, input files, output directories and plug-ins of another user's files or results without asking"""
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
 class TrafficKeywords(TypedDict, total=False):
     """Keywords of `Fabric.traffic`."""
@@ -570,7 +570,7 @@ class TrafficKeywords(TypedDict, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | None
-    """timeout of programs, in s; counted from the start of traffic, and other results are kept (default 300)"""
+    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None

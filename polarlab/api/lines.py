@@ -132,7 +132,7 @@ def drops(verbs: SessionVerbs, do: Do) -> Shown:
     if rows:
         yield rows
     for host, packets in drops.ingress.items():
-        yield f"{packets} packets that {host} may not send were dropped at its switch's port"
+        yield f"{packets} forbidden packets of {host} were dropped at its switch's port"
     if not rows and not drops.ingress:
         yield "nothing was dropped"
     yield from _missing_ports(verbs)

@@ -88,7 +88,7 @@ def _carried(q: int, hosts: int) -> CarriedFabric:
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Remains that were removed, and those that could not be.
+    """Remains of fabrics: those that were removed, and those that could not be.
 
     Attributes:
         processes: processes of a crashed fabric that were ended.

@@ -40,7 +40,7 @@ def request_of(
     """Returns the requested experiment.
 
     Args:
-        kind: kind of the experiment, or another command with a topology, as `up`.
+        kind: kind of the experiment, or another command with a topology, such as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
             folder. None if the kind has a default, or with `again`.
         options: options by their names, with underscores or hyphens. `run_programs` says whether root may run
@@ -82,7 +82,7 @@ def _request(
 
 
 def results_again(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to measure it again: a sweep in a new folder, so that it restarts.
+    """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.

@@ -39,7 +39,7 @@ def simulate(
     """Simulates the packets of one experiment with the plan of its routing, and returns the results.
 
     Args:
-        experiment: family of the topology, as `polarfly`; a graph; the file of an experiment (.toml); an
+        experiment: family of the topology, such as `polarfly`; a graph; the file of an experiment (.toml); an
             Experiment; or results, or their folder, to simulate again.
         again: results to simulate again, or their folder, instead of `experiment`; other options change the
             experiment.

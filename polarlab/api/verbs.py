@@ -159,7 +159,7 @@ class SessionVerbs:
         """Kills a switch's program, with its links up, and returns the element's name.
 
         Args:
-            switch: the switch, as `s4`.
+            switch: the switch, such as `s4`.
 
         Raises:
             UsageError: the fabric does not have that switch.
@@ -331,7 +331,7 @@ class SessionVerbs:
         """Returns the rules and groups of a switch, as planned.
 
         Args:
-            switch: the switch, as `s3`.
+            switch: the switch, such as `s3`.
 
         Raises:
             UsageError: the fabric does not have that switch.
@@ -345,7 +345,7 @@ class SessionVerbs:
         """Returns the present rules and groups of a switch, with counters.
 
         Args:
-            switch: the switch, as `s3`.
+            switch: the switch, such as `s3`.
 
         Raises:
             UsageError: the fabric does not have that switch.
@@ -389,8 +389,8 @@ class SessionVerbs:
         Results of `traffic` record the parameters in use.
 
         Args:
-            values: parameters of the routing's decision law and of its control, as `threshold=0.5`; others
-                keep their values.
+            values: parameters of the routing's decision law and of its control, such as `threshold=0.5`;
+                others keep their values.
 
         Raises:
             UsageError: the routing has no such parameter, it cannot change while the fabric is up, a

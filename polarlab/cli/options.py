@@ -41,7 +41,7 @@ Base = Experiment | UsageError | None
 
 
 def options_of_command(command: str) -> list[Option]:
-    """Returns all options of a command but for the parameters of families, those by their places first."""
+    """Returns all options of a command except parameters of families; positional arguments first."""
     return sorted(
         [*every_option(command), *own_options(command)],
         key=lambda option: (not option.positional, option.name != "demonstration"),
@@ -59,7 +59,7 @@ def _sweep_help(option: Option) -> str:
 
 
 def meant_kind(command: str, words: Sequence[str]) -> str:
-    """Returns the command whose options a command has with these words, as the declarations have it.
+    """Returns the command whose declared options apply: `run` for a `crosscheck` that measures.
 
     Args:
         command: name of the command.
@@ -259,7 +259,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if base:
         name = given.pop(TOPOLOGY, None)  # of its file
         if name is not None and getattr(arguments, "again", None):
-            raise UsageError(f"{_AGAIN} has a topology, that of its results; leave {name} out")
+            raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
     foreign = {option.name: None for one in FAMILIES.loaded() for option in family_options(one)}
     kind = _kind(command, given, base)

@@ -196,7 +196,7 @@ def _complete(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Returns the options of a command line, read by their declarations; `experiment` has those of one.
+    """Parses a command line by the declared options; `experiment` of the result has an experiment's options.
 
     Raises:
         UsageError: the words are not a command and its options, or a value is outside its domain.

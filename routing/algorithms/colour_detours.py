@@ -96,7 +96,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class ColourDetours:
-    """The intermediate routers of all routers, and the gateways of packets behind them.
+    """The intermediate routers of all routers, and the gateways that packets take from there.
 
     Attributes:
         coloured: a dragonfly with four colours.
@@ -160,7 +160,7 @@ class ColourDetours:
         return shares(self._classes(router, np.array(intermediates, np.int64)), weights)
 
     def gateways(self, router: int) -> list[Gateways]:
-        """Returns the gateways to which packets go from an intermediate router.
+        """Returns the gateways to which an intermediate router sends packets.
 
         Args:
             router: the intermediate router.
@@ -270,7 +270,7 @@ class ColourDetours:
 
 
 def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns the places of the items whose class has a positive weight; all places if there are none.
+    """Returns the indices of the items whose class has a positive weight; all indices if there are none.
 
     Args:
         classes: the class of each item.

@@ -172,11 +172,11 @@ class SwitchColumns:
     groups: tuple[Sequence[Group], ...]
 
     def build_rules(self) -> tuple[Rule, ...]:
-        """Returns the rules."""
+        """Builds the rules of the switch, in order."""
         return self.store.rules(self.rules)
 
     def build_groups(self) -> tuple[Group, ...]:
-        """Returns the groups."""
+        """Builds the groups of the switch, in order."""
         return tuple(chain.from_iterable(self.groups))
 
     def counts(self) -> tuple[int, int, int]:

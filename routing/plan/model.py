@@ -213,10 +213,10 @@ class Columns(Protocol):
     """The rules and groups of one switch in columns, from which objects are built when they are needed."""
 
     def build_rules(self) -> tuple[Rule, ...]:
-        """Returns the rules."""
+        """Builds the rules of the switch, in order."""
 
     def build_groups(self) -> tuple[Group, ...]:
-        """Returns the groups."""
+        """Builds the groups of the switch, in order."""
 
     def counts(self) -> tuple[int, int, int]:
         """Returns the numbers of rules, of groups and of their buckets."""

@@ -255,7 +255,7 @@ class StateSpace:
         return self._rerouted(state, class_, host, failed)
 
     def next_states(self, state: State) -> NextStates:
-        """Returns the next states of packets without failures, as far as groups alone decide about them."""
+        """Returns the next states of packets without failures, if only groups determine them."""
         if state.next_states is None:
             self.classes(state)
             counts = np.zeros(len(state.steps), np.intp)

@@ -21,15 +21,15 @@ class Proof:
     Attributes:
         pairs: number of pairs whose routers work, in the scenario with the most.
         scenarios: number of failures tried; no failure counts as one.
-        delivered: pairs, summed over scenarios, whose packets arrive whatever the groups choose.
+        delivered: pairs, summed over scenarios, whose packets arrive for every choice of the groups.
         cut_off: pairs, summed over scenarios, without any path after the failure; this is not a fault of the
             plan.
         max_hops: links between routers on the longest path of any packet.
         loops: pairs, summed over scenarios, for which some choice leads into a loop.
-        blackholes: the same for choices that drop the packet.
-        misdelivered: the same for choices that reach another host, or the right one with a tag.
-        over_bound: the same for choices with more hops than the plan promises.
-        miscounted: the same for choices after which the TTL does not show the number of hops.
+        blackholes: pairs, counted in the same way, for which some choice drops the packet.
+        misdelivered: pairs for which some choice reaches another host, or the right one with a tag.
+        over_bound: pairs for which some choice takes more hops than the plan promises.
+        miscounted: pairs for which the TTL does not show the number of hops after some choice.
         undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
         faults: the first `MAX_LISTED_FAULTS` faults as sentences.
     """

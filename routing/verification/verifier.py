@@ -80,7 +80,7 @@ class Prover:
         every_host: bool = True,
         toward: Collection[int] | None = None,
     ) -> Proof:
-        """Proves a plan, as `prove` does.
+        """Proves a plan like the function `prove`.
 
         Args:
             plan: the plan.

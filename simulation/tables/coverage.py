@@ -35,7 +35,7 @@ class Coverage:
     routers: Numbers
 
     def expanded(self, matches: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns the (match, covered router) pairs of matches, except those that cover all destinations.
+        """Returns (match, covered router) pairs; a match that covers all destinations has none.
 
         Args:
             matches: the numbers of matches.

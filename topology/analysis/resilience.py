@@ -51,7 +51,7 @@ class Resilience:
 
     @property
     def median(self) -> float:
-        """The share of the median run; for an even number of runs, of the lower one."""
+        """The share of the median run; of an even number of runs, of the lower of the two middle ones."""
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property
@@ -126,7 +126,7 @@ def failure_orders(topology: Topology, runs: int, seed: int = 1) -> list[npt.NDA
 
 
 def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) -> int:
-    """Returns the number of links that fail, in a given order, while the graph stays connected.
+    """Returns how many links can fail, in a given order, before a failure disconnects the graph.
 
     Args:
         routers: N, the number of routers of a connected graph, at least 2.

@@ -33,7 +33,7 @@ _command: list[bool] = []
 
 
 def run_as_command() -> None:
-    """Declares that this process is the command line program, so that no other code uses the libraries.
+    """Marks this process as the command line program, in which only PolarLab uses the libraries.
 
     If it runs as root, it ignores a home that another user can change, which `sudo -E` keeps: libraries load
     pickles and settings that can run programs from there.

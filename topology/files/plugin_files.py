@@ -67,7 +67,7 @@ def _text(content: bytes, shown: str) -> str:
 
 
 def take_over(files: Sources) -> None:
-    """Runs the plug-in files of another process, in place of those that this process has run.
+    """Replaces the plug-in files that this process has run with those of another process.
 
     Args:
         files: the files; those that this process has already run are skipped.

@@ -102,7 +102,7 @@ def read_text(
 
 
 def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "") -> str:
-    """Decodes the content of a UTF-8 file, as `read_text` does.
+    """Decodes the content of a UTF-8 file like `read_text`.
 
     Args:
         content: the bytes of the file.

@@ -35,7 +35,7 @@ class Reached:
     user: int
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which this thread has the rights with which the path may be used."""
+        """Returns a context in which this thread has the rights of `user` on files."""
         return rights_of(self.user)
 
 
@@ -62,7 +62,7 @@ def walked(path: Path) -> Iterator[Reached]:
 
 
 def named(error: OSError, path: str | Path) -> OSError:
-    """Returns an error about a descriptor as one about a path, which users can understand.
+    """Returns an error about a descriptor as an error that names its path.
 
     Args:
         error: the error; it names no file, or only the last component.

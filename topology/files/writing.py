@@ -57,7 +57,7 @@ class Folder:
         return self._above is not None
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which this thread has the rights with which root writes into the folder."""
+        """Returns a context in which this thread has the rights that root uses to write into the folder."""
         return rights_of(self._user)
 
     def names(self) -> list[str]:
@@ -163,7 +163,7 @@ class Folder:
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
-        """Creates a file in it, in place of any existing one, and opens it for writing.
+        """Creates a file in it, replacing any existing one, and opens it for writing.
 
         Args:
             name: its name.
@@ -196,7 +196,7 @@ class Folder:
             raise
 
     def write(self, name: str, content: bytes) -> None:
-        """Writes a file as a whole or not at all, in place of any existing one.
+        """Writes a file as a whole or not at all, replacing any existing one.
 
         Args:
             name: its name, which may include folders.
@@ -246,7 +246,7 @@ class Folder:
             file.truncate(length)
 
     def remove(self, name: str) -> None:
-        """Removes a file if it exists; of a link, only the link itself.
+        """Removes a file if it exists; removes a link, not its target.
 
         Args:
             name: its name.
@@ -308,7 +308,7 @@ def open_folder(path: Path) -> Folder:
 
 
 def make_folder(path: Path) -> Folder:
-    """Opens a folder, and creates it and those above it if they do not exist.
+    """Opens a folder; creates it and its parents if they do not exist.
 
     Args:
         path: the folder; symbolic links are followed.

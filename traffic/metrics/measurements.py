@@ -67,7 +67,7 @@ class Sent:
 
     Attributes:
         frames: int64, hosts x hosts: frames per ordered pair (source, destination) sent in the window.
-        run_frames: int64, hosts x hosts: the same for the whole run.
+        run_frames: int64, hosts x hosts: frames per ordered pair sent in the whole run.
         bytes: int64, intervals x hosts: bytes passed to each host's interface, by departure time.
         refused: packets rejected by the host's own queue or interface.
         lag: delays behind the schedule of packets sent in the window.
@@ -89,7 +89,7 @@ class Received:
     Attributes:
         frames: int64, hosts x hosts: frames per ordered pair (source, destination) that were sent in the
             window and arrived.
-        run_frames: int64, hosts x hosts: the same for the whole run.
+        run_frames: int64, hosts x hosts: frames per ordered pair that arrived in the whole run.
         latency_sum_ns: float64, hosts x hosts: sum of the latencies of `frames`.
         out_of_order: int64, hosts x hosts: number of `frames` that arrived after a later frame of their flow
             (RFC 4737, section 3).

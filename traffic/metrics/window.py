@@ -104,7 +104,7 @@ class PendingBatches(Generic[Batch]):
             return []
         if self._dropped_until_ns >= self._window.begin_ns:
             raise LateWindowError(
-                f"this machine is too busy: the measurement window became known over {MAX_PENDING_PACKETS} "
+                f"this machine is too busy: it learned of the measurement window over {MAX_PENDING_PACKETS} "
                 "packets after its start"
             )
         batches = [batch for batch, _, _ in self._batches]

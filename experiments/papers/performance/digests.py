@@ -79,7 +79,7 @@ def code_today(part: str) -> str:
 
 @cache
 def code_under_which_kept(part: str) -> str:
-    """Returns the digest under which points of a part of the code are kept."""
+    """Returns the digest of a part of the code that identifies the stored points computed with it."""
     today, row = code_today(part), kept_code().get(part)
     return row.kept if row is not None and row.today == today else today
 

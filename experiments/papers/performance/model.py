@@ -70,7 +70,7 @@ def divided_port(
 
 
 def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterSettings:
-    """Returns settings of routers whose packets use any of four virtual channels with space at every hop.
+    """Returns settings of routers whose packets may use, at each hop, any of four channels with space.
 
     These are the routers that the PolarFly authors' published BookSim has for graphs and fat trees. Paths up
     and down a tree have no cyclic dependencies. On other graphs packets may deadlock, and do near and beyond
@@ -111,7 +111,7 @@ class Curve:
 
     @property
     def choices(self) -> tuple[str, str]:
-        """The words that select it: its label, which selects all patterns, and its label with its pattern."""
+        """The words that select it: its label (all patterns), or its label with its pattern."""
         return self.label, f"{self.label}:{self.pattern}"
 
 

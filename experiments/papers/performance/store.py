@@ -53,7 +53,7 @@ class StoredPoint(CurvePoint):
 
     @property
     def point(self) -> CurvePoint:
-        """The point of the curve, for this seed alone."""
+        """The point of the curve, for this seed only."""
         return CurvePoint(**{entry.name: getattr(self, entry.name) for entry in fields(CurvePoint)})
 
 

@@ -50,7 +50,7 @@ def small_distances(topology: Topology, runs: int) -> dict[float, dict[str, floa
 
 
 def last_step(shares: npt.NDArray[np.float64], least: float) -> float:
-    """Returns the last step up to which at least a certain share of the runs keeps a property.
+    """Returns the last step at which at least a certain share of the runs still has a property.
 
     Args:
         shares: the share of the runs that keep it at each step; 1 without failures.

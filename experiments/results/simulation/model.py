@@ -345,5 +345,5 @@ class SimulationSummary(SimulatedSettings):
         return replace(self, repeat=SimulatedReplications(stable=stable, **means), batches=None)
 
     def of_seed(self) -> SimulationSummary:
-        """Returns the result for use among several seeds; unlike that of runs, it needs no change."""
+        """Returns the result in the form that `combine` takes: unlike a run's, it is used unchanged."""
         return self

@@ -52,7 +52,7 @@ class SimulatedSweepSettings(SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the shared settings of all points by name, including those of routers."""
+        """Returns the settings that all points share, by name; includes settings of the routers."""
         values = super().shared()
         del values["routers"]
         return {**values, **vars(self.routers)}

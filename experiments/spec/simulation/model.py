@@ -57,7 +57,7 @@ class SimulatedTraffic:
         drain = next((fault for fault in self.faults if fault.maintenance), None)
         if drain and self.replan_cycles == NEVER:
             raise UsageError(
-                f"--replan-cycles must be a number of cycles for drains in --faults, got {NEVER} and "
+                f"--replan-cycles must be a number of cycles if --faults has a drain, got {NEVER} and "
                 f"`{drain.line}`"
             )
 

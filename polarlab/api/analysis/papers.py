@@ -138,7 +138,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     folder also gets a page, `report.html`.
 
     Args:
-        paper: name of the paper, as `polarfly`.
+        paper: name of the paper, such as `polarfly`.
         item: figure, table or section, such as `fig12`; `all` for everything that can be computed, without
             real packets unless this process runs as root.
         quick: whether to use fewer sizes and runs, and smaller networks in simulations.

@@ -304,8 +304,8 @@ def explain(topology: Topology, source: str, destination: str, *, routing: str =
 
     Args:
         topology: graph of the routers.
-        source: a switch, as `s3`.
-        destination: another switch, as `s17`.
+        source: a switch, such as `s3`.
+        destination: another switch, such as `s17`.
         routing: routing algorithm, one of `routings()`.
 
     Raises:
@@ -351,8 +351,8 @@ def rules(plan: RoutePlan, switch: str, *, without: str | None = None) -> Switch
 
     Args:
         plan: plan of all switches.
-        switch: the switch, as `s3`.
-        without: failed links and switches that the controller plans around, as `link:s1-s7,switch:s4`;
+        switch: the switch, such as `s3`.
+        without: failed links and switches that the controller plans around, such as `link:s1-s7,switch:s4`;
             None for none.
 
     Raises:

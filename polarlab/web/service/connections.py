@@ -66,7 +66,7 @@ class BoundedProtocol(H11Protocol):
             self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Frees the place."""
+        """Frees the connection's place."""
         super().connection_lost(exc)
         self._forget_head()
         self._places.leave(self)

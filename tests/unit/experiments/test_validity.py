@@ -42,7 +42,7 @@ def test_prompt_switches_and_a_punctual_sender_are_valid_however_busy_the_machin
 
 def test_a_switch_that_holds_frames_in_one_second_is_a_reason():
     [reason] = verdict_of(Held(0.62, 7.0, "s9")).reasons
-    assert reason.startswith("s9 held frames for 0.62 of a frame's time on a link in the second from 7 s")
+    assert reason.startswith("s9 held frames for 0.62 frame times in the second from 7 s")
 
 
 def test_a_second_that_began_before_the_traffic_is_not_said_to_begin_at_minus_zero():
@@ -52,20 +52,20 @@ def test_a_second_that_began_before_the_traffic_is_not_said_to_begin_at_minus_ze
 
 def test_switches_that_all_hold_frames_a_little_are_a_reason():
     [reason] = verdict_of(mean=0.2).reasons
-    assert reason.startswith("switches held frames for 0.20 of a frame's time")
+    assert reason.startswith("switches held frames for 0.20 frame times")
 
 
 def test_frames_that_a_switch_holds_seldom_but_many_at_a_time_are_a_reason():
     assert verdict_of(rms=Held(0.9, 7.0, "s9")).valid
     verdict = verdict_of(rms=Held(1.24, 7.0, "s9"))
     [reason] = verdict.reasons
-    assert reason.startswith("s9 held many frames at a time, for 1.24 of a frame's time (root mean square)")
+    assert reason.startswith("s9 held many frames at a time, for 1.24 frame times (root mean square)")
     assert verdict.held_frame_times_rms == 1.24
     assert (verdict.held_frame_times_max, verdict.worst_switch) == (0.1, "s4")
 
 
 def test_what_should_have_been_observed_and_was_not_is_a_reason():
-    assert verdict_of(None, None).reasons == ("the time for which switches held frames was not observed",)
+    assert verdict_of(None, None).reasons == ("how long switches held frames was not measured",)
     assert verdict_of(None, None, holds_observed=False).valid
 
 

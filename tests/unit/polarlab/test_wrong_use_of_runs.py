@@ -28,7 +28,7 @@ from topology.errors import Status
         ("--exec h1_1", "`h1_1 hostname`, got 'h1_1'"),
         ('--exec "h1_1 \'unclosed"', "got `h1_1 'unclosed`: unexpected EOF"),
         ("--exec 'h1_1 true | | false'", "syntax error near"),
-        ("--exec 'h1_1 nc -l 1 &'", "more than servers"),
+        ("--exec 'h1_1 nc -l 1 &'", "got only servers"),
         ("--exec-file /nowhere", "/nowhere"),
         ("--exec-timeout 5", "--exec-timeout needs --exec or --exec-file"),
         ("--exec 'h1_1 true' --exec-timeout 0", "exec-timeout must be 0.1 to 86400 s, got 0"),

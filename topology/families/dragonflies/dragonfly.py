@@ -138,9 +138,10 @@ class Dragonfly(SearchedTopology):
         """Returns the classes of local and global links (`topology.analysis.balance`).
 
         Returns:
-            The classes, for packets that take at most one global link: the one with the fewest local hops.
-            Groups that are Hamming graphs have one class of local links for each dimension, or no classes
-            with trunking, because the link with the fewest hops then depends on the arrangement.
+            The classes, for packets that cross at most one global link: of the links between two groups, the
+            one that needs the fewest local hops. If groups are Hamming graphs, there is a class of local
+            links for each dimension; with trunking there are no classes, because the best global link then
+            depends on the arrangement.
         """
         a, b, t = self.a, self.trunking.groups, self.trunking.links
         if len(self.local) > 1:
