@@ -66,7 +66,7 @@ def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
     # The disk was full before the end: what came first is there, and nothing of it is removed.
     assert (out / "manifest.json").exists()
     assert (out / "summary.json").exists() == (left_bytes > 0)
-    kept = re.search(r"it was (\{.*\})", said)
+    kept = re.search(r"its summary: (\{.*\})", said)
     assert "accepted" in json.loads(kept[1])
     assert json.loads(kept[1])["packets"]["sent"] > 0
     # What is there is whole.

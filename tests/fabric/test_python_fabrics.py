@@ -60,7 +60,7 @@ def test_verbs_of_a_fabric(folder):
         with pytest.raises(polarlab.ParameterError, match=r"h1_1 to h13_1 .*got 'h99_1'"):
             fabric.host("h99_1")
     assert any("Open vSwitch" in str(event) for event in events)
-    with pytest.raises(polarlab.UsageError, match="must be up"):
+    with pytest.raises(polarlab.UsageError, match="is not up"):
         fabric.loads()
 
 

@@ -114,7 +114,7 @@ def test_a_session_that_is_interrupted_leaves_what_it_had(tmp_path):
         *("up", "polarfly", "--q", "2", "--exec", "traffic start uniform 0.2"),
         *("--exec", "h1_1 ping -i 0.2 h2_1", "--out", str(out)),
     )
-    assert "uniform traffic flows" in process.stdout.readline()
+    assert "uniform traffic runs" in process.stdout.readline()
     assert "bytes from" in process.stdout.readline() + process.stdout.readline()
     time.sleep(1)
     process.send_signal(signal.SIGTERM)
