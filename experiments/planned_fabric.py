@@ -82,9 +82,9 @@ class PlannedFabric:
         return RuleCounts(size.flows, size.groups)
 
     def host_distances(self) -> npt.NDArray[np.int16]:
-        """Returns the hops of minimal paths between all pairs of hosts: int16 array, hosts x hosts."""
+        """Returns the hops of the plan's minimal paths of all pairs of hosts: int16 array, hosts x hosts."""
         routers = np.array([host.router for host in self.hosts])
-        return self.options.topology.distances(routers[:, None], routers[None, :])
+        return self.plan.topology.distances(routers[:, None], routers[None, :])
 
     def changed(self, **values: Any) -> Self:
         """Returns the fabric with other values of some attributes, and the same plan."""
