@@ -335,7 +335,7 @@ OPTIONS: tuple[Option, ...] = (
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "burst that an idle link sends back to back; for --flow-control drop", 2.0, 1,
                 1000, unit="packets", when=_DROP, setting="routers.burst_packets"),
-        _text("decision", "how a source chooses between minimal path and detours: for each packet, such as "
+        _text("decision", "rule by which a source chooses minimal path or detour: for each packet, such as "
               "threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by "
               "the routing's control law, such as buckets:period=50 (cycles)",
               default_text="set by the routing",

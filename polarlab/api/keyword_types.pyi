@@ -230,7 +230,7 @@ class SweepKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """rule by which a source chooses minimal path or detour: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
     """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
@@ -342,7 +342,7 @@ class SimulateKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """rule by which a source chooses minimal path or detour: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     run_programs: bool | None
     """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""
 
@@ -394,7 +394,7 @@ class SaturationKeywords(FamilyKeywords, total=False):
     burst: float | None
     """burst that an idle link sends back to back, in packets; for --flow-control drop (default 2)"""
     decision: str | None
-    """how a source chooses between minimal path and detours: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
+    """rule by which a source chooses minimal path or detour: for each packet, such as threshold:0.5 (of a channel's buffer or a queue) or product:candidates=2; or for flows, by the routing's control law, such as buckets:period=50 (cycles) (default set by the routing)"""
     precision: float | None
     """step between the loads that are tried (default 0.01)"""
     run_programs: bool | None
