@@ -178,7 +178,7 @@ def test_mininets_link_and_switch_are_the_sessions_failures(faulty):
     assert "nothing has failed" in printed
     assert "s3 is already running\n" in printed
     assert f"link:s1-{neighbour} has not failed\n" in printed
-    assert faulty.printed("switch s3 stop", "switch s3 start").splitlines()[1].startswith("s3 runs")
+    assert faulty.printed("switch s3 stop", "switch s3 start").splitlines()[1].startswith("s3 started")
 
 
 def test_links_of_hosts_fail_and_are_restored_like_others(faulty):
