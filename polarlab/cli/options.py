@@ -50,11 +50,11 @@ def options_of_command(command: str) -> list[Option]:
 
 def _sweep_help(option: Option) -> str:
     """Returns the help of an option of a sweep, which may have another meaning with simulations."""
-    meant = {o.name: o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP)}
+    simulated = [o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP) if o.name == option.name]
     if SWEEP not in option.commands:
-        return meant[option.name]
+        return simulated[-1]
     text = option.help_in(SWEEP)
-    other = meant.get(option.name, text)
+    other = simulated[-1] if simulated else text
     return text if other == text or option.name == ENGINE else f"{text}; with simulations: {other}"
 
 
