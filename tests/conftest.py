@@ -98,11 +98,15 @@ def _machine(item: pytest.Item, *, alone: bool) -> Iterator[None]:
         yield
         return
     folder = Path(tempfile.gettempdir())
-    with open(folder / "polarlab-tests.gate", "w") as gate, open(folder / "polarlab-tests.lock", "w") as lock:
+    with (
+        open(folder / "polarlab-tests.gate", "w+") as gate,
+        open(folder / "polarlab-tests.lock", "w+") as lock,
+    ):
         # Whoever waits for the lock keeps the others from the gate, so that they cannot pass it by for ever.
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+        # These are a process's own locks: what a test forks, and leaves behind, does not hold them.
+        fcntl.lockf(gate, fcntl.LOCK_EX)
+        fcntl.lockf(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.lockf(gate, fcntl.LOCK_UN)
         yield
 
 
