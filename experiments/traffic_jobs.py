@@ -13,6 +13,7 @@ from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import steady_span_s
 from routing.registry import routing
+from topology.addressing import interface_to
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
 from traffic.engine.engine import run_collective, run_traffic
@@ -186,10 +187,11 @@ def run_collective_traffic(
 
 
 def host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
-    """Returns the namespace, interface and address of every host's socket."""
-    pids = fabric.network.namespace_pids()
+    """Returns every host's address, and the interfaces at which its packets are sent and received."""
+    pids, topology = fabric.network.namespace_pids(), fabric.options.topology
     return tuple(
-        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name]) for host in fabric.hosts
+        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name], interface_to(topology, host))
+        for host in fabric.hosts
     )
 
 

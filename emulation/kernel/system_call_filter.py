@@ -59,7 +59,7 @@ _REFUSALS = (
     *(_Refusal(name, errno.ENOSYS) for name in _UNKNOWN),
     *(_Refusal(name, errno.EPERM, (_Test(0, _HAS, CLONE_NEWCGROUP),)) for name in ("clone", "unshare")),
     _Refusal("socket", errno.EPERM, (_Test(0, _IS, socket.AF_VSOCK),)),
-    # With launch times a host could choose the arrival times of frames that it sends to itself.
+    # With launch times a host could choose the arrival times of segments that it sends to itself.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.SOL_SOCKET), _Test(2, _IS, _SO_TXTIME))),
     *(
         _Refusal("ptrace", errno.EPERM, (_Test(0, _IS, request), _Test(3, _HAS, _TRACE_EXIT)))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.live_fabric import LiveFabric
-from topology.addressing import Host
+from topology.addressing import Host, interface_to
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
@@ -141,16 +141,15 @@ class PairProbes(ProbeArrivals):
             interval_s: time between two probes of a pair.
         """
         count = len(pairs)
-        pids = fabric.network.namespace_pids()
-        senders, receivers = (
-            [(pids[host.name], f"{host.name}-eth0") for host in side] for side in zip(*pairs, strict=True)
-        )
+        pids, topology = fabric.network.namespace_pids(), fabric.options.topology
+        senders = [(pids[source.name], f"{source.name}-eth0") for source, _ in pairs]
+        receivers = dict.fromkeys(interface_to(topology, destination) for _, destination in pairs)
         self._tagger = Tagger(new_key())
         template = build_probe(*pairs[0], frame_bytes=HEADER_BYTES, run=run)
         self._frames = FrameBuffer(template, count, self._tagger)
         self._sources = np.array([source.ip for source, _ in pairs], np.uint32)
         self._destinations = np.array([destination.ip for _, destination in pairs], np.uint32)
-        self._receivers = Receivers(dict.fromkeys(receivers), run, 32 * count)
+        self._receivers = Receivers(receivers, run, 32 * count)
         self._senders = open_all(senders, open_sender)
         self._pair_of = {(source.ip, target.ip): place for place, (source, target) in enumerate(pairs)}
         self._sequence = 0

@@ -57,31 +57,31 @@ _NO_IPV6 = "for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable
 
 
 @contextmanager
-def _veth_pair() -> Iterator[list[int]]:
-    """Gives two processes in namespaces of their own that a veth pair joins."""
-    with _namespaces(2) as pids:
-        for pid in pids:
-            _in(pid, f"{_NO_IPV6}; ip link set lo up")
-        pair = f"name p0 index 1001 netns {pids[0]} type veth peer name p1 index 2001 netns {pids[1]}"
-        run(["ip", "link", "add", *pair.split()])
-        for number, pid in enumerate(pids):
-            _in(pid, f"ip link set p{number} up")
-        yield pids
+def _veth_pair() -> Iterator[int]:
+    """Gives a process in a namespace of its own, in which a veth pair of p0 and p1 is up."""
+    with _namespaces(1) as (pid,):
+        _in(pid, f"{_NO_IPV6}; ip link set lo up; ip link add p0 type veth peer name p1")
+        _in(pid, "ip link set p0 up; ip link set p1 up")
+        yield pid
 
 
 def socket_rates() -> list[Row]:
     """Probes per second by the sender's one busy core and the collector's, against scapy and a plain loop."""
-    with _veth_pair() as pids:
+    with _veth_pair() as pid:
+        # What either end of the pair sends arrives at the other host.
         hosts = tuple(
-            HostSocket(host.name, host.ip, f"p{number}", pids[number]) for number, host in enumerate(_HOSTS)
+            HostSocket(host.name, host.ip, f"p{number}", pid, f"p{1 - number}")
+            for number, host in enumerate(_HOSTS)
         )
         frame = build_probe(*_HOSTS, frame_bytes=_FRAME_BYTES, run=1)
-        scapy_rate, plain_rate = _scapy_rate(pids[0], frame), _plain_rate(pids[0], frame)
+        scapy_rate, plain_rate = _scapy_rate(pid, frame), _plain_rate(pid, frame)
         # Best of three: noise only ever takes away.
         rate = max(_rate(_sent_alone(hosts, frame, _FAST)) for _ in range(3))
         late = [_sent_alone(hosts, frame, round(_SHARE * rate)) for _ in range(3)]
         lag_ms = min(sent.lag.quantile_ms(0.99) or 0.0 for sent in late)
-        both = _sent_and_received(hosts, frame)
+        with sockets.namespaces():
+            sockets.enter(pid)
+            both = _sent_and_received(hosts, frame)
     sent, received = int(both.sent.frames.sum()), int(both.received.frames.sum())
     received_rate = received / both.sent.seconds
     return [
@@ -192,7 +192,7 @@ def memory() -> list[Row]:
 
 @contextmanager
 def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
-    """Gives hosts' interfaces, all in one namespace, that a bridge in another joins."""
+    """Gives hosts' interfaces, all in one namespace, that a bridge in another joins, and enters the latter."""
     with _namespaces(2) as (near, far):
         for pid in (near, far):
             _in(pid, f"{_NO_IPV6}; ip link set lo up")
@@ -208,7 +208,11 @@ def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
         up = "\n".join(f"link set b{n} master br0 up" for n in places)
         _in(far, f"ip -batch - <<END\n{up}\nEND\nbridge -batch - <<END\n" + "\n".join(forwarded) + "\nEND")
         time.sleep(1)
-        yield tuple(HostSocket(h.name, h.ip, f"h{place}", near) for place, h in enumerate(hosts))
+        with sockets.namespaces():
+            sockets.enter(far)
+            yield tuple(
+                HostSocket(h.name, h.ip, f"h{place}", near, f"b{place}") for place, h in enumerate(hosts)
+            )
 
 
 def _resident_mib() -> dict[int, float]:

@@ -88,8 +88,8 @@ def _captured(fabric: LiveFabric, name: str, run: int) -> list[tuple[int, int]]:
     index = {host.ip: place for place, host in enumerate(fabric.hosts)}
     heard: list[tuple[int, int]] = []
     ended = threading.Event()
-    places = (host.place for host in job.hosts)
-    opened = sockets.open_all(places, lambda interface: sockets.open_tap(interface, signature(run)))
+    places = (host.sending_place for host in job.hosts)
+    opened = sockets.open_all(places, lambda interface: sockets.open_receiver(interface, signature(run)))
     taps = list(enumerate(opened))
     buffer = sockets.ReceiveBuffer(1024, HEADER_BYTES)
 
@@ -102,7 +102,6 @@ def _captured(fabric: LiveFabric, name: str, run: int) -> list[tuple[int, int]]:
                     headers = read_headers(buffer.frames[:count])
                     good = headers[intact(headers)]
                     ends = zip(good["ip_src"].tolist(), good["ip_dst"].tolist(), strict=True)
-                    # Each frame is heard twice: where it leaves and where it arrives.
                     heard.extend((index[s], index[d]) for s, d in ends if index[s] == place)
                     buffer.reset(count)
             ended.wait(0.01)

@@ -1,7 +1,8 @@
-"""Frames that a host's root puts into its own interface, as if they had come from the fabric.
+"""Frames that a host's root makes up from measured ones.
 
-It runs on a host, by the machine's interpreter, with the names of a lie and of the interface. It prints
-`ready` once it hears what arrives, and upon SIGTERM how many frames it made.
+It puts them into its own interface, as if they had come from the fabric, or sends them into the fabric. It
+runs on a host, by the machine's interpreter, with `in` or `out` and the names of a lie and of the interface.
+It prints `ready` once it hears measured frames, and upon SIGTERM how many frames it made.
 """
 
 import contextlib
@@ -58,7 +59,9 @@ def lost(frame, seen):
 
 
 def sooner(frame, _seen):
-    """Yields a probe that was taken away, sent a moment ago."""
+    """Yields a probe again, sent a moment ago."""
+    if frame[15] == 4:  # one of these
+        return
     number, *_ = PROBE_FIELDS.unpack_from(frame, AT + 8)
     changed = probe(frame, number, time.time_ns() - 1_000_000)
     changed[15] = 4  # type of service, by which it is not taken away once more
@@ -73,14 +76,16 @@ def copy(frame, seen):
 
 
 def unknown(frame, _seen):
-    """Yields a segment of a message that no rank has, by an early number, in the place of one taken away."""
-    _, _, _, length, kind, zero, sent_ns = SEGMENT_FIELDS.unpack_from(frame, AT + 8)
+    """Yields a segment of a message that no rank has, by an early number."""
+    _, message, _, length, kind, zero, sent_ns = SEGMENT_FIELDS.unpack_from(frame, AT + 8)
+    if message == 0xDEADBEEF:  # one of these
+        return
     changed = bytearray(frame[: AT + 8 + SEGMENT_FIELDS.size])
     SEGMENT_FIELDS.pack_into(changed, AT + 8, 1, 0xDEADBEEF, 7, length, kind, zero, sent_ns - 1_000_000)
     yield changed + b"X" * length
 
 
-# Of each lie: the frames' magic number, whether they are taken away, and the maker of others.
+# Of each lie: the frames' magic number, which arriving ones are taken away, and the maker of others.
 LIES = {
     "lost": (PROBE, None, lost),
     "copy": (PROBE, None, copy),
@@ -91,26 +96,29 @@ LIES = {
 
 def main():
     """Tells a lie until it is ended."""
-    lie, device = sys.argv[1:]
+    way, lie, device = sys.argv[1:]
     magic, taken, make = LIES[lie]
-    commands = GIVE
-    if taken:
-        commands += "\n" + TAKE
-    filled = commands.format(device=device, magic=magic.hex(), **(taken or {}))
-    subprocess.run(filled, shell=True, check=True)
-    heard = opened("t1", 0x0003) if taken else opened(device, 0x0800)
-    giver, made, seen, ends = opened("g0", 0), 0, {}, []
+    if way == "in":
+        commands = GIVE + ("\n" + TAKE if taken else "")
+        filled = commands.format(device=device, magic=magic.hex(), **(taken or {}))
+        subprocess.run(filled, shell=True, check=True)
+        heard = opened("t1", 0x0003) if taken else opened(device, 0x0800)
+        giver = opened("g0", 0)
+    else:
+        heard, giver = opened(device, 0x0003), opened(device, 0)
+    made, seen, ends = 0, {}, []
     signal.signal(signal.SIGTERM, lambda *_: ends.append(True))
     print("ready", flush=True)
     while not ends:
         with contextlib.suppress(socket.timeout):
-            frame = heard.recv(2000)
-            if frame[AT : AT + 4] == magic:
+            frame, (_, _, direction, *_) = heard.recvfrom(2000)
+            outgoing = direction == socket.PACKET_OUTGOING
+            if frame[AT : AT + 4] == magic and outgoing == (way == "out"):
                 for other in make(frame, seen):
                     giver.send(other)
                     made += 1
     subprocess.run(
-        "ip link del g0; ip link del t0; tc qdisc del dev " + device + " clsact", shell=True, check=False
+        f"ip link del g0; ip link del t0; tc qdisc del dev {device} clsact", shell=True, check=False
     )
     print(made, "made")
 

@@ -25,7 +25,7 @@ from experiments.pair_check import check_all_pairs
 from experiments.traffic_jobs import make_job
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
-from topology.addressing import format_ip, format_mac, interface_name
+from topology.addressing import format_ip, format_mac, interface_name, interface_to
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
 from traffic.engine.processes import TrafficProcess
@@ -62,9 +62,7 @@ def send_raw(fabric, host, frame):
 
 def received_by(fabric, host, run, act):
     """Returns how many probes of a run reach a host while `act` happens."""
-    with sockets.namespaces():
-        sockets.enter(fabric.network[host.name].pid)
-        receiver = sockets.open_receiver(f"{host.name}-eth0", signature(run))
+    receiver = sockets.open_receiver(interface_to(fabric.options.topology, host), signature(run))
     buffer = sockets.ReceiveBuffer(64, HEADER_BYTES)
     with receiver:
         act()
@@ -261,13 +259,13 @@ def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):
     first, held_up = frames[: len(destinations)], frames[len(destinations) :]
     daemon = er3.network["s1"].vswitch.processes[-1]
     with ExitStack() as opened:
-        receivers = []
+        receivers = [
+            opened.enter_context(
+                sockets.open_receiver(interface_to(er3.options.topology, host), signature(11))
+            )
+            for host in destinations
+        ]
         with sockets.namespaces():
-            for host in destinations:
-                sockets.enter(er3.network[host.name].pid)
-                receivers.append(
-                    opened.enter_context(sockets.open_receiver(f"{host.name}-eth0", signature(11)))
-                )
             sockets.enter(er3.network[source.name].pid)
             sender = opened.enter_context(sockets.open_sender(f"{source.name}-eth0"))
         for frame in first:  # a kernel's datapath asks the program about these

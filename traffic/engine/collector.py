@@ -16,7 +16,7 @@ import numpy.typing as npt
 from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.engine.jobs import TrafficJob
-from traffic.engine.receivers import Receivers, timely
+from traffic.engine.receivers import Receivers
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
@@ -42,7 +42,7 @@ class Collector:
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
         self._schedule = schedule_from_dict(job.schedule)
-        self._receivers = Receivers((host.place for host in job.hosts), job.run, _SLOTS)
+        self._receivers = Receivers((host.switch_interface for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule)
 
     def run(
@@ -128,7 +128,7 @@ class ProbeCounts:
         good = intact(headers) & (lengths == self._frame_bytes)
         present = good & (headers["sent_ns"] >= clock.epoch_ns)
         earlier = int(np.count_nonzero(good) - np.count_nonzero(present))  # with another key
-        present &= genuine(frames, self._tagger) & timely(sent_ns, arrived_ns)
+        present &= genuine(frames, self._tagger)
         here = present & (destination == receivers)
         misdelivered = int(np.count_nonzero(present & ~here))
         here[here] = ~self._arrivals.repeated(source[here], number[here])

@@ -14,16 +14,25 @@ from traffic.wire.tags import new_key
 
 @dataclass(frozen=True)
 class HostSocket:
-    """Location of a host's packet sockets: its interface, and a process in its network namespace."""
+    """Interfaces at which a host's packets are sent and received.
+
+    Attributes:
+        name, ip: the host.
+        interface: the host's own interface, from which its packets are sent.
+        namespace_pid: a process in the host's network namespace.
+        switch_interface: the interface of the switch to the host. Arrivals are observed there: what it sends
+            arrives at the host, and nobody on the host can change that record.
+    """
 
     name: str
     ip: int
     interface: str
     namespace_pid: int
+    switch_interface: str
 
     @property
-    def place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface)."""
+    def sending_place(self) -> tuple[int, str]:
+        """(Process in the namespace, interface) of the sending socket."""
         return self.namespace_pid, self.interface
 
 

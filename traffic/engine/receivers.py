@@ -1,41 +1,22 @@
-"""Receiving packet sockets of many hosts, which are read into one buffer."""
+"""Packet sockets that observe the arrivals at many hosts, read into one buffer."""
 
 from __future__ import annotations
 
 import select
 import socket
-import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, MAGIC, signature
 
-Times = Any  # an int, or an int64 array; the answer is a bool, or a bool array
-
 # One socket may fill 1/_SHARE of the buffer per call, so that a host that floods leaves room for the others.
 _SHARE = 4
-# Maximum time by which a frame may seem to arrive too early, because the clock was set meanwhile.
-_MAX_CLOCK_STEP_NS = 1_000_000_000
-
-
-def timely(sent_ns: Times, arrived_ns: Times) -> Times:
-    """Returns whether frames that have just been read arrived after they were sent, and not in the future.
-
-    Root on a host can choose the time stamps of frames that the host sends to itself.
-
-    Args:
-        sent_ns: send times in ns since the epoch.
-        arrived_ns: the kernel's time stamps of their arrivals.
-    """
-    latest_ns = time.time_ns() + _MAX_CLOCK_STEP_NS
-    return (sent_ns <= arrived_ns + _MAX_CLOCK_STEP_NS) & (arrived_ns <= latest_ns)
 
 
 class Receivers:
-    """One receiving socket per host, which receives from its creation on.
+    """One socket per host, which receives what the host's switch sends to it, from its creation on.
 
     Attributes:
         buffer: the frames of the last `receive`; the caller resets it before the next call.
@@ -44,7 +25,7 @@ class Receivers:
 
     def __init__(
         self,
-        places: Iterable[tuple[int, str]],
+        interfaces: Iterable[str],
         run: int,
         slots: int,
         *,
@@ -55,7 +36,7 @@ class Receivers:
         """Opens the sockets.
 
         Args:
-            places: for each socket, a process in its namespace and the interface.
+            interfaces: the switches' interfaces to the hosts, in the current namespace.
             run: id of the run whose frames are received.
             slots: maximum number of frames per call of `receive`.
             magic: magic number of the frames, MAGIC or SEGMENT_MAGIC.
@@ -68,7 +49,7 @@ class Receivers:
         self._slots = slots
         words = signature(run, magic)
         opener = opener or (lambda name: sockets.open_receiver(name, words))
-        self._sockets = sockets.open_all(places, opener)
+        self._sockets = [opener(interface) for interface in interfaces]
         self._owner_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
         self._poll = select.epoll()
         for descriptor in self._owner_of:

@@ -40,7 +40,7 @@ class Sender:
         self._frame_bytes = len(job.template)
         self._buffer = FrameBuffer(job.template, CHUNK_EVENTS, Tagger(job.key))
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
-        self._sockets = sockets.open_all((host.place for host in job.hosts), sockets.open_sender)
+        self._sockets = sockets.open_all((host.sending_place for host in job.hosts), sockets.open_sender)
         self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from topology.errors import MachineError
 
-ETH_P_IP, _ETH_P_ALL = 0x0800, 0x0003
+_ETH_P_ALL = 0x0003
 _CLONE_NEWNET = 0x40000000
 _SO_ATTACH_FILTER = 26
 _SO_SNDBUFFORCE = 32
@@ -28,13 +28,16 @@ _SO_RCVBUFFORCE = 33
 _SO_TIMESTAMPNS = 35
 _MSG_DONTWAIT, _MSG_TRUNC = 0x40, 0x20
 _PR_SET_TIMERSLACK = 29
-_LOAD_WORD, _RETURN = 0x20, 0x06  # opcodes of classic BPF
 # Room for the frames in a host's own queue, and for frames that arrive between two readings.
 _SEND_BUFFER_BYTES = 8 << 20
 _RECEIVE_BUFFER_BYTES = 8 << 20
 
 # 32-bit words that a frame must contain: (offset in bytes, value). The kernel drops all other frames.
 Words = Sequence[tuple[int, int]]
+# Words at these offsets are what the kernel knows of a frame (SKF_AD_OFF in linux/filter.h).
+_KERNEL_KNOWS = 0xFFFFF000
+_IPV4, _SENT = (_KERNEL_KNOWS, 0x0800), (_KERNEL_KNOWS + 4, socket.PACKET_OUTGOING)
+_RANDOM_NUMBER = _KERNEL_KNOWS + 56
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -131,53 +134,50 @@ def open_sender(interface: str) -> socket.socket:
 
 
 def open_receiver(interface: str, words: Words) -> socket.socket:
-    """Opens a socket that receives the arriving frames with these words, with their arrival times."""
-    # A socket bound to one protocol does not see the frames that the host itself sends.
-    return _listening(interface, ETH_P_IP, packet_filter(words))
+    """Opens a socket that receives the frames with these words that an interface sends, with their times.
+
+    The frames are seen and stamped as they leave, after all queues. On the switch's interface to a host these
+    are the host's arrivals, out of reach of whoever is root on the host.
+    """
+    return _listening(interface, packet_filter([_SENT, *words]))
 
 
 def open_sampler(interface: str, every: int) -> socket.socket:
-    """Opens a socket that receives a random sample of the arriving IPv4 frames: one in `every`, on average.
+    """Opens a socket that receives a random sample of the IPv4 frames that an interface sends.
 
     Args:
         interface: the interface.
-        every: a power of two.
+        every: one frame in `every` is received, on average; a power of two.
     """
-    return _listening(interface, ETH_P_IP, _sampling_filter(every))
+    return _listening(interface, packet_filter([_SENT, _IPV4], every))
 
 
-def open_tap(interface: str, words: Words) -> socket.socket:
-    """Opens a socket that receives the frames with these words that leave or reach a host."""
-    return _listening(interface, _ETH_P_ALL, packet_filter(words))
-
-
-def _listening(interface: str, protocol: int, program: bytes) -> socket.socket:
+def _listening(interface: str, program: bytes) -> socket.socket:
     receiver = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     buffer = ctypes.create_string_buffer(program)
     descriptor = struct.pack("HL", len(program) // 8, ctypes.addressof(buffer))
     receiver.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, descriptor)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-    receiver.bind((interface, protocol))  # last: packets arrive from here on, and all pass the filter
+    # Only sockets for all protocols see the frames that an interface sends.
+    receiver.bind((interface, _ETH_P_ALL))  # last: packets arrive from here on, and all pass the filter
     return receiver
 
 
-def packet_filter(words: Words) -> bytes:
-    """Returns a classic BPF program that accepts only frames with these words."""
-    load_word, jump_if_equal, return_ = _LOAD_WORD, 0x15, _RETURN
+def packet_filter(words: Words, every: int = 1) -> bytes:
+    """Returns a classic BPF program that accepts a random sample of the frames with these words.
+
+    Args:
+        words: 32-bit words that a frame must contain; offsets may also name the kernel's facts about it.
+        every: one frame in `every` is accepted, on average; a power of two.
+    """
+    load_word, jump_if_equal, jump_if_any_bit, return_ = 0x20, 0x15, 0x45, 0x06
     instructions = []
     for number, (offset, value) in enumerate(words):
-        to_rejection = 2 * (len(words) - number) - 1
+        to_rejection = 2 * (len(words) - number) + 1
         instructions += [(load_word, 0, 0, offset), (jump_if_equal, 0, to_rejection, value)]
+    instructions += [(load_word, 0, 0, _RANDOM_NUMBER), (jump_if_any_bit, 1, 0, every - 1)]
     instructions += [(return_, 0, 0, 0xFFFF), (return_, 0, 0, 0)]
-    return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
-
-
-def _sampling_filter(every: int) -> bytes:
-    """Returns a classic BPF program that accepts a frame if the last bits of a random number are all 0."""
-    jump_if_any_bit, random_number = 0x45, 0xFFFFF000 + 56  # SKF_AD_OFF + SKF_AD_RANDOM
-    instructions = [(_LOAD_WORD, 0, 0, random_number), (jump_if_any_bit, 1, 0, every - 1)]
-    instructions += [(_RETURN, 0, 0, 0xFFFF), (_RETURN, 0, 0, 0)]
     return b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
 
 

@@ -30,7 +30,7 @@ CLOCK = Clock(monotonic_ns=5, epoch_ns=1_700_000_000_000_000_000)
 MS = 1_000_000
 WINDOW = (100 * MS, 200 * MS)
 JOB = TrafficJob(
-    hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1) for host in HOSTS),
+    hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1, "") for host in HOSTS),
     schedule=PatternSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
     template=build_probe(HOSTS[0], HOSTS[1], frame_bytes=120, run=3),
     run=3,
@@ -300,8 +300,6 @@ HOSTILE = {
     "port above the flows": Packet(flow=4, made_up=True),
     "sent at the end of time": Packet(sent_ns=(1 << 63) - CLOCK.epoch_ns, took_ns=-(1 << 62), made_up=True),
     "sent at another time": Packet(sequence=3, sent_ns=149 * MS, made_up=True),
-    "arrived before it was sent": Packet(sequence=3, took_ns=-2000 * MS),
-    "arrives in future": Packet(sequence=3, took_ns=1 << 60),
     "TTL above the first": Packet(sequence=3, hops=-1),
     "TTL of 0": Packet(sequence=3, hops=64),
     "shorter than its header": Packet(sequence=3, length=62),

@@ -69,7 +69,7 @@ class InterfaceCounters:
 
 
 class HopSampler:
-    """Samples the frames that arrive at all hosts: hops by source and destination.
+    """Samples the TCP frames that the switches send to all hosts: hops by source and destination.
 
     Attributes:
         hop_bytes, sampled_bytes, hops, hops_min, hops_max: see FlowOutcome.
@@ -86,7 +86,7 @@ class HopSampler:
         self._order = np.argsort(ips)
         self._ips = ips[self._order]
         self._receivers = Receivers(
-            [host.place for host in hosts],
+            (host.switch_interface for host in hosts),
             0,
             _SLOTS,
             frame_bytes=_HEADER_BYTES,
