@@ -33,7 +33,7 @@ from emulation.subprocesses import (
 )
 from emulation.switches.page_merging import PageMerging, merging_available, offered
 from routing.plan.model import Table
-from topology.addressing import hosts_of, switch_name
+from topology.addressing import Host, hosts_of, interface_name, switch_name
 from topology.base import Topology
 from topology.links import LinkSpec
 
@@ -288,6 +288,15 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
     def namespace_pids(self) -> dict[str, int]:
         """Returns host name -> id of a process in the host's network namespace."""
         return {host.name: host.pid for host in self.hosts}
+
+    def host_interface(self, host: Host) -> tuple[int, str]:
+        """Returns (process in its network namespace, name) of a host's interface."""
+        return self[host.name].pid, f"{host.name}-eth0"
+
+    def switch_interface(self, host: Host) -> tuple[int, str]:
+        """Returns (process in its network namespace, name) of the switch's interface to a host."""
+        port = self.settings.topology.host_port(host.router, host.index)
+        return self[switch_name(host.router)].pid, interface_name(host.router, port)
 
     def first_processes(self) -> dict[str, int]:
         """Returns host name -> id of the host's first process, for hosts with their own root."""

@@ -13,7 +13,6 @@ from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.spec.warmup import steady_span_s
 from routing.registry import routing
-from topology.addressing import interface_to
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
 from traffic.engine.engine import run_collective, run_traffic
@@ -188,11 +187,12 @@ def run_collective_traffic(
 
 def host_sockets(fabric: LiveFabric) -> tuple[HostSocket, ...]:
     """Returns every host's address, and the interfaces at which its packets are sent and received."""
-    pids, topology = fabric.network.namespace_pids(), fabric.options.topology
-    return tuple(
-        HostSocket(host.name, host.ip, f"{host.name}-eth0", pids[host.name], interface_to(topology, host))
-        for host in fabric.hosts
-    )
+    sockets = []
+    for host in fabric.hosts:
+        pid, interface = fabric.network.host_interface(host)
+        switch_pid, switch_interface = fabric.network.switch_interface(host)
+        sockets.append(HostSocket(host.name, host.ip, interface, pid, switch_interface, switch_pid))
+    return tuple(sockets)
 
 
 _INTERVAL_NS = 250_000_000

@@ -165,11 +165,6 @@ def interface_name(router: int, port: int) -> str:
     return f"{switch_name(router)}-eth{port}"
 
 
-def interface_to(topology: Topology, host: Host) -> str:
-    """Returns the name of the switch's interface to a host, for example `s3-eth5`."""
-    return interface_name(host.router, topology.host_port(host.router, host.index))
-
-
 def dpid(router: int) -> int:
     """Returns the datapath id of a router's switch.
 

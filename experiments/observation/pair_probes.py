@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from experiments.live_fabric import LiveFabric
-from topology.addressing import Host, interface_to
+from topology.addressing import Host
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
@@ -141,9 +141,9 @@ class PairProbes(ProbeArrivals):
             interval_s: time between two probes of a pair.
         """
         count = len(pairs)
-        pids, topology = fabric.network.namespace_pids(), fabric.options.topology
-        senders = [(pids[source.name], f"{source.name}-eth0") for source, _ in pairs]
-        receivers = dict.fromkeys(interface_to(topology, destination) for _, destination in pairs)
+        network = fabric.network
+        senders = [network.host_interface(source) for source, _ in pairs]
+        receivers = dict.fromkeys(network.switch_interface(destination) for _, destination in pairs)
         self._tagger = Tagger(new_key())
         template = build_probe(*pairs[0], frame_bytes=HEADER_BYTES, run=run)
         self._frames = FrameBuffer(template, count, self._tagger)

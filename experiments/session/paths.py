@@ -16,7 +16,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.session.interfaces import RUNNING, UP, interface_flags
 from experiments.theory.explain import ListedPath, check_has_hosts, path_lines, paths_between
 from routing.replan.replan import surviving_plan
-from topology.addressing import INITIAL_TTL, Host, interface_to, switch_router
+from topology.addressing import INITIAL_TTL, Host, switch_router
 from topology.drains import NO_DRAIN, Drain
 from topology.errors import ParameterError, UsageError
 from topology.failures import NO_FAILURE, failure_of
@@ -124,15 +124,15 @@ def report_paths(
 
 def probe(fabric: LiveFabric, source: Host, destination: Host) -> Counter[int]:
     """Sends probes of several flows from one host to another; returns hops -> number of arrived probes."""
-    pids, run = fabric.network.namespace_pids(), next(_runs)
+    network, run = fabric.network, next(_runs)
     for host in (source, destination):
-        _check_up(pids[host.name], f"{host.name}-eth0", host.name)
+        _check_up(*network.host_interface(host), host.name)
     template, tagger = build_probe(source, destination, frame_bytes=HEADER_BYTES, run=run), Tagger(new_key())
     frames = FrameBuffer(template, _PROBES, tagger)
     ips = [np.full(_PROBES, host.ip, np.uint32) for host in (source, destination)]
     frames.fill(ips[0], ips[1], np.arange(_PROBES), np.arange(_PROBES))
-    receivers = Receivers([interface_to(fabric.options.topology, destination)], run, 2 * _PROBES)
-    (sender,) = open_all([(pids[source.name], f"{source.name}-eth0")], open_sender)
+    receivers = Receivers([network.switch_interface(destination)], run, 2 * _PROBES)
+    (sender,) = open_all([network.host_interface(source)], open_sender)
     try:
         with sender:
             frames.stamp(0, _PROBES, time.time_ns())

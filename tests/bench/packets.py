@@ -70,7 +70,7 @@ def socket_rates() -> list[Row]:
     with _veth_pair() as pid:
         # What either end of the pair sends arrives at the other host.
         hosts = tuple(
-            HostSocket(host.name, host.ip, f"p{number}", pid, f"p{1 - number}")
+            HostSocket(host.name, host.ip, f"p{number}", pid, f"p{1 - number}", pid)
             for number, host in enumerate(_HOSTS)
         )
         frame = build_probe(*_HOSTS, frame_bytes=_FRAME_BYTES, run=1)
@@ -79,9 +79,7 @@ def socket_rates() -> list[Row]:
         rate = max(_rate(_sent_alone(hosts, frame, _FAST)) for _ in range(3))
         late = [_sent_alone(hosts, frame, round(_SHARE * rate)) for _ in range(3)]
         lag_ms = min(sent.lag.quantile_ms(0.99) or 0.0 for sent in late)
-        with sockets.namespaces():
-            sockets.enter(pid)
-            both = _sent_and_received(hosts, frame)
+        both = _sent_and_received(hosts, frame)
     sent, received = int(both.sent.frames.sum()), int(both.received.frames.sum())
     received_rate = received / both.sent.seconds
     return [
@@ -192,7 +190,7 @@ def memory() -> list[Row]:
 
 @contextmanager
 def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
-    """Gives hosts' interfaces, all in one namespace, that a bridge in another joins, and enters the latter."""
+    """Gives hosts' interfaces, all in one namespace, that a bridge in another joins."""
     with _namespaces(2) as (near, far):
         for pid in (near, far):
             _in(pid, f"{_NO_IPV6}; ip link set lo up")
@@ -208,11 +206,9 @@ def _bridged(hosts: tuple[Host, ...]) -> Iterator[tuple[HostSocket, ...]]:
         up = "\n".join(f"link set b{n} master br0 up" for n in places)
         _in(far, f"ip -batch - <<END\n{up}\nEND\nbridge -batch - <<END\n" + "\n".join(forwarded) + "\nEND")
         time.sleep(1)
-        with sockets.namespaces():
-            sockets.enter(far)
-            yield tuple(
-                HostSocket(h.name, h.ip, f"h{place}", near, f"b{place}") for place, h in enumerate(hosts)
-            )
+        yield tuple(
+            HostSocket(h.name, h.ip, f"h{place}", near, f"b{place}", far) for place, h in enumerate(hosts)
+        )
 
 
 def _resident_mib() -> dict[int, float]:

@@ -110,7 +110,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: ends.append(True))
     print("ready", flush=True)
     while not ends:
-        with contextlib.suppress(socket.timeout):
+        with contextlib.suppress(OSError):  # nothing arrives, or the queue is full
             frame, (_, _, direction, *_) = heard.recvfrom(2000)
             outgoing = direction == socket.PACKET_OUTGOING
             if frame[AT : AT + 4] == magic and outgoing == (way == "out"):

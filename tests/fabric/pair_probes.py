@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from emulation.network import FabricNetwork
 from experiments.live_fabric import LiveFabric
-from topology.addressing import INITIAL_TTL, interface_to
+from topology.addressing import INITIAL_TTL
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
 from traffic.wire.layout import HEADER_BYTES
@@ -47,16 +47,10 @@ class Prober:
         self._names = [host.name for host in fabric.hosts]
         self._ips = np.array([host.ip for host in fabric.hosts], np.uint32)
         count, run = len(self._names), next_run()
-        pids = fabric.network.namespace_pids()
-        topology = fabric.options.topology
         probe = build_probe(fabric.hosts[0], fabric.hosts[1], frame_bytes=HEADER_BYTES, run=run)
         self._frames = FrameBuffer(probe, count, Tagger(new_key()))
-        self._receivers = Receivers(
-            [interface_to(topology, host) for host in fabric.hosts], run, count * count
-        )
-        self._senders = open_all(
-            [(pids[name], f"{name}-eth0") for name in self._names], open_sender
-        )
+        self._receivers = Receivers(map(fabric.network.switch_interface, fabric.hosts), run, count * count)
+        self._senders = open_all(map(fabric.network.host_interface, fabric.hosts), open_sender)
         self._probed = 0
 
     def close(self) -> None:

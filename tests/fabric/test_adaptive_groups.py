@@ -8,7 +8,7 @@ import pytest
 
 from controller.occupancy.source import NETLINK
 from routing.plan.groups import GroupRole, group_number
-from topology.addressing import INITIAL_TTL, interface_to
+from topology.addressing import INITIAL_TTL
 from traffic.engine import sockets
 from traffic.wire.layout import HEADER_BYTES, SOURCE_PORT_BASE, signature
 from traffic.wire.probe_codec import read_headers
@@ -39,7 +39,8 @@ def hops_of_flows(fabric, source, destination):
     with sockets.namespaces():
         sockets.enter(fabric.network[source.name].pid)
         sender = sockets.open_sender(f"{source.name}-eth0")
-    receiver = sockets.open_receiver(interface_to(fabric.options.topology, destination), signature(RUN))
+        sockets.enter(fabric.network.switch_interface(destination)[0])
+        receiver = sockets.open_receiver(fabric.network.switch_interface(destination)[1], signature(RUN))
     buffer = sockets.ReceiveBuffer(2 * FLOWS, HEADER_BYTES)
     with sender, receiver:
         for probe in probes:

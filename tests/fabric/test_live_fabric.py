@@ -25,7 +25,7 @@ from experiments.pair_check import check_all_pairs
 from experiments.traffic_jobs import make_job
 from routing.plan.model import COOKIE_MARK, Table
 from routing.registry import make_plan
-from topology.addressing import format_ip, format_mac, interface_name, interface_to
+from topology.addressing import format_ip, format_mac, interface_name
 from traffic.engine import sockets
 from traffic.engine.engine import run_traffic
 from traffic.engine.processes import TrafficProcess
@@ -62,7 +62,8 @@ def send_raw(fabric, host, frame):
 
 def received_by(fabric, host, run, act):
     """Returns how many probes of a run reach a host while `act` happens."""
-    receiver = sockets.open_receiver(interface_to(fabric.options.topology, host), signature(run))
+    place = fabric.network.switch_interface(host)
+    (receiver,) = sockets.open_all([place], lambda name: sockets.open_receiver(name, signature(run)))
     buffer = sockets.ReceiveBuffer(64, HEADER_BYTES)
     with receiver:
         act()
@@ -259,12 +260,10 @@ def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):
     first, held_up = frames[: len(destinations)], frames[len(destinations) :]
     daemon = er3.network["s1"].vswitch.processes[-1]
     with ExitStack() as opened:
-        receivers = [
-            opened.enter_context(
-                sockets.open_receiver(interface_to(er3.options.topology, host), signature(11))
-            )
-            for host in destinations
-        ]
+        receivers = sockets.open_all(
+            map(er3.network.switch_interface, destinations),
+            lambda name: opened.enter_context(sockets.open_receiver(name, signature(11))),
+        )
         with sockets.namespaces():
             sockets.enter(er3.network[source.name].pid)
             sender = opened.enter_context(sockets.open_sender(f"{source.name}-eth0"))

@@ -36,7 +36,7 @@ MOST_GROWTH_KIB = 64 << 10
 _MADE_UP = 50  # frames of a round
 _RUN, _FLOWS, _MS = 7, 4, 1_000_000
 _HOSTS = tuple(Host(router, 0, router) for router in range(4))
-_SOCKETS = tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", os.getpid(), "") for host in _HOSTS)
+_SOCKETS = tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", os.getpid(), "", 1) for host in _HOSTS)
 _CLOCK = Clock(monotonic_ns=0, epoch_ns=1_700_000_000 * 10**9)
 _ALL_ONES = (1 << 64) - 1
 _ODD = (0, 1, 2**31, 2**32 - 2, 2**32 - 1, 2**32, 2**40 + 0xFFFFFFF0, 2**63 - 1, 2**63, _ALL_ONES)

@@ -77,7 +77,7 @@ class CollectiveWorker:
             self._deaths.register(descriptor, select.POLLIN)
         self._senders = sockets.open_all((host.sending_place for host in hosts), sockets.open_sender)
         self._receivers = Receivers(
-            (host.switch_interface for host in hosts),
+            (host.arrival_place for host in hosts),
             job.run,
             _SLOTS,
             magic=SEGMENT_MAGIC,

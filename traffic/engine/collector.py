@@ -42,7 +42,7 @@ class Collector:
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
         self._schedule = schedule_from_dict(job.schedule)
-        self._receivers = Receivers((host.switch_interface for host in job.hosts), job.run, _SLOTS)
+        self._receivers = Receivers((host.arrival_place for host in job.hosts), job.run, _SLOTS)
         self._counts = ProbeCounts(job, window, self._schedule)
 
     def run(

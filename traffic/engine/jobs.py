@@ -14,14 +14,15 @@ from traffic.wire.tags import new_key
 
 @dataclass(frozen=True)
 class HostSocket:
-    """Interfaces at which a host's packets are sent and received.
+    """Interfaces at which a host's packets are sent and observed.
 
     Attributes:
         name, ip: the host.
         interface: the host's own interface, from which its packets are sent.
         namespace_pid: a process in the host's network namespace.
-        switch_interface: the interface of the switch to the host. Arrivals are observed there: what it sends
-            arrives at the host, and nobody on the host can change that record.
+        switch_interface: the switch's interface to the host. Arrivals are observed there: what it sends
+            arrives at the host, and root on the host cannot change what is seen there.
+        switch_pid: a process in the switch's network namespace.
     """
 
     name: str
@@ -29,11 +30,17 @@ class HostSocket:
     interface: str
     namespace_pid: int
     switch_interface: str
+    switch_pid: int
 
     @property
     def sending_place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface) of the sending socket."""
+        """(Process in the namespace, interface) where the host's packets are sent."""
         return self.namespace_pid, self.interface
+
+    @property
+    def arrival_place(self) -> tuple[int, str]:
+        """(Process in the namespace, interface) where the host's arrivals are observed."""
+        return self.switch_pid, self.switch_interface
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Receivers:
 
     def __init__(
         self,
-        interfaces: Iterable[str],
+        places: Iterable[tuple[int, str]],
         run: int,
         slots: int,
         *,
@@ -36,7 +36,7 @@ class Receivers:
         """Opens the sockets.
 
         Args:
-            interfaces: the switches' interfaces to the hosts, in the current namespace.
+            places: for each host, a process in its switch's namespace and the switch's interface to it.
             run: id of the run whose frames are received.
             slots: maximum number of frames per call of `receive`.
             magic: magic number of the frames, MAGIC or SEGMENT_MAGIC.
@@ -49,7 +49,7 @@ class Receivers:
         self._slots = slots
         words = signature(run, magic)
         opener = opener or (lambda name: sockets.open_receiver(name, words))
-        self._sockets = [opener(interface) for interface in interfaces]
+        self._sockets = sockets.open_all(places, opener)
         self._owner_of = {receiver.fileno(): index for index, receiver in enumerate(self._sockets)}
         self._poll = select.epoll()
         for descriptor in self._owner_of:

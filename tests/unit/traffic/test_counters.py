@@ -30,7 +30,7 @@ CLOCK = Clock(monotonic_ns=5, epoch_ns=1_700_000_000_000_000_000)
 MS = 1_000_000
 WINDOW = (100 * MS, 200 * MS)
 JOB = TrafficJob(
-    hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1, "") for host in HOSTS),
+    hosts=tuple(HostSocket(host.name, host.ip, f"{host.name}-eth0", 1, "", 1) for host in HOSTS),
     schedule=PatternSchedule(Pattern("uniform", 3), 100.0, 400 * MS, 4, 1).to_dict(),
     template=build_probe(HOSTS[0], HOSTS[1], frame_bytes=120, run=3),
     run=3,

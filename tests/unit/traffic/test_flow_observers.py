@@ -19,7 +19,7 @@ FRAME = build_probe(*HOSTS, frame_bytes=1000)  # its addresses and its TTL are a
 
 def sampler(monkeypatch, air):
     monkeypatch.setattr(observers, "Receivers", air.receivers)
-    return HopSampler([HostSocket(host.name, host.ip, f"{host.name}-eth0", 1, "") for host in HOSTS])
+    return HopSampler([HostSocket(host.name, host.ip, f"{host.name}-eth0", 1, "", 1) for host in HOSTS])
 
 
 def with_ttl(ttl):

@@ -71,7 +71,7 @@ def test_an_outcome_is_read_back_as_it_was_stored(tmp_path):
 
 
 def test_a_collectives_job_survives_json():
-    hosts = tuple(HostSocket(f"h{k}_1", k, f"h{k}_1-eth0", 40 + k, f"s{k}-eth3") for k in (1, 2))
+    hosts = tuple(HostSocket(f"h{k}_1", k, f"h{k}_1-eth0", 40 + k, f"s{k}-eth3", 50 + k) for k in (1, 2))
     job = CollectiveJob(
         hosts=hosts,
         ranks=(1, 0),

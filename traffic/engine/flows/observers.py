@@ -86,7 +86,7 @@ class HopSampler:
         self._order = np.argsort(ips)
         self._ips = ips[self._order]
         self._receivers = Receivers(
-            (host.switch_interface for host in hosts),
+            (host.arrival_place for host in hosts),
             0,
             _SLOTS,
             frame_bytes=_HEADER_BYTES,
