@@ -189,7 +189,7 @@ class Installer:
     def refused(self, datapath_id: int, xid: int, reason: str) -> str | None:
         """Returns the text of a switch's error, with the rule or group that it rejected.
 
-        None once a switch has sent many errors about one plan: it can send any number.
+        Returns None after many errors of a switch about one plan, because a switch can send any number.
         """
         progress = self._switches[datapath_id]
         if len(progress.refusals) >= _MOST_REFUSALS:

@@ -350,7 +350,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return in_new_namespaces(start)
 
     def start_program(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program in the node's namespaces, beside the shell; see `subprocess.Popen`."""
+        """Starts a program in the node's namespaces, alongside the shell; see `subprocess.Popen`."""
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
@@ -387,7 +387,7 @@ class LastingNode(Node):  # type: ignore[misc]
         raise ShellEnded(self, reason)
 
     def _close_shell(self) -> IO[str]:
-        """Releases an ended shell, and returns the master side of its terminal."""
+        """Cleans up after an ended shell; returns the master side of its terminal, still open."""
         await_end(self.shell)
         self.outToNode.pop(self.stdout.fileno(), None)
         self.inToNode.pop(self.stdin.fileno(), None)

@@ -292,7 +292,7 @@ def await_end(process: subprocess.Popen[Any]) -> int | None:
 
 
 def kill_tracers(pid: int) -> None:
-    """Kills the tracers of a program on a host that run on the same host, but never an administrator's."""
+    """Kills the processes of a host that trace a program on that host; spares tracers from outside it."""
     with contextlib.suppress(OSError):
         namespace = process_namespace(pid)
         if namespace != process_namespace(os.getpid()):

@@ -2,7 +2,7 @@
 
 The search makes short runs of the same traffic. The first uses the rate from a rule of thumb; each further
 one uses the rate that the strain of the earlier ones suggests. Strain is the largest ratio of a measure of
-validity to its limit. Results are fractions of a link's capacity, so that any rate will do at which the
+validity to its limit. Results are fractions of a link's capacity, so any rate will do as long as the
 machine keeps up; higher rates have more packets to count.
 """
 

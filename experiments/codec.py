@@ -52,7 +52,7 @@ def plain(value: Any) -> Any:
         value: a dataclass, a mapping, a sequence, or a value of a JSON type.
 
     Returns:
-        Dictionaries with text keys, fields in the order of the dataclass, and lists.
+        Dictionaries with string keys, fields in the order of the dataclass, and lists.
     """
     if is_dataclass(value):
         present = ((f, getattr(value, f.name)) for f in fields(value))

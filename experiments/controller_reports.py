@@ -74,7 +74,7 @@ class Recent(Generic[_Entry]):
             begin, end, _ = place.indices(self._count)
             return list(islice(tuple(self._kept), max(0, begin - forgotten), max(0, end - forgotten)))
         if 0 <= place < forgotten:
-            raise IndexError(f"entry {place} is forgotten")
+            raise IndexError(f"entry {place} is no longer kept")
         return self._kept[place if place < 0 else place - forgotten]
 
 

@@ -69,7 +69,7 @@ class Measurement:
 
         Raises:
             KeyboardInterrupt: it was interrupted.
-            NegativeResult: packets took other paths than planned, or a process of the fabric ended.
+            NegativeResult: packets took unplanned paths, or a process of the fabric ended.
         """
         if self.record.result.interrupted:
             raise KeyboardInterrupt
@@ -87,7 +87,7 @@ def _check_paths(summary: Summary) -> None:
         )
     detours = summary.faults is not None or not routing(summary.routing).shortest
     if not detours and summary.hops_as_distances is False:
-        raise NegativeResult(f"packets took other paths than planned: hops {dict(summary.hops)}")
+        raise NegativeResult(f"packets took unplanned paths: hops {dict(summary.hops)}")
 
 
 @dataclass(frozen=True)

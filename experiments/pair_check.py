@@ -109,7 +109,7 @@ def _raise_if_negative(
     if wrong.any():
         source, destination = np.argwhere(wrong)[0]
         raise NegativeResult(
-            f"{int(wrong.sum())} pairs take other paths than planned: {hosts[source].name} to "
+            f"{int(wrong.sum())} pairs take unplanned paths: {hosts[source].name} to "
             f"{hosts[destination].name} {hops[source, destination]} hops, not "
             f"{expected[source, destination]}"
         )

@@ -53,7 +53,7 @@ def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = 
     Raises:
         UsageError: an option makes no sense for this fabric.
         MachineError: the machine lacks a requirement.
-        NegativeResult: a proof failed, or packets took other paths than planned.
+        NegativeResult: a proof failed, or packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     require_emulation()
@@ -83,12 +83,12 @@ def run_on_fabric(live: LiveFabric, run: Run, folder: Path, notify: Notify, *, c
     Raises:
         UsageError: an option makes no sense for this fabric.
         MachineError: the machine lacks a requirement.
-        NegativeResult: packets took other paths than planned.
+        NegativeResult: packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     if live.standing and run.traffic.faults:
         names = ", ".join(element.name for element in live.standing)
-        raise UsageError(f"faults need a whole fabric; restore {names} first")
+        raise UsageError(f"faults need an intact fabric; restore {names} first")
     if run.captures:
         require_capture()
     with kept_directory(folder) as directory:

@@ -61,7 +61,7 @@ def run_sweep(
     Raises:
         UsageError: the folder has other results, or an option makes no sense.
         MachineError: the machine lacks a requirement.
-        NegativeResult: a proof failed, or packets took other paths than planned.
+        NegativeResult: a proof failed, or packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured so far.
     """
     with kept_directory(folder, go_on=True) as directory:

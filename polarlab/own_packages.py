@@ -1,8 +1,8 @@
-"""Import of the project's own packages, whose plain names files in a user's folder may have as well.
+"""Imports the project's own packages, even if files in a user's folder have the same plain names.
 
 The packages are called `topology`, `traffic` and so on, without a prefix. Python looks into the script's or
 the working folder first, where a user's `traffic.py` would be taken for the package. A finder that comes
-before all others leads these names to the folders beside this package.
+before all others resolves these names to the folders next to this package.
 """
 
 from __future__ import annotations

@@ -269,8 +269,8 @@ def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
     Args:
         items: any sequence.
         most: the maximum number of items to choose, at least 1.
-        first: place of the first item, modulo their number. Sources that choose among the same items should
-            start at different places; otherwise all of them would choose the same.
+        first: index of the first item, modulo their number. Sources that choose among the same items should
+            start at different indices; otherwise all of them would choose the same.
     """
     count = len(items)
     if count <= most:

@@ -1,4 +1,4 @@
-"""Deadlocks: queues that wait cyclically for room in one another, even while other packets still move."""
+"""Deadlocks: queues that wait in a cycle for room in one another, even while other packets still move."""
 
 from __future__ import annotations
 

@@ -254,15 +254,15 @@ class Topology(ABC):
         return ()
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which minimal routes to each destination leave.
+        """Returns the links of a router on which minimal routes to each destination start.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] is true if a minimal route to d leaves by the link at place
-            i, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop. By
-            default each destination has one such link, and the router itself has none.
+            bool array, links x N: entry [i, d] is true if a minimal route to d starts with link i of the
+            router, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop.
+            By default each destination has one such link, and the router itself has none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)
@@ -459,7 +459,7 @@ class Topology(ABC):
         return self.link_ports(router)[self.places_toward(router, neighbours)]
 
     def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
-        """Returns the ports of a router on which minimal routes to each destination leave.
+        """Returns the ports of a router on which minimal routes to each destination start.
 
         Args:
             router: the router that forwards packets.

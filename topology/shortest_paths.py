@@ -148,13 +148,13 @@ class SearchedTopology(TabledTopology):
         return hops
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination leave.
+        """Returns the links of a router on which shortest paths to each destination start.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d starts with link i.
         """
         return np.asarray(self.distance_table[self.neighbours(router)] < self.distance_table[router])
 

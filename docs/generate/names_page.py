@@ -64,7 +64,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     if not parameters:
         return text
     head = (heads[0], "parameter", "domain", "default", "meaning")
-    note = f"### Parameters of {heads[0]}s\n\nThey follow the name, as `NAME:PARAMETER=VALUE,...`."
+    note = f"### Parameters of {heads[0]}s\n\nThey follow the name, in the form `NAME:PARAMETER=VALUE,...`."
     return f"{text}\n\n{note}\n\n{table(head, dict.fromkeys(parameters))}"
 
 

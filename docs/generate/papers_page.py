@@ -60,7 +60,7 @@ def papers_page() -> str:
         "## Claims",
         "How many of the papers' numbers agree ([how claims are judged](../explanation/claims.md)). A slip "
         "is a number that a count or a counterexample refutes. A reading depends on what the text leaves "
-        "open and agrees with another reading than ours; an unconfirmed number agrees with none.",
+        "open and agrees with a reading other than ours; an unconfirmed number agrees with none.",
         table(
             ("paper", "claims", *OUTCOMES), [_counts_row(name, counts) for name, counts in counted.items()]
         ),

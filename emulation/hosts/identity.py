@@ -41,7 +41,7 @@ class Identity(NamedTuple):
         return user, group
 
     def has(self, user: int) -> bool:
-        """Returns whether an id of the machine belongs to a user of hosts."""
+        """Returns whether an id of the machine is mapped to a user on hosts."""
         return user == self.user or user >= FIRST_NUMBER
 
 

@@ -84,7 +84,7 @@ class SpacedNode(LastingNode):
         return super().popen(*words, **options)
 
     def start_program(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program on the node, beside the shell; see `subprocess.Popen`."""
+        """Starts a program on the node, alongside the shell; see `subprocess.Popen`."""
         begin = self.space.start if self.space else super().start_program
         return begin(argv, **options)
 

@@ -71,7 +71,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "plan-proven": (
         "plan proven: {pairs} pairs of hosts, at most {max_hops} hops, {rules} rules, {groups} groups"
     ),
-    "plan-installed": "all switches hold their rules, {seconds:.1f} s after the start",
+    "plan-installed": "all switches have installed their rules, {seconds:.1f} s after the start",
     "queues-unreadable": (
         "the queues cannot be read over netlink ({reason}); the routing uses port statistics instead"
     ),

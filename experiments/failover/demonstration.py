@@ -1,8 +1,8 @@
 """Failover demonstration: periodic probes of all pairs while a component fails, is repaired, and returns.
 
-Pairs whose minimal path crosses a failed component are probed every millisecond, as many as the machine can
-carry, and all pairs at a longer interval. Every arrival is logged, so that losses and silences are known
-probe by probe.
+Pairs whose minimal path crosses a failed component, up to as many as the machine can carry, are probed every
+millisecond; all pairs are probed at a longer interval. Every arrival is logged, so that losses and silences
+are known probe by probe.
 """
 
 from __future__ import annotations

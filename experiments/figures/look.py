@@ -63,9 +63,9 @@ class Look:
         """Returns the look for options.
 
         Args:
-            format: formats as a list or comma-separated text; None for PNG and SVG.
-            width: width in inches, or text with a unit, such as `3.3in` or `84mm`.
-            order: names of panels and curves as a list or comma-separated text.
+            format: formats as a list or comma-separated string; None for PNG and SVG.
+            width: width in inches, or a string with a unit, such as `3.3in` or `84mm`.
+            order: names of panels and curves as a list or comma-separated string.
             more: the other attributes.
 
         Raises:
@@ -207,4 +207,4 @@ def _check(drawing: Drawing) -> None:
             domain = f"be some of {names}" if names else "be left out for these results"
             raise ParameterError(f"order must {domain}, got {quoted(word)}")
     if look.x and drawing.keys is None:
-        raise ParameterError(f"x is for sweeps, got {quoted(look.x)}; leave it out")
+        raise ParameterError(f"x applies only to sweeps, got {quoted(look.x)}; leave it out")

@@ -120,7 +120,7 @@ class Failures:
 
 
 def failures_plot() -> Plot:
-    """Returns the plot for the rows of `failures`: average path length and diameter over failed links."""
+    """Returns the plot for the rows of `failures`: average path length and diameter versus failed links."""
     return Plot(
         "failed",
         "average_path_length",

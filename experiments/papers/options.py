@@ -1,4 +1,4 @@
-"""Words of `polarlab paper` that the command line needs before it imports code that computes."""
+"""Names of `polarlab paper` for the command line, importable without the code that computes."""
 
 from __future__ import annotations
 

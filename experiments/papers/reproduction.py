@@ -89,7 +89,7 @@ class CheckedClaim:
         interval: its 95 % confidence interval; None if it does not depend on chance.
         bound: `equal`, `at-least` or `at-most`.
         tolerance: largest difference that still agrees.
-        within: whether the number agrees; None if it is not computed, or computed from other prices than the
+        within: whether the number agrees; None if it is not computed, or computed from prices other than the
             paper's.
         note: why it does not agree or is not compared; empty if it agrees, or if no reason is known.
     """
@@ -321,7 +321,7 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
     line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
     header = line.decode(errors="replace").rstrip("\r")
     if header != ",".join(columns):
-        raise ParameterError(f"{data} is another table, and would be overwritten; choose another --out")
+        raise ParameterError(f"{data} is a different table and would be overwritten; choose another --out")
 
 
 def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:

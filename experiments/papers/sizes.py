@@ -1,4 +1,4 @@
-"""Sizes of families over the network radix, by formula."""
+"""Sizes of families by network radix, from formulas."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SessionRecorder:
     """Recorder of a session; a context manager that writes the results at its end, interrupted or not."""
 
     def __init__(self, fabric: LiveFabric, directory: RunDirectory, notify: Notify) -> None:
-        """Starts to record, and writes the manifest.
+        """Writes the manifest and starts recording.
 
         Args:
             fabric: the fabric.

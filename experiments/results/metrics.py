@@ -20,7 +20,7 @@ AnyClass = TypeVar("AnyClass", bound=type)
 
 
 class Engine(Enum):
-    """Engine of an experiment: switches or the simulator. The value is the metric of sound results.
+    """Engine of an experiment: switches or the simulator. The value is the key that marks results as sound.
 
     Attributes:
         unit: unit of its latencies.

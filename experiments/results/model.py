@@ -118,7 +118,7 @@ class PairCheck:
         pairs: number of ordered pairs.
         delivered: pairs whose probe arrived.
         repeated: pairs whose probe had to be sent more than once.
-        wrong_hops: pairs whose probe took another number of hops than the routing specifies.
+        wrong_hops: pairs whose probe took a number of hops that the routing does not specify.
         longest: most links between routers that a probe took.
         seconds: duration of the check in s.
     """

@@ -285,7 +285,7 @@ class FabricSession:
         """Starts traffic of a pattern between all hosts, which runs until `stop_traffic`."""
         background_options(self.fabric, pattern, load, seed)  # reports invalid values first
         if self._traffic and self._traffic.running:
-            raise UsageError("background traffic flows already; stop it first")
+            raise UsageError("background traffic is already running; stop it first")
         self._end_traffic()  # keeps the outcome of previous traffic, even if it failed
         self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
 
@@ -355,7 +355,7 @@ class FabricSession:
         return tuple(restored)
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
-        """Parses components, including links of hosts; random ones are drawn anew for each `fail`."""
+        """Parses components, including links of hosts; random ones are drawn again for each `fail`."""
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
 

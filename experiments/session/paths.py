@@ -102,7 +102,9 @@ def report_paths(
     """
     ends = _host(fabric, source), _host(fabric, destination)
     if ends[0].router == ends[1].router:
-        raise ParameterError(f"places must be at different switches, got {source} and {destination}")
+        raise ParameterError(
+            f"source and destination must be at different switches, got {source} and {destination}"
+        )
     failure = failure_of(fabric.options.topology, failed)
     replanned = failure.any_failed and fabric.controller.planned_failure != "none"
     planned = failure if replanned else NO_FAILURE
@@ -183,7 +185,7 @@ def _host(fabric: LiveFabric, name: str) -> Host:
     if not name.startswith("s"):
         hosts = f"{fabric.hosts[0].name} to {fabric.hosts[-1].name}"
         raise ParameterError(
-            f"place must be a switch (s1 to s{topology.routers}) or a host ({hosts}), got {name!r}"
+            f"path endpoint must be a switch (s1 to s{topology.routers}) or a host ({hosts}), got {name!r}"
         )
     router = switch_router(name, topology.routers)
     check_has_hosts(topology, router)

@@ -57,7 +57,9 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
     if not by_key:
         raise UsageError(f"{family} does not adapt: none of its parameters can change while the fabric is up")
     if not values:
-        raise UsageError(f"parameters of {family} must be given, as {next(iter(by_key.values())).name}=0.5")
+        raise UsageError(
+            f"parameters of {family} must be given, such as {next(iter(by_key.values())).name}=0.5"
+        )
     given = dict(present.given)
     for word, value in values.items():
         key = word.replace("-", "_")

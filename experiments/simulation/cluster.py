@@ -29,7 +29,7 @@ _MOST_PLANS = 2  # limit of plans in this process's memory
 
 
 class WorkerVersionError(MachineError):
-    """A worker has another version of the code than this process."""
+    """A worker's version of the code differs from this process's."""
 
 
 def _distributed() -> Any:

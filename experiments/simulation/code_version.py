@@ -107,7 +107,7 @@ class _WithoutWords(ast.NodeTransformer):
     """Removes docstrings and raise statements from a tree."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """Replaces a statement that is only a text, like a docstring, by `pass`."""
+        """Replaces a statement that is only a string, like a docstring, by `pass`."""
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             return ast.Pass()
         return self.generic_visit(node)

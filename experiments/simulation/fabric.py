@@ -119,7 +119,7 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
             f"{plan.routing}, a channel for each hop, got {routers.channels}; or choose another "
-            "--channel-policy: with any, 1 is enough if verify --deadlock finds no cycle"
+            "--channel-policy: the policy any needs only 1 if verify --deadlock finds no cycle"
         )
 
 

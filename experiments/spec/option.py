@@ -31,10 +31,10 @@ class Option(Parameter):
         commands: commands that have it.
         kinds: kinds of traffic that it applies to; empty for all.
         words: words that stand for a value found by measuring packets, such as `auto`.
-        known: () -> names for help and completion; other texts are allowed if `canonical` accepts them.
-        canonical: text -> canonical text as kept in results; raises UsageError if it is invalid.
-        listed: whether its text is a comma-separated list; in a file it may be an array.
-        keyed: whether its texts are KEY=VALUES; in a file they may be a table.
+        known: () -> names for help and completion; other values are allowed if `canonical` accepts them.
+        canonical: value -> its canonical form as kept in results; raises UsageError if it is invalid.
+        listed: whether its value is a comma-separated list; in a file it may be an array.
+        keyed: whether its values are KEY=VALUES; in a file they may be a table.
         varies: whether a sweep can vary it without rebuilding the fabric.
         default_in: command -> default that replaces `default` there.
         derived: (experiment, values so far) -> default that depends on other options; None if there is none.
@@ -90,11 +90,11 @@ class Option(Parameter):
         return tuple(path for text in texts if isinstance(text, str) for path in self.paths(text))
 
     def names(self) -> list[str]:
-        """Returns the texts that completion offers."""
+        """Returns the suggestions for completion."""
         return [*self._names()]
 
     def _names(self) -> Iterator[str]:
-        """Yields the texts that completion offers; the last ones of a registry require a plug-in search."""
+        """Yields the suggestions for completion; the last ones of a registry require a plug-in search."""
         for listed in filter(None, (self.known, self.choices)):
             yield from listed()
         yield from self.words
@@ -113,7 +113,7 @@ class Option(Parameter):
         return f"{self.meaning}{listed}{given}"
 
     def read(self, text: str) -> Value:
-        """Returns the checked value of a text from the command line."""
+        """Parses and checks a value from the command line."""
         return self.check(text) if text in self.words or self.type is str else super().read(text)
 
     def check(self, value: object) -> Value:

@@ -97,8 +97,8 @@ TABLES: Mapping[str, OptionTable] = {
     ),
     "programs": OptionTable(
         "own programs",
-        "With --pattern or --load they run beside generated traffic. Without either, no traffic is generated "
-        "and the measurement ends when all programs have ended.",
+        "With --pattern or --load they run alongside generated traffic. Without either, no traffic is "
+        "generated and the measurement ends when all programs have ended.",
     ),
     "simulation": OptionTable(
         "simulated routers", "Timing, buffers and decisions (docs/how-to/simulation.md)."
@@ -143,19 +143,19 @@ def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
 
 
 def _own(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns an option of commands, which experiments do not keep."""
+    """Returns an option that belongs to commands only; experiments do not store it."""
     if more.get("type") is bool:
         more["default"] = False
     return Option(**{"name": name, "type": str, "help": text, "commands": commands, "common": True, **more})
 
 
 def _place(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns a positional argument, which experiments do not keep."""
+    """Returns a positional argument that belongs to commands only; experiments do not store it."""
     return _own(name, commands, text, positional=True, required=True, **more)
 
 
 def _table(table: str, commands: Collection[str], kinds: Collection[str], *declared: Option) -> Options:
-    """Returns options of a table; commands and kinds apply to options that declare none."""
+    """Returns the options of a table; `commands` and `kinds` are defaults for options that declare none."""
     return tuple(
         replace(option, table=table, commands=option.commands or commands, kinds=option.kinds or kinds)
         for option in declared

@@ -46,7 +46,7 @@ class Program:
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """The user programs that run beside or instead of generated traffic.
+    """The user programs that run alongside or instead of generated traffic.
 
     Attributes:
         programs: the programs.
@@ -175,8 +175,8 @@ def check_programs(programs: Sequence[Program]) -> None:
     """Raises ParameterError if all programs are servers, as these never end by themselves."""
     if programs and all(program.server for program in programs):
         raise ParameterError(
-            "programs must include one that ends if no traffic is generated, got only servers (lines that "
-            "end with &); add a client, or give --pattern or --load"
+            "programs without generated traffic must include one that ends by itself, got only servers "
+            "(lines that end with &); add a client, or give --pattern or --load"
         )
 
 

@@ -55,7 +55,7 @@ def words_of(name: str, text: str) -> list[str]:
         elif word:
             words.append(word)
     if not words:
-        raise ParameterError(f"{name} must be at least one, got {quoted(text)}")
+        raise ParameterError(f"{name} must not be empty, got {quoted(text)}")
     return words
 
 

@@ -69,7 +69,7 @@ class ControllerMonitor:
             looked_s = now_s
 
     def _stopped(self) -> bool:
-        """Returns whether the controller is stopped, or was since the last check, by others than PolarLab."""
+        """Returns whether the controller is or was stopped since the last check, other than by PolarLab."""
         asked, pid = self._controller.stopped, self._controller.pid
         seen, self._seen[pid] = self._seen.get(pid, 0), _stops_of(pid)
         stopped = self._seen[pid] != seen or _stopped_now(pid)

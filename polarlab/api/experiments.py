@@ -47,10 +47,10 @@ def run(
             experiment.
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
-        options: parameters of the family and options of `polarlab run` by their names with underscores, as
-            `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they override those of a file.
+        options: parameters of the family and options of `polarlab run` by their names with underscores, such
+            as `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they override those of a file.
             `run_programs=True` runs programs named in another user's file or results.
 
     Raises:
@@ -100,14 +100,14 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         workers: local processes that simulate points, with `engine="simulation"`; None for one per core.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates the points instead,
-            as `tcp://HOST:PORT`.
+            such as `tcp://HOST:PORT`.
         cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
         insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
             can run code in this process.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
-        options: parameters of the family and options of `polarlab sweep` by their names with underscores, as
-            `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
+        options: parameters of the family and options of `polarlab sweep` by their names with underscores,
+            such as `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
 
     Raises:
@@ -167,7 +167,7 @@ def failover(
             experiment.
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        web: address of the live page, as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab demo failover` by their names with
             underscores, such as `q=3, fail="link:s1-s10", repeat=20`.

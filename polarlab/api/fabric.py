@@ -80,7 +80,7 @@ class Fabric(SessionVerbs):
                 no page.
             web_open: whether every user of this machine may open the page, without a token.
             options: parameters of the family, and options of `polarlab up` by their names with underscores,
-                as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
+                such as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
         Raises:
             UsageError: an option does not exist, or is outside its domain.
@@ -164,8 +164,8 @@ class Fabric(SessionVerbs):
         """Starts the live page, or restarts its process if that has ended, and returns its address.
 
         Args:
-            web: address of the page, as `8642` or `127.0.0.1:8642`; True for the latter. An existing page
-                keeps its address.
+            web: address of the page, such as `8642` or `127.0.0.1:8642`; True for the latter. An existing
+                page keeps its address.
             web_open: whether every user of this machine may open the page, without a token.
 
         Raises:
@@ -269,7 +269,7 @@ class Fabric(SessionVerbs):
         """Returns a host, or a switch, to run programs on.
 
         Args:
-            name: its name, as `h1_1` or `s1`.
+            name: its name, such as `h1_1` or `s1`.
 
         Raises:
             ParameterError: the fabric has no such host or switch.
@@ -287,7 +287,7 @@ class Fabric(SessionVerbs):
 
     @takes_options(RUN, of_traffic=True)
     def traffic(self, **options: Unpack[TrafficKeywords]) -> Run:
-        """Runs traffic, measures it, and returns the results; present failures remain.
+        """Runs traffic, measures it, and returns the results; existing failures remain.
 
         Args:
             options: options of `polarlab run` for traffic, programs, captures and the folder, by their names

@@ -162,8 +162,8 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
 
     Args:
         topology: the graph.
-        hosts: hosts attached to each router that has any, 1 to 254; for a networkx graph, a factor of its
-            nodes' own numbers.
+        hosts: hosts attached to each router that has any, 1 to 254; for a networkx graph, a factor applied
+            to its nodes' own numbers.
         classes: whether to search for the classes of routers under automorphisms, which needs igraph.
         racks: whether to count the links between racks.
 

@@ -143,7 +143,7 @@ class Host:
     """A host, or a switch, of a fabric that is up; its programs can reach hosts by name.
 
     Attributes:
-        name: its name, as `h1_1` or `s1`.
+        name: its name, such as `h1_1` or `s1`.
         ip: its address; empty for a switch, which has none.
         pid: a process in its namespaces.
         begin: starts a program on it.

@@ -17,7 +17,7 @@ from experiments.spec.option import Option
 from experiments.spec.options import UP, every_option, options_of, own_options
 from topology.parameters import Value
 
-# Options of a fabric that each measurement of traffic on it sets anew.
+# Options of a fabric that each measurement of traffic on it sets again.
 OF_TRAFFIC = frozenset(("out", "pcap"))
 
 _WIDTH = 100

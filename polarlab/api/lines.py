@@ -24,7 +24,7 @@ Do = functools.partial[Any]
 
 
 def failures(verbs: SessionVerbs) -> Shown:
-    """Yields failed and drained elements, and interfaces that a program on a node has set down."""
+    """Yields failed and drained components, and interfaces that a program on a node has set down."""
     session = verbs.session
     standing, down, drained = session.standing_failures(), session.interfaces_down(), session.drained()
     if standing or not (down or drained):
@@ -37,12 +37,12 @@ def failures(verbs: SessionVerbs) -> Shown:
 
 
 def drained(verbs: SessionVerbs) -> Shown:
-    """Yields the drained elements."""
+    """Yields the drained components."""
     yield _elements("drained", verbs.session.drained()) or "nothing is drained"
 
 
 def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
-    """Returns a function that shows which elements a verb has changed, and which it left unchanged.
+    """Returns a function that shows which components a verb has changed, and which it left unchanged.
 
     Args:
         word: the state that the verb causes, such as `failed`.
@@ -71,18 +71,18 @@ def drain(_verbs: SessionVerbs, do: Do) -> Shown:
     """Yields what a drain cut off, and its outcome."""
     outcome = do()
     for part in outcome.cut_off:
-        yield f"only drained elements connect {', '.join(part)}"
+        yield f"only drained components connect {', '.join(part)}"
     yield str(outcome)
 
 
 def _elements(word: str, elements: Iterable[Element]) -> str:
-    """Returns a line with a word and the names of elements; empty if there are none."""
+    """Returns a line with a word and the names of components; empty if there are none."""
     names = ", ".join(element.name for element in elements)
     return f"{word}: {names}" if names else ""
 
 
 def _parts(element: Element, failures: Iterable[Element]) -> set[Element]:
-    """Returns the failures that an element stands for: all parallel links if it names no single one."""
+    """Returns the failures that a component stands for: all parallel links if it names no single one."""
     return {
         failure
         for failure in failures

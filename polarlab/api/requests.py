@@ -99,7 +99,7 @@ def results_again(results: Folder | Results) -> Experiment:
 
 
 def _experiment(subject: Subject | None) -> Experiment | None:
-    """Returns the experiment that a subject is, or that its file or folder has; None for a topology."""
+    """Returns the experiment given as an object, a file or a results folder; None for a topology."""
     if isinstance(subject, Experiment):
         return subject
     if isinstance(subject, Results):

@@ -26,9 +26,9 @@ def plot(
     Args:
         results: results, or their folder; or a folder of `polarlab paper`, whose figures are drawn from the
             data there.
-        format: formats that `save` writes, among png, svg and pdf, as text with commas or as a list; None for
-            png and svg.
-        width: width in inches, or as text with a unit, such as `3.3in` or `84mm`; texts, lines and panels
+        format: formats that `save` writes, among png, svg and pdf, as a comma-separated string or a list;
+            None for png and svg.
+        width: width in inches, or as a string with a unit, such as `3.3in` or `84mm`; text, lines and panels
             adapt to it; None for the default width of each kind of figure.
         title: whether figures have titles.
         order: panels and curves that come first, by their names, such as `uniform,ugal-pf`.

@@ -46,7 +46,7 @@ def simulate(
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         options: parameters of the family and options of `polarlab simulate` by their names with underscores,
-            as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they
+            such as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they
             override those of a file.
 
     Raises:

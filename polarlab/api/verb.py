@@ -84,8 +84,8 @@ class Http:
     Attributes:
         method: method of the request; empty if the API does not have the verb.
         path: its path; names in braces are arguments.
-        key: key of the result in the answer's body; empty if the result is the body.
-        reply: content type of the answer.
+        key: key of the result in the response's body; empty if the result is the body.
+        reply: content type of the response.
         at_once: whether it may run while another verb changes the fabric, without waiting for it.
         limits: domains of arguments; by default, a text is one line.
     """
@@ -104,9 +104,9 @@ class Button:
 
     Attributes:
         label: its text.
-        on: where the page has it: `link`, `host link`, `switch` or `controller` for a button on what is
-            selected; otherwise the name of a form, in which verbs share fields of the same name. `more` has a
-            form for each verb.
+        on: where the page has it: `link`, `host link`, `switch` or `controller` for a button on the
+            selected component; otherwise the name of a form, in which verbs share fields of the same name.
+            `more` has a form for each verb.
         gives: argument -> its text, in which {} stands for the name of the selected component, or in a form
             for the parameters of the routing as launched.
         when: states in which it is shown: `dead`, `off`, `hangs` and `drained` of the selected component,
@@ -128,7 +128,7 @@ class Field:
     Attributes:
         label: its name; by default the argument's.
         choices: list in the fabric's description with its values, such as `patterns`; `names` to suggest the
-            names of all places; or `parameters` for one field per parameter of the routing.
+            names of all hosts and switches; or `parameters` for one field per parameter of the routing.
         value: its initial value; by default the argument's default.
         step: step of a number.
         size: width of a text, in characters.
@@ -164,7 +164,7 @@ class Verb:
         method: name of its method.
         name: its name in the API, which a fabric's description lists if the verb is allowed.
         summary: what it does, in a clause.
-        needs: what must be given, in words; the defaults of the method then apply in Python only.
+        needs: the arguments to give, in words; if set, the method's defaults apply in Python only.
         line: its line at the prompt.
         http: its request to the API.
         page: its buttons on the live page.
@@ -202,7 +202,7 @@ class Verb:
 
         Args:
             verbs: the object whose method it is.
-            arguments: argument -> value; the method's keywords are one text.
+            arguments: argument -> value; the method's keywords are one string.
 
         Raises:
             UsageError: the keywords do not have the form `threshold=0.5`.
@@ -238,7 +238,7 @@ def verb(
         page: its buttons on the live page.
         name: its name in the API; by default the method's, with hyphens.
         summary: what it does, in a clause; by default the first one of the method's docstring.
-        needs: what must be given, in words; the defaults of the method then apply in Python only.
+        needs: the arguments to give, in words; if set, the method's defaults apply in Python only.
     """
 
     def declared(method: _Method) -> _Method:

@@ -37,7 +37,7 @@ _DOWN = ("off", "hangs")  # states of a switch
 
 @dataclass(frozen=True)
 class SwitchTables:
-    """Present rules and groups of a switch, with counters; print it.
+    """Current rules and groups of a switch, with counters; print it.
 
     Attributes:
         switch: name of the switch.
@@ -87,9 +87,9 @@ class SessionVerbs:
 
     @verb(
         Line(
-            "fail ELEMENT[,ELEMENT...]",
+            "fail COMPONENT[,COMPONENT...]",
             """
-            Elements are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch
+            Components are named as in fault schedules: link:s3-s8 (a cable is pulled), switch:s4 (a switch
             loses power), hang:s4 (its program dies, its links stay up), random:2 (two links), controller; the
             link of a host is link:s3-h3_1.
             `fail` alone lists what has failed or is drained, and interfaces that a program on a node has set
@@ -110,21 +110,21 @@ class SessionVerbs:
         ),
     )
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes elements fail and returns their names; one that has failed already is left as it is.
+        """Makes components fail and returns their names; one that has already failed is left as it is.
 
         Args:
-            elements: elements with commas, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
+            elements: comma-separated components, as in fault schedules: `link:s1-s7,switch:s4`, `hang:s4`,
                 `random:2`, `controller`.
 
         Raises:
-            UsageError: the fabric does not have an element.
+            UsageError: the fabric has no such component.
         """
         with self._noted(f"fail {elements}"):
             return tuple(element.name for element in self.session.fail(elements))
 
     @verb(
         Line(
-            "restore ELEMENT[,ELEMENT...] | all",
+            "restore COMPONENT[,COMPONENT...] | all",
             "`restore all` also starts the controller and switches that were stopped or ended by themselves.",
             shown=lines.changes("restored"),
         ),
@@ -139,24 +139,25 @@ class SessionVerbs:
                 Button("restore everything", "controller", {"elements": "all"}),
             )
         ),
-        summary="Restores elements that have failed",
-        needs="an element, as link:s3-s8, or all",
+        summary="Restores components that have failed",
+        needs="a component, such as link:s3-s8, or all",
     )
     def restore(self, elements: str = "all") -> tuple[str, ...]:
-        """Restores elements and returns their names; one that works is left as it is.
+        """Restores components and returns their names; one that works is left as it is.
 
         Args:
-            elements: elements as for `fail`, or `all`: all that have failed or ended, also the controller.
+            elements: components as for `fail`, or `all`: all that have failed or ended, including the
+                controller.
 
         Raises:
-            UsageError: the fabric does not have an element.
+            UsageError: the fabric has no such component.
         """
         with self._noted(f"restore {elements}"):
             return tuple(element.name for element in self.session.restore(elements))
 
     @verb(Line("hang SWITCH", "`restore hang:SWITCH` ends it.", shown=lines.changes("failed")))
     def hang(self, switch: str) -> str:
-        """Kills a switch's program, with its links up, and returns the element's name.
+        """Kills a switch's program, leaving its links up, and returns the component's name.
 
         Args:
             switch: the switch, such as `s4`.
@@ -169,16 +170,16 @@ class SessionVerbs:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The names of the elements that have failed and were not restored."""
+        """The names of the components that have failed and were not restored."""
         return tuple(element.name for element in self.session.standing_failures())
 
     @verb(
         Line(
-            "drain ELEMENT[,ELEMENT...] [--force]",
+            "drain COMPONENT[,COMPONENT...] [--force]",
             """
-            Elements are s3 or link:s3-s8. A drained switch carries only the traffic of its own hosts, and can
-            be switched off and on again; `undrain` returns it to service. A drain that would cut others off
-            needs --force. `drain` alone lists what is drained.
+            Components are written s3 or link:s3-s8. A drained switch carries only the traffic of its own
+            hosts, and can be switched off and on again; `undrain` returns it to service. A drain that would
+            cut others off needs --force. `drain` alone lists what is drained.
             """,
             alone=lines.drained,
             shown=lines.drain,
@@ -193,24 +194,24 @@ class SessionVerbs:
         summary="Diverts traffic from switches or links, without loss",
     )
     def drain(self, elements: str, *, force: bool = False) -> DrainOutcome:
-        """Diverts traffic from elements and returns when the last packet has left them; print the result.
+        """Diverts traffic from components and returns when the last packet has left them; print the result.
 
         They then carry no transit traffic, and can fail and be restored without loss, except for packets of a
         drained switch's own hosts.
 
         Args:
-            elements: switches and links with commas, as `s3` or `link:s1-s2`.
+            elements: comma-separated switches and links, such as `s3` or `link:s1-s2`.
             force: whether to drain them even if that cuts others off.
 
         Raises:
-            UsageError: an element does not exist, has failed or is drained; its drain would cut others off;
+            UsageError: a component does not exist, has failed or is drained; its drain would cut others off;
                 or the controller is not running.
         """
         with self._noted(f"drain {elements}" + (" --force" if force else "")):
             return self.session.drain(elements, force=force)
 
     @verb(
-        Line("undrain ELEMENT[,ELEMENT...] | all"),
+        Line("undrain COMPONENT[,COMPONENT...] | all"),
         Http("POST", "/api/undrain", "outcome"),
         Page(
             (
@@ -219,23 +220,23 @@ class SessionVerbs:
             )
         ),
         summary="Returns drained switches or links to service",
-        needs="an element, as s3, or all",
+        needs="a component, such as s3, or all",
     )
     def undrain(self, elements: str = "all") -> DrainOutcome:
-        """Returns drained elements to service, and waits until traffic may use them; print the result.
+        """Returns drained components to service, and waits until traffic may use them; print the result.
 
         Args:
-            elements: elements as for `drain`, or `all`.
+            elements: components as for `drain`, or `all`.
 
         Raises:
-            UsageError: an element does not exist or is not drained, or the controller is not running.
+            UsageError: a component does not exist or is not drained, or the controller is not running.
         """
         with self._noted(f"undrain {elements}"):
             return self.session.undrain(elements)
 
     @property
     def drained(self) -> tuple[str, ...]:
-        """The names of the elements that are drained."""
+        """The names of the components that are drained."""
         return tuple(element.name for element in self.session.drained())
 
     # ---- the controller ----
@@ -312,18 +313,18 @@ class SessionVerbs:
             different flows, sent now, show how many hops real packets take.
             """,
         ),
-        summary="Prints the paths between two places",
+        summary="Prints the paths between two hosts or switches",
         needs="two switches or hosts",
     )
     def path(self, source: str, destination: str) -> PathReport:
-        """Returns the paths between two places, by the rules and by probes sent now; print it.
+        """Returns the paths between two hosts or switches, by the rules and by probes sent now; print it.
 
         Args:
             source: name of a host, or of a switch, which stands for its first host.
             destination: name of a host or switch at another router.
 
         Raises:
-            UsageError: a place does not exist, both are at one switch, or a measurement is running.
+            UsageError: a host or switch does not exist, both are at one switch, or a measurement is running.
         """
         return self.session.path(source, destination)
 
@@ -342,7 +343,7 @@ class SessionVerbs:
         return switch_rules(self.plan, switch_router(switch, self.plan.topology.routers))
 
     def tables(self, switch: str) -> SwitchTables:
-        """Returns the present rules and groups of a switch, with counters.
+        """Returns the current rules and groups of a switch, with counters.
 
         Args:
             switch: the switch, such as `s3`.
@@ -362,18 +363,18 @@ class SessionVerbs:
     @verb(
         Line("routing"),
         Http("GET", "/api/routing"),
-        summary="Shows the routing with its present parameters",
+        summary="Shows the routing with its current parameters",
     )
     def routing(self) -> RoutingStatus:
-        """Returns the routing with its present parameters; print it."""
+        """Returns the routing with its current parameters; print it."""
         return self.session.routing_status()
 
     @verb(
         Line(
             "routing PARAMETER=VALUE ...",
             """
-            Parameters of its decision law and of its control, as `routing threshold=0.5 rest-returned=40`; no
-            rule changes.
+            Parameters of its decision law and of its control, such as `routing threshold=0.5
+            rest-returned=40`; no rule changes.
             """,
         ),
         Http("POST", "/api/routing"),
@@ -448,10 +449,10 @@ class SessionVerbs:
 
     @verb(
         Line("traffic [status]", shown=lines.traffic_status),
-        summary="Shows the present rates of the background traffic",
+        summary="Shows the current rates of the background traffic",
     )
     def traffic_status(self) -> TrafficStatus | None:
-        """Returns the present rates of the background traffic; None if none is running."""
+        """Returns the current rates of the background traffic; None if none is running."""
         return self.session.traffic_status()
 
     def stop_measurement(self) -> None:

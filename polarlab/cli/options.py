@@ -79,11 +79,11 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
     Args:
         parser: the command's parser.
         command: name of the command, as the declarations have it.
-        words: words of the command line that follow the command; none where only its help is wanted.
+        words: words of the command line that follow the command; empty if only its help is needed.
 
     Returns:
-        The experiment that the words begin with: of a file, or of results that are measured again. If these
-        are not an experiment of this command, the error, to be raised when the options are read.
+        The experiment on which the options are based: from a file, or from results to measure again. If it
+        does not fit this command, the error to raise when the options are read.
     """
     options = options_of_command(command)
     tables = dict.fromkeys(option.table for option in options if option.table)
@@ -110,7 +110,7 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
 
 
 def _add_parameters(group: argparse._ActionsContainer, family: str | None, command: str) -> None:
-    """Adds the parameters of a family, and those of others hidden, or those of all families."""
+    """Adds the parameters of a family and, hidden, those of the others; or those of all families."""
     meanings: dict[str, dict[str, Option]] = {}
     for name in dict.fromkeys([*FAMILIES.loaded(), *filter(None, [family])]):
         for option in family_options(name):
@@ -129,7 +129,7 @@ def _add_parameters(group: argparse._ActionsContainer, family: str | None, comma
 
 
 def _help_of_families(entries: Mapping[str, Option]) -> str:
-    """Returns the help of a parameter that families have, by its meanings."""
+    """Returns the help of a parameter, with each meaning that it has in some family."""
     texts: dict[str, list[str]] = {}
     for name, option in entries.items():
         texts.setdefault(option.described, []).append(name)
@@ -137,7 +137,7 @@ def _help_of_families(entries: Mapping[str, Option]) -> str:
 
 
 def _short_name(option: Option, command: str) -> str:
-    """Returns a family's own name of a parameter that has another one because some other command has it."""
+    """Returns a family's own name for a parameter that was renamed because another option has that name."""
     name = option.name.removeprefix(f"{TOPOLOGY}-")
     taken = {other.name for other in options_of_command(command)}
     return name if name not in taken | {option.name} else ""
@@ -210,7 +210,7 @@ def _places(words: Sequence[str], flags: Iterable[str]) -> list[str]:
 
 
 def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experiment | None:
-    """Returns the experiment of the file or of the results that a command line names; None of neither."""
+    """Returns the experiment of the file or results that a command line names; None if it names neither."""
     file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
     again = dict(pairwise(words)).get(_AGAIN)
     if again is not None:
@@ -244,7 +244,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     Args:
         arguments: the parsed words; options that were not given get their defaults.
         command: name of the command, as the declarations have it.
-        base: experiment whose values hold where the command line has none; an error is raised.
+        base: experiment that supplies the values missing on the command line; an error is raised.
 
     Raises:
         UsageError: an option is outside its domain, or options contradict each other.
@@ -281,7 +281,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
 
 
 def approve(arguments: argparse.Namespace) -> None:
-    """Asks whether root may do what files of other users name, where something is measured by them.
+    """Asks whether root may do what other users' files request, for commands that measure.
 
     Args:
         arguments: options that were read; their experiment becomes the approved one.
@@ -295,7 +295,7 @@ def approve(arguments: argparse.Namespace) -> None:
 
 
 def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> str:
-    """Returns the name by which the declarations know a command with some values, or those of a file."""
+    """Returns the name under which a command's options are declared, given its values or a file's."""
     return declared_kind(command, {**(base.values if base else {}), **given})
 
 

@@ -85,7 +85,7 @@ class CommandParser(_Parser):
 
     Attributes:
         kind: name of the command in the declarations of options; empty until it is set.
-        base: experiment that the parsed words begin with, of a file or of results, or the error in it.
+        base: experiment on which the options are based, from a file or results, or the error in it.
     """
 
     kind = ""
@@ -196,7 +196,7 @@ def _complete(parser: argparse.ArgumentParser) -> None:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Parses a command line by the declared options; `experiment` of the result has an experiment's options.
+    """Parses a command line; the result's `experiment` contains the options of experiments.
 
     Raises:
         UsageError: the words are not a command and its options, or a value is outside its domain.

@@ -19,7 +19,7 @@ from topology.faults import Element, ElementKind, parse_elements
 
 
 def check_change(verb: str, text: str, chosen: Sequence[Element], standing: Sequence[Element]) -> None:
-    """Raises UsageError if a change has no effect: all components failed before, or none to restore has."""
+    """Raises UsageError if a change has no effect: all components have already failed, or none has."""
     places = {(one.kind, one.routers, one.host) for one in standing}  # equal for parallel links
     if verb == "fail" and all(one in standing for one in chosen):
         raise UsageError(f"{text} has failed already")

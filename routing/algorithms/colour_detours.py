@@ -130,7 +130,7 @@ class ColourDetours:
 
         Args:
             router: the source.
-            span: destinations, of other groups than the source's.
+            span: destinations, in groups other than the source's.
 
         Returns:
             Routers of third groups, ascending, with a positive weight; all possible routers if none has one.

@@ -215,7 +215,7 @@ def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
 
 @dataclass(frozen=True)
 class _Design:
-    """The detours and the group sizes, which all switches share, and each distinct number of hops once."""
+    """What all switches share: the detours, the group sizes, and one object per distinct number of hops."""
 
     detours: Detours
     intermediates: int
@@ -223,7 +223,7 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields numbers, equal ones as the same object: of tens of millions, few are distinct."""
+        """Yields numbers, with one object for equal ones: of tens of millions, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 

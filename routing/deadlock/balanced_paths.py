@@ -67,8 +67,8 @@ class _Ring(NamedTuple):
     Attributes:
         routers: int64 array, ascending.
         links: int64 array of directed links, grouped by router, in the order of `routers`.
-        starts: int64 array: place in `links` of the first link of each router.
-        owners: int64 array: for each link, the place of its router in `routers`.
+        starts: int64 array: index in `links` of the first link of each router.
+        owners: int64 array: for each link, the index of its router in `routers`.
     """
 
     routers: Numbers

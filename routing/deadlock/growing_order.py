@@ -93,7 +93,7 @@ class GrowingOrder:
         return True
 
     def _reached(self, first: int, neighbours: Sequence[set[int]], low: int, high: int) -> set[int]:
-        """Returns the channels that dependencies reach from one, within a range of places."""
+        """Returns the channels that dependencies reach from one channel, within a range of the order."""
         places = self._places
         reached, pending = {first}, [first]
         while pending:

@@ -83,7 +83,7 @@ def prove_deadlock_freedom(
     cycle = describe_cycle(worst, shortest_cycle(worst))
     ranks = ascending_ranks(worst) if not cyclic and len(work.finders) == 1 else None
     if ranks is not None and not ranks_ascend(work.new_finder(), channels, ranks):
-        raise PlanError("the order of the channels must certify the proof, but packets violate it")
+        raise PlanError("the order of the channels does not certify the proof: packets violate it")
     return DeadlockProof(
         acyclic=not cyclic,
         channels=len(channels),
@@ -101,7 +101,7 @@ def prove_deadlock_freedom(
 
 
 class _Work:
-    """The moves of one plan's packets under several failures, each by itself."""
+    """The moves of one plan's packets under several failures, each on its own."""
 
     def __init__(self, plan: RoutePlan, failures: Iterable[Failure]) -> None:
         self._topology = plan.topology

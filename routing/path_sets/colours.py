@@ -1,9 +1,10 @@
 """Colours of a dragonfly's routers, for paths whose order of links needs no virtual channels.
 
 In a colouring, a global link joins two routers of the same colour, and the links between every two groups
-have all colours. Colours belong to places in groups, the same in all groups: places joined by a global link
-form a class, and a search assigns each class a colour. Class i gets colour i modulo the number of colours if
-that works, as in the palmtree arrangement, whose class i consists of the places i and a - 1 - i.
+have all colours. Colours belong to positions in groups, the same in all groups: positions joined by a global
+link form a class, and a search assigns each class a colour. Class i gets colour i modulo the number of
+colours if that works, as in the palmtree arrangement, whose class i consists of the positions i and a - 1 -
+i.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014), section 5.2.2, on the classes of the palmtree's routers.
@@ -78,7 +79,7 @@ def _advice(colours: int) -> str:
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each place in a group; classes are numbered by their first places."""
+    """Returns the class of each position in a group; classes are numbered by their first positions."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 

@@ -1,4 +1,4 @@
-"""Topologies restricted to a path set, for plans over other paths than all shortest ones.
+"""Topologies restricted to a path set, for plans over paths other than all shortest ones.
 
 The plan compiler, the search for alternates, the proof, Valiant routing and UGAL ask a topology for
 distances, minimal next hops and minimal ports. If these are restricted to a path set, plans use that set and
@@ -90,14 +90,14 @@ class RestrictedTopology(TabledTopology):
         return {hops: int(count) for hops, count in enumerate(counts) if hops and count}
 
     def minimal_port_mask(self, router: int) -> PortMask:
-        """Returns the links of a router on which paths of the set to each destination leave.
+        """Returns the links of a router on which paths of the set to each destination start.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] is true if a path of the set to d leaves by the link at place
-            i.
+            bool array, links x N: entry [i, d] is true if a path of the set to d starts with link i of the
+            router.
         """
         return self._port_mask(router)
 

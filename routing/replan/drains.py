@@ -134,7 +134,7 @@ def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
     """Returns a plan that drops packets in transit, for a proof that there are none.
 
     A packet of the plan is in transit if and only if the returned plan does not deliver it. So a proof of
-    the returned plan proves both: the plan delivers, and drained elements carry no transit traffic.
+    the returned plan proves both: the plan delivers, and drained components carry no transit traffic.
 
     Args:
         plan: a plan that delivers.

@@ -61,7 +61,7 @@ class SurvivingGraph:
             router: the router that the links leave, 0 .. N - 1.
 
         Returns:
-            bool, links x routers: entry [i, d] is for the link at place i and paths to router d.
+            bool, links x routers: entry [i, d] is for link i of the router and paths to router d.
         """
         alive = ~_among(self.topology, router, self.failure.failed_ports(router))
         beyond = self.distances[self.topology.neighbours(router)] + _link_costs(
@@ -153,7 +153,7 @@ def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np
 
 
 def _among(topology: Topology, router: int, ports: Collection[int]) -> npt.NDArray[np.bool_]:
-    """Returns, for each link of a router, by place, whether its port is among the given ones."""
+    """Returns, for each link of a router in order, whether its port is among the given ones."""
     return np.isin(topology.link_ports(router), [*ports])
 
 

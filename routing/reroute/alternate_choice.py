@@ -81,7 +81,7 @@ def _taken(
 
 
 def _split(segments: Numbers, chosen: npt.NDArray[np.bool_]) -> list[tuple[int, Numbers]]:
-    """Returns the places of the chosen columns, by segment."""
+    """Returns the indices of the chosen columns, by segment."""
     places = np.flatnonzero(chosen)
     own = segments[places]
     bounds = [0, *(np.flatnonzero(own[1:] != own[:-1]) + 1).tolist(), len(own)]

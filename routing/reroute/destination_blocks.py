@@ -35,7 +35,7 @@ class Blocks:
 
     Attributes:
         members: the routers of all blocks, block by block.
-        starts: for each block, the place of its first router in `members`.
+        starts: for each block, the index of its first router in `members`.
     """
 
     def __init__(self, members: Numbers, sizes: Numbers, port_sets: PortSets) -> None:

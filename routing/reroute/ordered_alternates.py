@@ -1,20 +1,20 @@
 """Alternates that keep to one order of channels, so that repairs of an acyclic plan remain acyclic.
 
 Channels are directed links (`routing.deadlock`). A packet that router r reroutes to its neighbour n has
-arrived on some channel of the sound plan, takes the channel from r to n, and continues from n on the minimal
-path with a mark, so that it is not rerouted again. In one order of all channels,
+arrived on some channel of the failure-free plan, takes the channel from r to n, and continues from n on the
+minimal path with a mark, so that it is not rerouted again. In one order of all channels,
 
 - the channel from r to n comes after every channel on which packets to the destination arrive at r;
 - the first channel of the path from n comes after the channel from r to n;
-- all channels of that path ascend, and so do those of the paths that packets take in the sound plan.
+- all channels of that path ascend, and so do those of the paths that packets take in the failure-free plan.
 
 Then the channels of every packet ascend, whatever has failed: one link, several links, or switches; this
 includes packets from before the failure. As without an order, an alternate must also be loop-free
 (`routing.reroute.loop_free_alternates`). Tags are not used.
 
-Many orders fit the sound plan. The chosen one grows from it: alternates are added one by one unless they
-close a cycle; of several for a destination, the one with the fewest new dependencies. This is done in three
-sequences, and the order that protects the most is used.
+Many orders fit the failure-free plan. The chosen one grows from it: alternates are added one by one unless
+they close a cycle; of several for a destination, the one with the fewest new dependencies. This is done in
+three sequences, and the order that protects the most is used.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class OrderedSearch(AlternateSearch):
             yield _Request(destination, len(arrivals), tuple(options))
 
     def _onward(self, channel: int, destination: int) -> Iterator[tuple[int, int]]:
-        """Yields the dependencies of marked packets that arrive on a channel, up to a sound path."""
+        """Yields the dependencies of marked packets that arrive on a channel, up to a failure-free path."""
         router = int(self._channels.heads[channel])
         while router != destination:
             wanted = int(self._first[router, destination])

@@ -27,7 +27,7 @@ class RemoteSearch:
         Args:
             paths: the minimal paths of the topology.
             router: the router.
-            neighbours: its neighbours, each once; their places in this array are rows.
+            neighbours: its neighbours, each once; a neighbour's index in this array is its row.
         """
         self._paths = paths
         self._router = router

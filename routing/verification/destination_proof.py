@@ -213,7 +213,7 @@ class FailureProof(DestinationProof):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
     def _most_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
-        """Returns the maximum hops of packets from other sources than some, and not from some routers."""
+        """Returns the maximum hops of packets from all sources except some hosts and some routers."""
         for index in self._by_hops:
             source, state = self._sources[index]
             if index not in sources and source.router not in routers:

@@ -157,7 +157,7 @@ class StateSpace:
             plan: the plan; a switch whose plan is the same object does not change.
 
         Returns:
-            Whether this was possible. If not, everything must be computed anew: the plan is for another
+            Whether this was possible. If not, everything must be recomputed: the plan is for another
             fabric, distinguishes ingress ports or sources that were equivalent, or most known rules are
             obsolete.
 

@@ -278,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """The groups in columns, with number -> place."""
+        """The groups in columns, with number -> index."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts

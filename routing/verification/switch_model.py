@@ -94,7 +94,7 @@ class SwitchModel:
                     self._check_chain(group, (), sound, checked)
 
     def _unchecked(self, groups: GroupColumns) -> Numbers:
-        """Returns the places of groups with buckets that are not known to be plain."""
+        """Returns the indices of groups with buckets that are not known to be plain."""
         used = groups.used()
         plain = self._book.plain_of(groups.buckets)[used]
         if plain.all():

@@ -224,7 +224,7 @@ class State(NamedTuple):
         next_packet: (maximum number of packets,): next packet of a list, or NONE.
         next_input: (ports,): next input of a list, or NONE.
         next_output: (ports,): next output of a list, or NONE.
-        events: (ports,): working memory: the events of one list in consecutive places.
+        events: (ports,): working memory: the events of one list in consecutive entries.
         source_wheel: (cycles,): first host to visit.
         next_host: (H,): next host to visit, or NONE.
         credits: (delays, places): queues in which room becomes free, a ring for each delay.

@@ -94,7 +94,7 @@ class ShapeRegistry:
         """Returns the shapes of keys.
 
         Args:
-            keys: keys of this book.
+            keys: keys of this registry.
         """
         return keys // (2 * self._tags)
 

@@ -105,7 +105,10 @@ def test_a_line_that_cannot_be_done_has_failed(prompt, line):
         ("s8 true", "nodes are h1_1 to h7_1, s1 to s7, got 's8'"),
         ("H1_1 true", "unknown command: H1_1; did you mean 'h1_1'?"),
         ("pingal", "unknown command: pingal; did you mean 'pingall'?"),
-        ("path h1_1 h99_1", "place must be a switch (s1 to s7) or a host (h1_1 to h7_1), got 'h99_1'"),
+        (
+            "path h1_1 h99_1",
+            "path endpoint must be a switch (s1 to s7) or a host (h1_1 to h7_1), got 'h99_1'",
+        ),
     ],
 )
 def test_a_mistyped_name_is_told_with_those_that_there_are(prompt, line, told):

@@ -70,7 +70,7 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
         fabric.fail("link:s1-s2" if 1 in fabric.topology.neighbours(0) else "random:1")
         broken = fabric.traffic(load=0.2, duration=1, warmup=0.5, out="results/broken")
         (folder / "faults.txt").write_text("0.5 fail link:s1-s5\n")
-        with pytest.raises(polarlab.UsageError, match="whole fabric"):
+        with pytest.raises(polarlab.UsageError, match="intact fabric"):
             fabric.traffic(duration=2, warmup=0, faults="faults.txt")
         with pytest.raises(polarlab.UsageError, match="routing"):
             fabric.traffic(routing="valiant")

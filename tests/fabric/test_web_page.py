@@ -205,7 +205,7 @@ def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
     wrong = ask(fabric.url, "POST", "api/traffic", {"pattern": "tornadoo"})
     assert wrong[0] == 400
     assert "tornado" in wrong[1]["error"]
-    assert "traffic flows already" in ask(fabric.url, "POST", "api/traffic", {})[1]["error"]
+    assert "traffic is already running" in ask(fabric.url, "POST", "api/traffic", {})[1]["error"]
     page.find("S4")  # in capitals as well
     page.press("hang")
     page.wait(lambda: page.text("selected-text").startswith("hangs: its program is dead"))

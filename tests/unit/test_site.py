@@ -82,7 +82,7 @@ def test_it_builds_without_warnings_and_every_page_is_in_the_navigation(built):
     navigation = set(re.findall(r": ([\w-]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert navigation == names | notebooks
     for name in GENERATED:
-        assert "This page is made of the code" not in (site / f"{name}.html").read_text(), name
+        assert "This page is generated from the code" not in (site / f"{name}.html").read_text(), name
 
 
 def test_every_link_leads_to_a_page_a_heading_or_a_file_of_the_site(built):

@@ -1,4 +1,4 @@
-"""Bisection: the search for halves of the routers with hosts that few links connect.
+"""Bisection: a search for two halves of the routers with hosts that have few links between them.
 
 Routers without hosts, such as the upper ones of a fat tree, are placed on the side that cuts fewer links. The
 search proves no minimum; the number of links is an upper bound of the bisection width. It makes Kernighan-Lin

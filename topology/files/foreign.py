@@ -61,7 +61,7 @@ def read_judged(path: Path, most: int, *, need: str = "") -> tuple[str, Foreign 
 
 
 def foreign_file(path: Path, descriptor: int) -> Foreign | None:
-    """Returns a `Foreign` if this process runs as root and another user can change a file; else None.
+    """Returns a `Foreign` if this process runs as root and another user can change the file; else None.
 
     Args:
         path: the file.

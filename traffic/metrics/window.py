@@ -104,8 +104,8 @@ class PendingBatches(Generic[Batch]):
             return []
         if self._dropped_until_ns >= self._window.begin_ns:
             raise LateWindowError(
-                f"this machine is too busy: it learned of the measurement window over {MAX_PENDING_PACKETS} "
-                "packets after its start"
+                "this machine is too busy: a process learned of the measurement window more than "
+                f"{MAX_PENDING_PACKETS} packets after the window had started"
             )
         batches = [batch for batch, _, _ in self._batches]
         self._batches.clear()

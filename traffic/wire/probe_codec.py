@@ -85,7 +85,7 @@ def read_headers(frames: Frames) -> Headers:
 
 
 def intact(headers: Headers) -> npt.NDArray[np.bool_]:
-    """Returns whether each header has the magic number, a valid TTL and correct check values."""
+    """Returns whether each header has the magic number, a valid TTL and correct complements."""
     return np.asarray(
         (headers["magic"] == MAGIC)
         & (headers["ttl"] - np.uint8(1) < INITIAL_TTL)  # 0 becomes 255

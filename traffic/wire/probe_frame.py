@@ -36,7 +36,7 @@ _ALL_ONES = (1 << 64) - 1
 
 
 class Probe(Packet):  # type: ignore[misc]
-    """PolarLab's layer: a probe's run, sequence number and send time, with check values."""
+    """PolarLab's layer: a probe's run, sequence number and send time, with their complements."""
 
     name = "Probe"
     fields_desc = [  # noqa: RUF012  # scapy's convention

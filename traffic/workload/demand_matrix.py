@@ -25,7 +25,7 @@ def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries
 
     Args:
         path: path of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:

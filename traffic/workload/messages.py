@@ -74,7 +74,7 @@ def read_trace(path: str, topology: Topology, hosts_per_router: int) -> MessageG
 
     Args:
         path: path of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
@@ -95,7 +95,7 @@ def read_trace(path: str, topology: Topology, hosts_per_router: int) -> MessageG
                 f"{place}: time_cycles must be a whole number, 0 to {MAX_CYCLE}, got {quoted(words[0])}"
             )
         if rows and time < rows[-1][0]:
-            raise ParameterError(f"{place}: time_cycles must not go back, got {time} after {rows[-1][0]}")
+            raise ParameterError(f"{place}: time_cycles must not decrease, got {time} after {rows[-1][0]}")
         rows.append((time, *transfer))
         if len(rows) > MAX_MESSAGES:
             raise ParameterError(f"{path}: number of messages must be at most {MAX_MESSAGES:,}, got more")

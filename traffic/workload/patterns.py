@@ -348,7 +348,7 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 
     Args:
         name: a name of PATTERNS, alone or followed by a colon and parameters.
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts, at least 1.
         seed: seed of the random choices of the pattern itself (not of its packets), unless the name has one.
 

@@ -21,7 +21,7 @@ def linear(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
     """Returns the hosts in ascending order, router by router.
 
     Args:
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
@@ -34,7 +34,7 @@ def random(topology: Topology, hosts_per_router: int, seed: int) -> list[int]:
     """Returns the hosts in a random order.
 
     Args:
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
         seed: seed of the random generator, at least 0.
 
@@ -49,7 +49,7 @@ def cluster(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
     """Returns the hosts cluster by cluster (`Topology.clusters`), and those outside clusters last.
 
     Args:
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
@@ -106,7 +106,7 @@ def place_ranks(
     Args:
         placement: one of PLACEMENTS; `random:7` or `random:seed=7` has a seed of its own.
         ranks: number of ranks, 2 to the number of hosts.
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
         seed: seed of random placements without a seed of their own.
 

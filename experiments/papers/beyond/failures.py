@@ -67,7 +67,7 @@ def failure_curves(scale: Scale) -> list[Curve]:
 
 
 def failures(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and the accepted loads below and beyond it, over the share of failed links.
+    """Returns saturation, and the accepted loads below and beyond it, by share of failed links.
 
     A network that loses more than 1 % of its packets has no stable load: its saturation is 0. The delivered
     share is measured at a load of LOW, where no queue is full.

@@ -1,4 +1,4 @@
-"""Controller's loop: stable load of PolarFly if a controller moves flows, over q and the loop's period."""
+"""Controller's loop: stable load of PolarFly if a controller moves flows, by q and loop period."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def loop_curves(scale: Scale) -> list[Curve]:
 
 
 def loop(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and the accepted load at an offered load of 0.5, over the order q.
+    """Returns saturation, and the accepted load at an offered load of 0.5, by order q.
 
     Args:
         curves: the curves with their points.

@@ -107,7 +107,7 @@ def real_networks(scale: Scale) -> Iterator[RealNetwork]:
 
 
 def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
-    """Measures the accepted load of real packets; returns it beside simulations and the fluid model.
+    """Measures the accepted load of real packets; returns it next to simulations and the fluid model.
 
     Args:
         scale: the scale; its seeds are the replications of a point.

@@ -1,4 +1,4 @@
-"""Threshold of UGAL_PF: saturation and latency over the queue occupancy from which packets take detours."""
+"""Threshold of UGAL_PF: saturation and latency by the queue occupancy above which packets detour."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def threshold_curves(scale: Scale) -> list[Curve]:
 
 
 def thresholds(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and the mean latency at a load of 0.5, over the threshold.
+    """Returns saturation, and the mean latency at a load of 0.5, by threshold.
 
     Args:
         curves: the curves with their points.

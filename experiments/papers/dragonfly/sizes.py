@@ -1,4 +1,4 @@
-"""Sizes of dragonflies with several links between groups and of Hamming graphs, over the radix (Fig 12)."""
+"""Sizes of dragonflies with several links between groups and of Hamming graphs, by radix (Fig 12)."""
 
 from __future__ import annotations
 

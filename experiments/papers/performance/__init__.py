@@ -1,4 +1,4 @@
-"""Performance of a paper's networks by simulation: curves over the load, up to saturation.
+"""Performance of a paper's networks by simulation: curves versus load, up to saturation.
 
 - `model.py`: curves to measure, and their points.
 - `series.py`: curves of several networks and patterns, by name and as data.

@@ -1,4 +1,4 @@
-"""Curves of accepted load and latency over the offered load, and their points."""
+"""Curves of accepted load and latency versus offered load, and their points."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ AnyItem = Item | SimulatedItem | PlacedItem
 
 
 def latency_plot() -> Plot:
-    """Returns the plot of mean latency over the load, with one panel per pattern.
+    """Returns the plot of mean latency versus load, with one panel per pattern.
 
     Latencies of saturated loads grow with the length of the simulation; their markers are hollow. The load
     axis may become logarithmic, because minimal paths saturate at a few hundredths of a permutation's full
@@ -322,7 +322,7 @@ def latency_plot() -> Plot:
 
 
 def accepted_plot() -> Plot:
-    """Returns the plot of accepted over offered load, with one panel per pattern.
+    """Returns the plot of accepted versus offered load, with one panel per pattern.
 
     The markers of saturated loads are hollow.
     """

@@ -1,4 +1,4 @@
-"""Bisections over the radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernode (Fig 13).
+"""Bisections by radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernode (Fig 13).
 
 Graphs are bisected by search up to the largest radix at which all PolarStars can be built. PolarStars with
 Inductive-Quad supernodes also have, at any size, halves that cut no link between supernodes: f is an
@@ -43,7 +43,7 @@ _COLUMNS = ("family", "radix", "routers", "links", "cut", "share", "halves", "me
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the share of links in a bisection of families of diameter 3 over the radix (Fig 12).
+    """Returns the share of links in a bisection of families of diameter 3 by radix (Fig 12).
 
     A family's mean share over its radixes is compared with PolarStar's mean over the same radixes. PolarStars
     are the largest of each radix; dragonflies and Megaflies are balanced.

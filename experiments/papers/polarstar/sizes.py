@@ -96,7 +96,7 @@ def largest_polarstar(radix: int) -> Design:
 
 
 def scales(_scale: Scale) -> ItemResult:
-    """Returns the largest networks of diameter 3 over the radix (Fig 1).
+    """Returns the largest networks of diameter 3 by radix (Fig 1).
 
     The mean ratio to a family covers only radixes that its members have. The 1.31 over Bundlefly in the first
     version of the abstract confirms this: over the largest Bundlefly that fits each radix, it would be 1.14.
@@ -119,7 +119,7 @@ def scales(_scale: Scale) -> ItemResult:
 
 
 def factors(_scale: Scale) -> ItemResult:
-    """Returns the orders of the factor graphs of star products over their degree (Fig 4, Tables 1 and 2)."""
+    """Returns the orders of the factor graphs of star products by degree (Fig 4, Tables 1 and 2)."""
     rows: list[Row] = [
         {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
         for q in filter(prime_power, range(2, _RADIXES[-1]))

@@ -18,7 +18,7 @@ _FAT_TREE = (network("FT", "fat-tree", arity=22, levels=3), 22)
 
 
 def average_hops(scale: Scale) -> ItemResult:
-    """Returns the mean distance between routers with endpoints over the size (Fig 1)."""
+    """Returns the mean distance between routers with endpoints by network size (Fig 1)."""
     rows: list[Row] = []
     ratios: list[float] = []
     for size in _QUICK_ENDPOINTS if scale.quick else _ENDPOINTS:
@@ -33,7 +33,7 @@ def average_hops(scale: Scale) -> ItemResult:
 
 
 def diameter_two(_scale: Scale) -> ItemResult:
-    """Returns the sizes of families of diameter 2 over the radix (Fig 5a)."""
+    """Returns the sizes of families of diameter 2 by radix (Fig 5a)."""
     slimfly = largest_sizes((mms_radix(q), 2 * q * q) for q in slimfly_orders(_LARGEST_RADIX))
     rows: list[Row] = []
     for radix in range(4, _LARGEST_RADIX + 1, 2):
@@ -46,7 +46,7 @@ def diameter_two(_scale: Scale) -> ItemResult:
 
 
 def diameter_three(_scale: Scale) -> ItemResult:
-    """Returns the sizes of families of diameter 3 over the radix (Fig 5b)."""
+    """Returns the sizes of families of diameter 3 by radix (Fig 5b)."""
     orders = prime_powers_below(_LARGEST_RADIX)
     bdf = [Design(u, "bdf", (u + 1) // 2) for u in orders if u % 2 and u >= 3]
     sizes = {

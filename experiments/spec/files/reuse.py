@@ -37,7 +37,7 @@ class Reuse(NamedTuple):
 
 
 class _Several(NamedTuple):
-    """A list of a sweep where a command needs one value: key, values, and the option for a single value."""
+    """A swept list given to a command that needs one value: key, values, and the option for one value."""
 
     key: str
     values: str

@@ -93,7 +93,7 @@ class Reproduction(Table):
         folder: folder of the files.
         items: the figures, tables and sections.
         report: the page with all of them; None if a single one was requested.
-        skipped: names of those without simulated curves, if all were requested with a selection of curves.
+        skipped: names of items without simulated curves; only for `all` with a selection of curves.
     """
 
     paper: str
@@ -134,7 +134,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
 ) -> Reproduction:
     """Computes a figure or a table of a paper, and compares it with the paper's claims.
 
-    What is complete in the folder is not computed again; this includes simulated points. With `all`, the
+    Items and simulated points that are complete in the folder are not computed again. With `all`, the
     folder also gets a page, `report.html`.
 
     Args:
@@ -148,8 +148,8 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
         prices: file of the prices of routers and cables (docs/how-to/costs.md); None for the paper's prices.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         workers: local processes that simulate; None for one per core.
-        scheduler: address of the scheduler of a dask.distributed cluster that simulates instead, as
-            `tcp://HOST:PORT`.
+        scheduler: address of the scheduler of a dask.distributed cluster that simulates instead, such
+            as `tcp://HOST:PORT`.
         cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
         insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
             can run code in this process.
@@ -158,8 +158,8 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
             not computed.
 
     Raises:
-        UsageError: the paper, the item or a curve is unknown, the item is not computed, it does not have the
-            prices, curves, seeds or simulations that an option is about, or there are no simulated points.
+        UsageError: the paper, the item or a curve is unknown, the item is not computed, an option (prices,
+            curves, seeds, simulations) does not apply to the item, or there are no simulated points.
         ParameterError: `seeds` or `quick` is outside its domain, the prices are wrong, or the folder has the
             item with other options.
         MachineError: a network does not fit into the memory, the scheduler does not answer, or the item sends

@@ -146,8 +146,8 @@ def plan(
     Args:
         topology: graph of the routers.
         routing: routing algorithm, one of `routings()`.
-        hosts: hosts attached to each router, 1 to 254; for a networkx graph, a factor of its nodes' own
-            numbers.
+        hosts: hosts attached to each router, 1 to 254; for a networkx graph, a factor applied to its
+            nodes' own numbers.
         local_repair: whether switches have fast-reroute rules around failed links.
         ordered_repair: whether these rules follow an order of channels, so that failures cause no cycle; the
             plan's `unprotected` lists the pairs that no such rule protects.
@@ -183,7 +183,7 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
 
 
 def unprotected_names(plan: RoutePlan) -> list[tuple[str, str, str]]:
-    """Returns (switch, destination, failed element) wherever a plan has no backup path."""
+    """Returns (switch, destination, failed component) wherever a plan has no backup path."""
     return [
         (switch_name(router), switch_name(destination), element.name)
         for router, destination, element in plan.unprotected
@@ -195,7 +195,7 @@ class PredictedLink:
     """Load of one direction of a link by the fluid model.
 
     Attributes:
-        link: its ends, as `s3-s7` for packets from s3 to s7.
+        link: its ends, such as `s3-s7` for packets from s3 to s7.
         offered: traffic offered to it, over its capacity; may be over 1.
         carried: traffic that it passes on, over its capacity.
     """

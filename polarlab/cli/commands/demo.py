@@ -100,7 +100,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
     calling_ms = restart.connected_ms - restart.listening_ms
     planning_ms = converged_ms - restart.began_ms - restart.connected_ms
     absent = any(name.startswith(("switch:", "hang:")) for name in summary.failed)
-    waiting = ", including at least 1.5 s for the switch that does not call" if absent else ""
+    waiting = ", including at least 1.5 s for the switch that does not connect" if absent else ""
     return (
         f"controller_converged_ms {converged_ms:.0f}: {restart.began_ms:.0f} until a new controller was "
         f"started, {restart.listening_ms:.0f} until it listened, {calling_ms:.0f} until the last switch had "

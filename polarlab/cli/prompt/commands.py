@@ -85,7 +85,8 @@ class SessionPrompt(FabricCLI):
 
         Raises:
             ShellEnded: the shell of the node has ended.
-            UsageError: the first word is neither a command nor a node, or the command needs another line.
+            UsageError: the first word is neither a command nor a node, or the line is invalid for the
+                command.
         """
         name, *words = line.split()
         switches = {switch.name for switch in self.mn.switches}
@@ -200,7 +201,7 @@ class SessionPrompt(FabricCLI):
     def do_exit(self, line: str) -> bool:
         """Leaves the prompt and takes the fabric down."""
         if line.strip():
-            raise UsageError(f"exit takes no words, got {line.strip()!r}")
+            raise UsageError(f"exit takes no arguments, got {line.strip()!r}")
         return True
 
 

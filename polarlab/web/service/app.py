@@ -40,14 +40,14 @@ Handler = Callable[[Request], Awaitable[Any]]
 
 
 class _KnownAnswers:
-    """Answers from the hub and from files, without a request to the fabric's process."""
+    """Responses from the hub and from files, without a request to the fabric's process."""
 
     def __init__(self, hub: Hub, files: Mapping[str, bytes], version: str) -> None:
         self._hub, self._files = hub, files
         self._document = msgspec.json.encode(document(version))
 
     def routes(self) -> list[Route]:
-        """Returns the routes of all these answers except the page's files."""
+        """Returns the routes of all these responses except the page's files."""
         fixed: dict[str, Handler] = {
             "/api/fabric": self.fabric,
             "/api/state": self.state,
@@ -120,7 +120,7 @@ def make_app(hub: Hub, files: Mapping[str, bytes], version: str) -> Starlette:
 
 
 def _action_handler(hub: Hub, by_method: Mapping[str, Verb]) -> Handler:
-    """Returns the handler that requests the action of an HTTP method from the fabric's process."""
+    """Returns a handler that maps the HTTP method to an action and requests it from the fabric's process."""
 
     async def handle(request: Request) -> Response:
         action = by_method["GET" if request.method == "HEAD" else request.method]

@@ -38,7 +38,7 @@ class BoundedProtocol(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def end(self) -> None:
-        """Ends the connection without an answer."""
+        """Ends the connection without a response."""
         self._forget_head()
         self.connections.discard(self)
         self._arrival.cancel()

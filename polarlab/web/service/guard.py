@@ -128,7 +128,7 @@ class Guard:
             scope.get("state", {}).get(KEEP_PLACE, _nothing)()
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
-        """Returns the answer to a request that must not pass; None if it may pass."""
+        """Returns the response to a request that must not pass; None if it may pass."""
         if not self._knows_host(headers.get("host", "")):
             return refused(421, "Host must name this machine; open the address that PolarLab printed")
         if "upgrade" in headers:
@@ -152,7 +152,7 @@ class Guard:
         return answer
 
     def _admission(self, headers: Mapping[str, str]) -> Response:
-        """Returns the answer that sets the cookie and redirects a browser to the page without the token."""
+        """Returns the response that sets the cookie and redirects a browser to the page without the token."""
         if headers.get("sec-fetch-site", "none") in _OWN_REQUESTS:
             answer: Response = RedirectResponse("/", 303)
         else:
@@ -251,7 +251,7 @@ def _nothing() -> None:
 
 
 def refused(status: int, text: str) -> Response:
-    """Returns the answer that refuses a request for a reason, one line of text."""
+    """Returns the response that refuses a request for a reason, one line of text."""
     return JSONResponse({"error": text}, status)
 
 
@@ -262,7 +262,7 @@ def _name_of(host: str) -> str:
 
 
 def _follows_a_link(scope: Scope, headers: Mapping[str, str]) -> bool:
-    """Returns whether a browser follows a link to the page; the page with the link cannot read the answer."""
+    """Returns whether a browser follows a link to the page; the linking page cannot read the response."""
     opens = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     return opens and scope["method"] == "GET" and scope["path"] == "/"
 

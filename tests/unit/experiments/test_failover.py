@@ -203,6 +203,6 @@ def test_the_time_until_a_new_controllers_plan_is_told_in_its_parts(capsys):
     assert note.startswith("controller_converged_ms 4030: 800 until a new controller was started, 900 until")
     assert "1200 until the last switch had called it (switches call again after 1 to 4 s), 1130 until" in note
     print_summary(arguments, replace(summary, failed=("controller", "switch:s4")))
-    assert capsys.readouterr().out.rstrip().endswith("at least 1.5 s for the switch that does not call")
+    assert capsys.readouterr().out.rstrip().endswith("at least 1.5 s for the switch that does not connect")
     print_summary(arguments, replace(summary, controller_restart=None))
     assert "switches call" not in capsys.readouterr().out

@@ -60,7 +60,7 @@ def test_a_file_is_replayed_as_it_is(tmp_path):
     [
         ("1,h1_1,h9_1,10", "line 3: destination must be a host from h1_1 to h7_1, got 'h9_1'"),
         ("1,nobody,h1_1,10", "line 3: source must be a host from h1_1 to h7_1, got 'nobody'"),
-        ("0.2,h1_1,h2_1,10", "line 3: time_s must not go back, got 0.2 after 0.5"),
+        ("0.2,h1_1,h2_1,10", "line 3: time_s must not decrease, got 0.2 after 0.5"),
         ("-1,h1_1,h2_1,10", "line 3: time_s must be 0 to 86400 s, got '-1'"),
         ("soon,h1_1,h2_1,10", "got 'soon'"),
         ("1,h1_1,h2_1,-10", "line 3: bytes must be a whole number, 1 to 1000000000000, got '-10'"),

@@ -32,7 +32,7 @@ def test_a_trace_is_read_as_it_is(tmp_path):
     [
         ("1000,h1_1,h9_1,10", "line 3: destination must be a host from h1_1 to h7_1, got 'h9_1'"),
         ("1000,nobody,h1_1,10", "line 3: source must be a host from h1_1 to h7_1, got 'nobody'"),
-        ("200,h1_1,h2_1,10", "line 3: time_cycles must not go back, got 200 after 500"),
+        ("200,h1_1,h2_1,10", "line 3: time_cycles must not decrease, got 200 after 500"),
         ("-1,h1_1,h2_1,10", "line 3: time_cycles must be a whole number, 0 to 1000000000, got '-1'"),
         ("1e3,h1_1,h2_1,10", "got '1e3'"),
         ("1000000001,h1_1,h2_1,10", "got '1000000001'"),

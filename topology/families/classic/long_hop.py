@@ -39,7 +39,7 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
 
     Args:
         dimension: n, the number of bits of a number.
-        distance: d, the minimum number of places in which two code words differ.
+        distance: d, the minimum number of bits in which two code words differ.
 
     Returns:
         n numbers of r bits. The code word of a number is the number followed by the sum of the rows of its
@@ -187,13 +187,13 @@ class LongHop(Topology):
         return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination leave.
+        """Returns the links of a router on which shortest paths to each destination start.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d starts with link i.
         """
         everyone = np.arange(self.routers)
         return np.asarray(

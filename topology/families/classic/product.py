@@ -165,13 +165,13 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination leave.
+        """Returns the links of a router on which shortest paths to each destination start.
 
         Args:
             router: the router that forwards packets.
 
         Returns:
-            bool array, links x N: entry [i, d] is true if a shortest path to d leaves by the link at place i.
+            bool array, links x N: entry [i, d] is true if a shortest path to d starts with link i.
         """
         here, around = self.coordinates[router], self.coordinates[self.neighbours(router)]
         changed = (around != here).argmax(axis=1)

@@ -1,8 +1,8 @@
 """Multi-layer full meshes: layers of fully connected leaves whose links go through shared spines.
 
-Each of l layers has h + 1 leaves. For every two places i and j of a layer there is one spine, which has a
-link to the leaves i and j of every layer. Leaves at different places are connected by one path of two hops,
-through the spine of both places; leaves at the same place in different layers have h such paths.
+Each of l layers has h + 1 leaves. For every two positions i and j of a layer there is one spine, which has a
+link to the leaves i and j of every layer. Leaves at different positions are connected by one path of two
+hops, through the spine of both positions; leaves at the same position in different layers have h such paths.
 
 Source: Fujitsu Laboratories' multi-layer full mesh (2014), as described in Kathareios, Minkenberg, Prisacari,
 Rodriguez, Hoefler, "Cost-Effective Diameter-Two Topologies: Analysis and Evaluation" (SC15):
@@ -29,7 +29,7 @@ LARGEST_H = 180  # for one layer
 class MultiLayerFullMesh(LevelledTopology):
     """A multi-layer full mesh: l (h + 1) leaves and h (h + 1) / 2 spines, diameter 2 between leaves.
 
-    Router order: leaf i of layer c has index c (h + 1) + i; the spines follow, by their two places. A full
+    Router order: leaf i of layer c has index c (h + 1) + i; the spines follow, by their two positions. A full
     mesh has h hosts at each leaf.
 
     Attributes:

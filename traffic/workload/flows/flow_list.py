@@ -86,7 +86,7 @@ def read_flows(path: str, topology: Topology, hosts_per_router: int) -> FlowList
 
     Args:
         path: path of the file (UTF-8, with or without a byte order mark).
-        topology: the graph of routers; its `host_counts` tell which of them have hosts.
+        topology: the graph of routers; its `host_counts` defines which of them have hosts.
         hosts_per_router: concentration p, the number of hosts at each router with hosts.
 
     Returns:
@@ -102,7 +102,7 @@ def read_flows(path: str, topology: Topology, hosts_per_router: int) -> FlowList
         row = _row(words, f"{path}, line {number}", indices)
         if rows and row[0] < rows[-1][0]:
             raise ParameterError(
-                f"{path}, line {number}: time_s must not go back, got {row[0] / 1e9:g} after "
+                f"{path}, line {number}: time_s must not decrease, got {row[0] / 1e9:g} after "
                 f"{rows[-1][0] / 1e9:g}"
             )
         rows.append(row)
