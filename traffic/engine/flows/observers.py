@@ -17,17 +17,21 @@ SAMPLE_EVERY = 8
 _SLOTS = 1024
 _MAX_READINGS = 64
 _HEADER_BYTES = 54
-_READ_BYTES = 8192
+_READ_BYTES = 1 << 15
+# Columns of a line in /proc/PID/net/dev; a host receives what its switch sends, and sends what that receives.
+_OF_THE_HOST = (8, 9, 0, 1)
 
 Numbers = npt.NDArray[np.int64]
 
 
 class InterfaceCounters:
-    """Counters of all hosts' interfaces, from /proc/PID/net/dev."""
+    """Counters of what the switches exchange with all hosts, from /proc/PID/net/dev of the switches."""
 
     def __init__(self, hosts: Sequence[HostSocket]) -> None:
-        self._names = [f"\n{host.interface}:".encode() for host in hosts]
-        self._files = [os.open(f"/proc/{host.namespace_pid}/net/dev", os.O_RDONLY) for host in hosts]
+        self._hosts: dict[int, dict[bytes, int]] = {}  # switch -> its interface -> index of the host
+        for index, host in enumerate(hosts):
+            self._hosts.setdefault(host.switch_pid, {})[host.switch_interface.encode()] = index
+        self._files = {pid: os.open(f"/proc/{pid}/net/dev", os.O_RDONLY) for pid in self._hosts}
         self._last = self._read(np.zeros((len(hosts), 4), np.int64))
         self._first = self._last
         self._steps: list[Numbers] = []
@@ -49,23 +53,28 @@ class InterfaceCounters:
 
     def close(self) -> None:
         """Closes the files."""
-        for descriptor in self._files:
+        for descriptor in self._files.values():
             os.close(descriptor)
 
     def _read(self, before: Numbers) -> Numbers:
-        """Returns the current counts; `before` for a host that has ended."""
+        """Returns the current counts; `before` for a host whose link is gone."""
         counts = before.copy()
-        for index, (descriptor, name) in enumerate(zip(self._files, self._names, strict=True)):
-            try:
-                _, found, rest = os.pread(descriptor, _READ_BYTES, 0).partition(name)
-            except OSError:
-                continue
-            # A host may have so many interfaces that the list is not read completely.
-            line, complete, _ = rest.partition(b"\n")
-            if found and complete:
-                words = line.split(maxsplit=10)
-                counts[index] = [int(words[place]) for place in (0, 1, 8, 9)]
+        for pid, descriptor in self._files.items():
+            for line in _content(descriptor).split(b"\n"):
+                name, _, columns = line.partition(b":")
+                index = self._hosts[pid].get(name.strip())
+                if index is not None:
+                    words = columns.split(maxsplit=10)
+                    counts[index] = [int(words[place]) for place in _OF_THE_HOST]
         return counts
+
+
+def _content(descriptor: int) -> bytes:
+    """Returns the content of a file in /proc, of which one call reads some pages at most."""
+    chunks: list[bytes] = []
+    while chunk := os.pread(descriptor, _READ_BYTES, sum(map(len, chunks))):
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 class HopSampler:

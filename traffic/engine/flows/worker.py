@@ -180,7 +180,7 @@ class FlowWorker:
 
     def _accept(self, connection: socket.socket, end: tuple[str, int, int]) -> None:
         flow = self._expected.pop(end, None)
-        if flow is None:  # opened by another program
+        if flow not in self._open:  # opened by another program
             connection.close()
             return
         connection.setblocking(False)

@@ -1,0 +1,58 @@
+"""A host's root interferes with TCP flows: the measurement goes on, and others' counts stay true."""
+
+import contextlib
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import eventually
+
+import polarlab
+from topology.addressing import format_ip
+
+pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("flows-attacked")]
+
+ATTACKS = Path(__file__).with_name("flow_attacks.py")
+FLOWS = {"pattern": "uniform", "tcp": "cubic", "flow_sizes": "fixed:20000", "warmup": 0}
+
+
+@pytest.fixture(scope="module")
+def fabric(tmp_path_factory):
+    """ER_2 with one host at each router."""
+    with (
+        contextlib.chdir(tmp_path_factory.mktemp("flows")),
+        polarlab.Fabric("polarfly", q=2, link_rate="5Mbit", routing="min") as up,
+    ):
+        yield up
+
+
+def attacked(fabric, host, *words):
+    """Starts an attack on a host; returns it once it acts."""
+    program = fabric.host(host).start(shlex.join(["/usr/bin/python3", "-c", ATTACKS.read_text(), *words]))
+    eventually(lambda: "ready" in program.output or not program.running)
+    assert program.running, program.stop().output
+    return program
+
+
+@pytest.mark.tried_again
+def test_a_host_that_ends_flows_in_the_place_of_others_does_not_end_the_measurement(fabric, tmp_path):
+    first, second = fabric.session.fabric.hosts[:2]
+    attack = attacked(fabric, first.name, "end", format_ip(first.ip), format_ip(second.ip))
+    with contextlib.suppress(polarlab.NegativeResult):
+        fabric.traffic(out=tmp_path / "run", load=0.3, duration=6, **FLOWS)
+    assert "connected" in attack.stop().output
+    summary = polarlab.Run(tmp_path / "run").summary
+    assert summary.flows.started > 300  # of about 390: until the end
+
+
+def test_what_a_host_sends_through_another_interface_is_not_counted(fabric):
+    attack = attacked(fabric, "h2_1", "replace", "h2_1-eth0")
+    try:
+        with contextlib.suppress(polarlab.NegativeResult):
+            fabric.traffic(out="replaced", load=0.1, duration=3, **FLOWS)
+    finally:
+        attack.stop()
+    rows = (line.split(",") for line in Path("replaced/throughput.csv").read_text().splitlines())
+    titles = next(rows)
+    sent = sum(int(row[titles.index("tx_bytes")]) for row in rows if "h2_1" in row)
+    assert sent < 300_000  # the flows alone; the other interface sends 200 kB a second
