@@ -71,9 +71,9 @@ def watch(
     Examples:
         With the results of a run in results/tornado:
 
-        >>> with watch("results/tornado", web=None) as address:
-        ...     address.partition(":")[0]
-        'http'
+        >>> with watch("results/tornado", web=None) as address:  # doctest: +ELLIPSIS
+        ...     print(address)
+        http://127.0.0.1:...
     """
     from experiments.observation.recording import read_recording
 
