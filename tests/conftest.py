@@ -21,6 +21,7 @@ from _pytest.runner import runtestprotocol
 NEEDED = ("ovs-vswitchd", "ovsdb-server", "mnexec", "tc", "ip")
 # A test that a busy machine can spoil is tried so often before it counts as failed.
 MOST_ATTEMPTS = 3
+_SLOW_TIMEOUT_S = 3600
 _PAUSE_S = 2.0  # by then what disturbed it may be over
 _ATTEMPTS = "attempts"
 # A busy machine takes as long as it takes.
@@ -33,9 +34,11 @@ KERNEL_LACKS = "this kernel has"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that launch real switches, and skips them where the machine cannot."""
+    """Marks tests of real switches, skips them where they cannot run, and gives slow tests time."""
     reason = _missing()
     for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(_SLOW_TIMEOUT_S))
         if item.path.parent.name == "fabric":
             item.add_marker(pytest.mark.fabric)
             if reason:
@@ -95,11 +98,15 @@ def _machine(item: pytest.Item, *, alone: bool) -> Iterator[None]:
         yield
         return
     folder = Path(tempfile.gettempdir())
-    with open(folder / "polarlab-tests.gate", "w") as gate, open(folder / "polarlab-tests.lock", "w") as lock:
+    with (
+        open(folder / "polarlab-tests.gate", "w+") as gate,
+        open(folder / "polarlab-tests.lock", "w+") as lock,
+    ):
         # Whoever waits for the lock keeps the others from the gate, so that they cannot pass it by for ever.
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(gate, fcntl.LOCK_UN)
+        # These are a process's own locks: what a test forks, and leaves behind, does not hold them.
+        fcntl.lockf(gate, fcntl.LOCK_EX)
+        fcntl.lockf(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        fcntl.lockf(gate, fcntl.LOCK_UN)
         yield
 
 

@@ -29,13 +29,14 @@ root=$1
 shift
 exec chroot "$root" "$@"
 """
+_TEST_TIMEOUT_S = 300
 _UNIT = """[Unit]
 Description=PolarLab's tests
 After=multi-user.target
 
 [Service]
 Type=oneshot
-Environment=POLARLAB_TEST_PATIENCE={patience}
+Environment=POLARLAB_TEST_PATIENCE={patience} PYTEST_TIMEOUT={timeout_s}
 ExecStart=/opt/polarlab/tests/vm/guest.sh
 
 [Install]
@@ -124,7 +125,9 @@ def add_tests(root: Path, work: Path, tests: list[str], patience: int) -> None:
     """
     log = work / "log"
     (root / "etc/polarlab-tests").write_text(shlex.join(tests) + "\n")
-    (root / "etc/systemd/system/polarlab-tests.service").write_text(_UNIT.format(patience=patience))
+    (root / "etc/systemd/system/polarlab-tests.service").write_text(
+        _UNIT.format(patience=patience, timeout_s=_TEST_TIMEOUT_S * patience)
+    )
     (root / "etc/hostname").write_text("polarlab\n")
     (root / "etc/hosts").write_text("127.0.0.1 localhost polarlab\n")
     # Who logs in to a box: no root, but sudo without a password.
