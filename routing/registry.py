@@ -44,6 +44,15 @@ class Routing:
         families: names of the topology families that support it; empty for any graph.
         name: its name on the command line, including non-default parameters.
         given: key -> value of the non-default parameters.
+
+    Examples:
+        >>> def minimal(topology, hosts_per_router):
+        ...     def source_table(view, reroute):
+        ...         return SourceTable(choices=reroute.untagged.group_toward)
+        ...     return compile_plan(topology, hosts_per_router, "mine", lambda hops: hops, source_table)
+        >>> register("mine", Routing(minimal, "the shortest path", "-", shortest=True))
+        >>> polarlab.plan(make_topology("polarfly", {"q": 3}), "mine")
+        <plan of mine for polarfly: 13 switches, 802 rules, 144 groups>
     """
 
     plan_maker: Callable[..., RoutePlan]

@@ -50,6 +50,14 @@ class Adjacency:
         starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1].
         neighbours: int32 array, 2 x links; ascending within a row; parallel links repeat the entry. The
             index of an entry is the number of the directed link to that neighbour.
+
+    Examples:
+        The path of routers 0, 1 and 2:
+
+        >>> import numpy as np
+        >>> path = adjacency_from_links(3, np.array([[0, 1], [1, 2]]))
+        >>> path.starts.tolist(), path.neighbours.tolist()
+        ([0, 1, 3, 4], [1, 0, 2, 1])
     """
 
     starts: npt.NDArray[np.int64]
@@ -87,6 +95,13 @@ class DestinationBlock:
     Attributes:
         routers: the destinations.
         low_bits: the number of low bits in which their address numbers differ (`Topology.address_number`).
+
+    Examples:
+        The eight routers of another supernode of a PolarStar:
+
+        >>> graph = make_topology("polarstar", {"q": 3, "supernode": "iq", "degree": 3})
+        >>> max(graph.destination_blocks(0), key=lambda block: block.low_bits)
+        DestinationBlock(routers=range(8, 16), low_bits=3)
     """
 
     routers: range
@@ -101,6 +116,15 @@ class Topology(ABC):
         params: the parameters that define this member of the family (`{"q": 7}`).
         labels: the routers' names in the source of the graph; empty if it has none.
         given_ports: the port numbers set by `with_ports`; None for the default ones.
+
+    Examples:
+        >>> graph = topology("polarfly", q=3)
+        >>> graph.routers, graph.links, graph.network_radix, graph.diameter
+        (13, 24, 4, 2)
+        >>> graph.neighbours(2).tolist(), graph.link_ports(2).tolist()
+        ([1, 4, 7, 9], [1, 2, 3, 4])
+        >>> graph.distances(2, [7, 8]).tolist(), graph.next_hops(2, [7, 8]).tolist()
+        ([1, 2], [7, 1])
     """
 
     name: str

@@ -16,6 +16,11 @@ class Clusters:
         members: the routers of each cluster, in the cluster's order. A router belongs to at most one
             cluster; PolarFly's quadrics, for example, belong to none.
         name: a plural noun phrase for legends (`supernodes of 8 routers`); empty without clusters.
+
+    Examples:
+        >>> pairs = Clusters(((2, 3), (0, 1)), "pairs")
+        >>> pairs.in_order(5)
+        [2, 3, 0, 1, 4]
     """
 
     members: tuple[tuple[int, ...], ...] = ()
@@ -75,5 +80,9 @@ def consecutive_clusters(count: int, size: int, name: str) -> Clusters:
 
     Returns:
         Clusters; number i has the routers i x size .. (i + 1) x size - 1.
+
+    Examples:
+        >>> consecutive_clusters(2, 3, "groups of 3 routers").members
+        ((0, 1, 2), (3, 4, 5))
     """
     return Clusters(tuple(tuple(range(i * size, (i + 1) * size)) for i in range(count)), name)

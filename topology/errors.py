@@ -11,23 +11,63 @@ import errno
 
 
 class PolarLabError(Exception):
-    """Root of every error that PolarLab raises on purpose; its message is one line for the user."""
+    """Root of every error that PolarLab raises on purpose; its message is one line for the user.
+
+    Examples:
+        >>> try:
+        ...     explain(topology("polarfly", q=3), "s3", "s3")
+        ... except PolarLabError as error:
+        ...     print(error)
+        s3 is both ends; choose two switches
+    """
 
 
 class NegativeResult(PolarLabError):
-    """The work was done, but its result is negative: a proof failed or packets were lost (status 1)."""
+    """The work was done, but its result is negative: a proof failed or packets were lost (status 1).
+
+    Examples:
+        >>> options = {"virtual_channels": 1, "channel_policy": "any", "buffer_flits": 4}
+        >>> simulate("polarfly", q=3, load=1, **options, out="results/stuck")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        topology.errors.NegativeResult: deadlock in cycle 10000: 26 packets wait for one another, ...
+    """
 
 
 class UsageError(PolarLabError):
-    """A request names something that is unknown or makes no sense; the message has a remedy (status 2)."""
+    """A request names something that is unknown or makes no sense; the message has a remedy (status 2).
+
+    Examples:
+        >>> simulate("polarfly", q=3, loadd=0.5)
+        Traceback (most recent call last):
+            ...
+        topology.errors.UsageError: simulate has no argument 'loadd'; did you mean 'load'?
+    """
 
 
 class ParameterError(UsageError, ValueError):
-    """A parameter is outside its domain; the message names the domain and the nearest values (status 2)."""
+    """A parameter is outside its domain; the message names the domain and the nearest values (status 2).
+
+    Examples:
+        >>> topology("polarfly", q=6)
+        Traceback (most recent call last):
+            ...
+        topology.errors.ParameterError: q must be a prime power, 2 to 128, got 6; nearest: 5 and 7
+    """
 
 
 class MachineError(PolarLabError):
-    """The machine lacks something; the message names it and says how to get it (status 3)."""
+    """The machine lacks something; the message names it and says how to get it (status 3).
+
+    Examples:
+        While another fabric is up:
+
+        >>> try:
+        ...     Fabric("polarfly", q=2).open()
+        ... except MachineError as error:
+        ...     print(error)
+        this program already runs a fabric, and only one can run at a time; close it first
+    """
 
 
 class Status(enum.IntEnum):

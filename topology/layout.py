@@ -29,6 +29,12 @@ class Layout:
         kinds: the names of the kinds, for a legend.
         highlight: a router to emphasise and its caption; None for none.
         rows: whether routers lie in horizontal rows, where straight links would overlap.
+
+    Examples:
+        >>> import numpy as np
+        >>> line = Layout(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0, 1]), ("leaves", "spines"))
+        >>> [line.kinds[kind] for kind in line.kind]
+        ['leaves', 'spines']
     """
 
     positions: Positions

@@ -187,6 +187,12 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
     Raises:
         ParameterError: no fabric can have this graph.
+
+    Examples:
+        >>> import networkx as nx
+        >>> ring = from_networkx(nx.cycle_graph(5))
+        >>> ring, ring.diameter
+        (<graph: 5 routers, 5 links>, 2)
     """
     nodes, links = _checked(graph)
     if nodes == list(range(len(nodes))):

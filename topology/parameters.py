@@ -48,6 +48,17 @@ class Parameter:
         required: whether it must be given.
         repeatable: whether it can be given several times; the value is then a tuple.
         file: whether its value is the path of a file or folder, for completion.
+
+    Examples:
+        >>> length = Parameter(name="length", type=int, help="number of routers", least=3, most=99, default=8)
+        >>> length
+        <length: number of routers: 3 to 99 (default 8)>
+        >>> length.read("12")
+        12
+        >>> length.check(2)
+        Traceback (most recent call last):
+            ...
+        topology.errors.ParameterError: length must be 3 to 99, got 2
     """
 
     name: str

@@ -206,6 +206,13 @@ def register(name: str, definition: object) -> None:
     Raises:
         UsageError: the name is taken.
         ParameterError: the definition has another type, or is invalid.
+
+    Examples:
+        >>> def reverse(topology, routers, generator):
+        ...     return routers[::-1]
+        >>> register("reverse", PatternDefinition("routers", "router i to N - 1 - i", "-", reverse))
+        >>> polarlab.patterns()["reverse"].level
+        'routers'
     """
     for registry in _registries.values():
         if isinstance(definition, registry.kind):

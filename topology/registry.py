@@ -90,6 +90,10 @@ def make_topology(name: str, params: Params) -> Topology:
         UsageError: the name is unknown.
         ParameterError: a required parameter is missing, a parameter does not exist in this family, or a value
             is outside its domain.
+
+    Examples:
+        >>> make_topology("polarfly", {"q": 3})
+        <polarfly q=3: 13 routers, 24 links>
     """
     chosen = family(name)
     by_key = {parameter.key: parameter for parameter in chosen.parameters}

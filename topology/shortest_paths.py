@@ -104,6 +104,17 @@ class SearchedTopology(TabledTopology):
     """A connected graph given by its neighbour lists; all shortest paths are minimal routes.
 
     The minimal next hop is the first neighbour on a shortest path; `minimal_port_mask` includes all of them.
+
+    Examples:
+        >>> import numpy as np
+        >>> class Ring(SearchedTopology):
+        ...     name = "ring"
+        ...     def __init__(self, length):
+        ...         self.params = {"length": length}
+        ...         links = [(router, (router + 1) % length) for router in range(length)]
+        ...         super().__init__(adjacency_from_links(length, np.array(links)))
+        >>> Ring(6), Ring(6).diameter
+        (<ring length=6: 6 routers, 6 links>, 3)
     """
 
     def __init__(self, adjacency: Adjacency) -> None:
@@ -215,6 +226,13 @@ def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjace
 
     Returns:
         Neighbour lists that contain every link in both directions.
+
+    Examples:
+        Two parallel links:
+
+        >>> import numpy as np
+        >>> adjacency_from_links(2, np.array([[0, 1], [0, 1]])).neighbours.tolist()
+        [1, 1, 0, 0]
     """
     both = np.concatenate([links, links[:, ::-1]]).reshape(-1, 2)
     sources, neighbours = both[np.lexsort((both[:, 1], both[:, 0]))].T

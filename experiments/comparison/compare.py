@@ -20,6 +20,13 @@ def compare(*results: Results | Path | str) -> Comparison:
 
     Raises:
         ParameterError: there are fewer than two, one occurs twice, one is incomplete, or their kinds differ.
+
+    Examples:
+        With the results of two runs in results/tornado and results/uniform:
+
+        >>> found = compare("results/tornado", "results/uniform")
+        >>> found.differing["load"], found.results["accepted"]
+        ([0.3, 0.2], [0.314286, 0.217715])
     """
     folders = [folder_of(one) for one in results]
     if len(folders) < 2:

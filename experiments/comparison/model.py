@@ -81,6 +81,17 @@ class Comparison(Table):
         collectives: list of (message size in bytes, bus bandwidth in bit/s) for each run; empty for other
             traffic.
         points: points of sweeps.
+
+    Examples:
+        With the results of two runs in results/tornado and results/uniform:
+
+        >>> found = compare("results/tornado", "results/uniform")
+        >>> found.runs, found.differing["pattern"], found.same["routing"]
+        (('tornado', 'uniform'), ['tornado', 'uniform'], 'min')
+        >>> found.results["accepted"], found.results["loss"]
+        ([0.314286, 0.217715], [0.0, 0.0])
+        >>> list(found.plot())
+        ['comparison']
     """
 
     kind: str

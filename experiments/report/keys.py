@@ -143,7 +143,7 @@ def descriptions(kind: type) -> dict[str, str]:
 
 def _attributes(docstring: str) -> dict[str, str]:
     """Returns name -> text of a docstring's section `Attributes`; an entry may have several names."""
-    _, _, section = docstring.partition("Attributes:\n")
+    section = docstring.partition("Attributes:\n")[2].partition("\n\n")[0]
     found = {}
     for entry in re.split(r"\n(?=    \w)", section.rstrip()):
         names, _, text = entry.strip().partition(": ")

@@ -31,6 +31,15 @@ class Figures(Mapping[str, "Figure"]):
     Attributes:
         folder: folder that `save` writes to by default; None if there is none.
         formats: formats that `save` writes.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> figures = open_results("results/tornado").plot("latency", format="png")
+        >>> figures["latency"].axes[0].get_xlabel()
+        'latency in ms'
+        >>> [path.name for path in figures.save()]
+        ['latency.png']
     """
 
     def __init__(

@@ -142,6 +142,15 @@ class Run(_Repeated[Summary, RunManifest]):
 
     `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws figures, `to_frame()` returns
     tables.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> found = open_results("results/tornado")
+        >>> found.valid, found.summary.accepted, found.summary.latency_ms.p99
+        (True, 0.314286, 8.398572)
+        >>> found.plot("throughput", "latency")
+        <figures: throughput, latency>
     """
 
     kind = Kind(
@@ -181,6 +190,15 @@ class Simulation(_Repeated[SimulationSummary, SimulationManifest]):
 
     `summary` and `manifest` are typed (docs/reference/keys.md); `plot()` draws figures, `to_frame()` returns
     tables.
+
+    Examples:
+        With the results of a simulation in results/simulation:
+
+        >>> found = open_results("results/simulation")
+        >>> found.stable, found.summary.accepted, found.summary.latency_cycles.p99
+        (True, 0.301538, 21.0)
+        >>> found.tables
+        ('hops', 'hosts', 'latency_cycles', 'link_loads', 'periods')
     """
 
     kind = Kind(
@@ -335,7 +353,16 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
 
 class Sweep(_Swept[SweepManifest, PointRow, Summary]):
-    """Results of a sweep: `points` (point -> row), and `summary(point)` with the full result of each."""
+    """Results of a sweep: `points` (point -> row), and `summary(point)` with the full result of each.
+
+    Examples:
+        With the results of a sweep in results/sweep:
+
+        >>> found = open_results("results/sweep")
+        >>> one = next(iter(found.points))
+        >>> one.routing, one.pattern, one.load, found.points[one].accepted
+        ('min', 'tornado', 0.2, 0.210286)
+    """
 
     kind = Kind(
         "sweep",
@@ -373,7 +400,18 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
 
 
 class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, SimulationSummary]):
-    """Results of a simulated sweep: `points` (point -> row), and `simulation(point)` with each result."""
+    """Results of a simulated sweep: `points` (point -> row), and `simulation(point)` with each result.
+
+    Examples:
+        With the results of a simulated sweep in results/simulated-sweep:
+
+        >>> found = open_results("results/simulated-sweep")
+        >>> one = next(iter(found.points))
+        >>> one.routing, one.pattern, one.load, found.points[one].accepted
+        ('min', 'tornado', 0.2, 0.211282)
+        >>> found.simulation(one).stable
+        True
+    """
 
     kind = Kind(
         "sweep of simulations",
@@ -401,7 +439,17 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
 
 
 class Failover(_Summarised[FailoverSummary, RunManifest]):
-    """Results of a failover demonstration."""
+    """Results of a failover demonstration.
+
+    Examples:
+        With the results of a failover in results/failover:
+
+        >>> found = open_results("results/failover")
+        >>> found.summary.failed, found.summary.packets_lost, found.summary.repaired_by
+        (('link:s1-s5',), 40, 'switches')
+        >>> found.events[1]
+        (2.0238, 'all watched pairs heard again')
+    """
 
     kind = Kind(
         "failover",
@@ -445,7 +493,17 @@ class Failover(_Summarised[FailoverSummary, RunManifest]):
 
 
 class Failovers(_Summarised[FailoverSeries, RunManifest]):
-    """Results of a series of failovers."""
+    """Results of a series of failovers.
+
+    Examples:
+        With the results of several failovers in results/failovers:
+
+        >>> found = open_results("results/failovers")
+        >>> [one.summary.failed for one in found.replications]
+        [('switch:s4',), ('switch:s6',)]
+        >>> found.summary.gap_ms.p50, found.summary.gap_ms.max
+        (56.185, 81.106)
+    """
 
     kind = Kind(
         "series of failovers",
@@ -510,6 +568,13 @@ def open_results(folder: Path | str) -> Results:
 
     Raises:
         ParameterError: the folder does not exist, or contains no results.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> found = open_results("results/tornado")
+        >>> type(found).__name__, found.summary.pattern, found.summary.accepted
+        ('Run', 'tornado', 0.314286)
     """
     path = Path(folder)
     if not path.is_dir():

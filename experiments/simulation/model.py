@@ -51,6 +51,11 @@ class Saturation(SimulatedSettings):
         versions: versions of the software that produced the result.
         interrupted: true if the search ended early; the saturation then is at least `saturation`.
         format: version of this record's meaning.
+
+    Examples:
+        >>> found = saturation("polarfly", q=3, pattern="tornado", cycles=1000, precision=0.25)
+        >>> [(point.load, point.stable) for point in found.points]
+        [(0.5, True), (0.75, False)]
     """
 
     pattern: str

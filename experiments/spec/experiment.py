@@ -67,6 +67,13 @@ class Experiment:
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options conflict.
+
+    Examples:
+        >>> asked = Experiment("run", {"topology": "polarfly", "q": 3, "load": 0.5})
+        >>> asked.overridden({"load": 0.7}).values["load"]
+        0.7
+        >>> asked.to_dict()["traffic"]
+        {'load': 0.5}
     """
 
     kind: str

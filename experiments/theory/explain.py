@@ -63,6 +63,13 @@ class Explanation:
         alternatives: paths that the controller may choose.
         shortest: whether the routing uses minimal paths only.
         failures: paths when a link of the first path fails, for each of its links.
+
+    Examples:
+        >>> found = explain(topology("polarfly", q=3), "s3", "s8")
+        >>> found.ways[0].switches
+        ('s3', 's8')
+        >>> found.failures[0].failed, found.failures[0].switches_alone[0].switches
+        ('link:s3-s8', ('s3', 's2', 's6', 's11', 's8'))
     """
 
     geometry: tuple[str, ...]

@@ -58,6 +58,12 @@ def run(
         MachineError: this process does not run as root, or the machine lacks a requirement.
         NegativeResult: a proof failed, or packets did not take the planned paths; the folder has the results.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+
+    Examples:
+        >>> fabric = {"q": 2, "link_rate": "5Mbit"}
+        >>> found = run("polarfly", **fabric, load=0.2, duration=1, warmup=0, out="results/er2")
+        >>> found.summary.routing, found.summary.pattern, found.summary.packets.sent
+        ('min', 'uniform', 877)
     """
     with keywords_in_errors(experiment):
         request = request_of(RUN, experiment, options, again=again, out=out)
@@ -116,6 +122,12 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
             lacks another requirement.
         NegativeResult: a proof failed, or packets did not take the planned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured until then.
+
+    Examples:
+        >>> asked = {"q": 3, "routings": "min", "patterns": "uniform", "cycles": 1000}
+        >>> found = sweep("polarfly", **asked, loads=[0.2, 0.4], engine="simulation", out="results/loads")
+        >>> [(point.load, row.stable) for point, row in found.points.items()]
+        [(0.2, True), (0.4, True)]
     """
     with keywords_in_errors(experiment):
         request = request_of(SWEEP, experiment, options, again=again, out=out)
@@ -177,6 +189,11 @@ def failover(
         MachineError: this process does not run as root, or the machine lacks a requirement.
         NegativeResult: a proof failed, or some pairs could not reach each other at the start.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+
+    Examples:
+        >>> found = failover("polarfly", q=2, fail="link:s1-s5", out="results/failover")
+        >>> found.summary.failed, found.summary.restored
+        (('link:s1-s5',), True)
     """
     with keywords_in_errors(experiment):
         request = request_of(FAILOVER, experiment, options, again=again, out=out)

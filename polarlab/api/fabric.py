@@ -56,6 +56,17 @@ class Fabric(SessionVerbs):
 
     Attributes:
         progress: callback for progress events.
+
+    Examples:
+        >>> with Fabric("polarfly", q=2, link_rate="5Mbit") as fabric:
+        ...     fabric.host("h1_1").run("ping -c 1 h5_1").ok
+        ...     fabric.fail("link:s1-s5")
+        ...     fabric.path("s1", "s5").paths[0].switches
+        True
+        ('link:s1-s5',)
+        ('s1', 's7', 's5')
+        >>> fabric.up
+        False
     """
 
     @takes_options(UP)

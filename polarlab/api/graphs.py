@@ -137,6 +137,11 @@ class GraphNumbers:
         classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and for
             each its size in `sizes` and its lowest switch in `representatives`; None unless requested.
         racks: racks and the links between them (docs/how-to/costs.md); None unless requested.
+
+    Examples:
+        >>> found = numbers(topology("polarfly", q=3), hosts=2)
+        >>> found.routers, found.endpoints, found.diameter
+        (13, 26, 2)
     """
 
     name: str
@@ -247,6 +252,11 @@ class NearestMember:
             two, unless costs are requested.
         cables: pairs of racks with links between them, each pair by a bundle of cables.
         cost_per_endpoint: price of routers and cables per host, in $.
+
+    Examples:
+        >>> nearest = nearest_members(endpoints=100, group="low-diameter")[0]
+        >>> nearest.name, nearest.params, nearest.hosts, nearest.endpoints
+        ('polarfly', {'q': 5}, 3, 93)
     """
 
     name: str
@@ -344,6 +354,11 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
     Raises:
         UsageError: the format is unknown or cannot represent this graph, or the file exists.
         OSError: the file cannot be written.
+
+    Examples:
+        >>> path = export(topology("polarfly", q=2), "er2.adjlist", "adjlist")
+        >>> path.read_text().splitlines()[:3]
+        ['0 4 5 6', '1 3 4', '2 3 6']
     """
     from experiments.theory.export import export as write
 
@@ -379,6 +394,11 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
     Raises:
         UsageError: the file has another ending, or exists.
         OSError: the file cannot be written.
+
+    Examples:
+        >>> drawing = draw(topology("polarfly", q=3), "er3.svg")
+        >>> drawing.get_suptitle()
+        'polarfly (q = 3): 13 routers, 24 links'
     """
     from experiments.figures.fabric import topology_figure
     from experiments.figures.style import check_figure, save_new_figure

@@ -28,6 +28,15 @@ class CommandResult:
         errors: its standard error, truncated to 4 MiB.
         seconds: its duration in s.
         timed_out: whether it was killed because it took too long.
+
+    Examples:
+        With `fabric`, which is up:
+
+        >>> found = fabric.host("h1_1").run("echo not yet; exit 7")
+        >>> found.status, found.ok, found.timed_out
+        (7, False, False)
+        >>> print(found)
+        not yet
     """
 
     host: str
@@ -62,6 +71,15 @@ class Program:
     Attributes:
         host: name of the host.
         command: the command line.
+
+    Examples:
+        With `fabric`, which is up:
+
+        >>> server = fabric.host("h5_1").start("iperf3 -s")
+        >>> server
+        <h5_1 iperf3 -s: running>
+        >>> server.stop().timed_out, server.running
+        (False, False)
     """
 
     def __init__(self, host: Host, command: str) -> None:
@@ -149,6 +167,15 @@ class Host:
         begin: starts a program on it.
         folder: folder for the output of its programs.
         supervisor: supervisor of its programs.
+
+    Examples:
+        With `fabric`, which is up:
+
+        >>> host = fabric.host("h1_1")
+        >>> host, host.ip
+        (<h1_1 10.0.0.1>, '10.0.0.1')
+        >>> host.run("ping -c 1 h5_1").ok
+        True
     """
 
     name: str

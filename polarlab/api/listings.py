@@ -68,6 +68,13 @@ class Listing(Table, Mapping[str, Entry], Generic[Entry]):
     Attributes:
         entries: the entries.
         row: the columns of an entry's row.
+
+    Examples:
+        >>> found = routings()
+        >>> found["min"].summary, len(found) == len(found.rows())
+        ('the shortest path', True)
+        >>> "tornado" in patterns()
+        True
     """
 
     entries: tuple[Entry, ...]

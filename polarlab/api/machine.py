@@ -48,6 +48,11 @@ class Examination(Table):
         features: features of PolarLab, and what each lacks.
         fabrics: examples of fabrics.
         largest_fabric_routers: number of switches, with a host each, that fit into the free memory.
+
+    Examples:
+        >>> found = doctor()
+        >>> found.findings[0].name, found.features[1].name
+        ('root', 'fabrics')
     """
 
     findings: tuple[Finding, ...]
@@ -73,7 +78,13 @@ class Examination(Table):
 
 
 def doctor() -> Examination:
-    """Examines the capabilities of this machine; those of the kernel can only be tested as root."""
+    """Examines the capabilities of this machine; those of the kernel can only be tested as root.
+
+    Examples:
+        >>> one = doctor().fabrics[0]
+        >>> one.fabric, one.switches, one.hosts
+        ('polarfly --q 3 --hosts 2', 13, 26)
+    """
     fabrics = tuple(_carried(q, hosts) for q, hosts in _FABRICS)
     findings = examine()
     return Examination(tuple(findings), tuple(examine_features(findings)), fabrics, largest_fabric_routers(1))
@@ -95,6 +106,11 @@ class Cleaned:
         run_directory: whether a crashed fabric's directory was removed.
         error_logs: logs of internal errors older than an hour.
         left_behind: processes of a crashed fabric that were killed and have not ended.
+
+    Examples:
+        >>> found = clean()
+        >>> found.run_directory, found.left_behind
+        (False, ())
     """
 
     processes: tuple[MarkedProcess, ...]
@@ -108,6 +124,12 @@ def clean() -> Cleaned:
 
     Raises:
         MachineError: this process does not run as root, or a fabric runs.
+
+    Examples:
+        Without a crashed fabric, there is nothing to remove:
+
+        >>> clean().processes
+        ()
     """
     requirements.require_root()
     removed = clean_fabric()

@@ -39,6 +39,12 @@ def plot(
 
     Raises:
         ParameterError: the folder has no results, or damaged ones; or an option does not fit them.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> plot("results/tornado", width="3.3in", title=False)
+        <figures: throughput, latency, links>
     """
     folder = folder_of(results)
     look: LookOptions = {"width": width, "title": title, "order": order, "x": x, "booksim": booksim}
@@ -64,5 +70,11 @@ def report(
     Raises:
         UsageError: the folder has no results, or damaged ones; or the file exists.
         OSError: the file cannot be written.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> report("results/tornado", "tornado.html").name
+        'tornado.html'
     """
     return open_results(folder_of(results)).report(path, **look)

@@ -53,6 +53,11 @@ def simulate(
         UsageError: an option does not exist, is outside its domain, or makes no sense for this fabric.
         NegativeResult: the packets deadlocked; the folder has the results until then.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements until then.
+
+    Examples:
+        >>> found = simulate("polarfly", q=3, pattern="tornado", load=0.3, cycles=1000, out="results/er3")
+        >>> found.stable, round(found.summary.accepted, 2), found.summary.hops_mean
+        (True, 0.31, 1.6987)
     """
     with keywords_in_errors(experiment):
         request = request_of(SIMULATE, experiment, options, again=again, out=out)
@@ -82,6 +87,10 @@ def saturation(
     Raises:
         UsageError: as for `simulate`.
         KeyboardInterrupt: Ctrl-C; its `result` has the loads that were tried until then.
+
+    Examples:
+        >>> saturation("polarfly", q=3, pattern="tornado", cycles=1000, precision=0.1)
+        <Saturation of min under tornado: 0.5, 3 loads tried>
     """
     with keywords_in_errors(experiment):
         request = request_of(SATURATION, experiment, options)
@@ -107,6 +116,12 @@ def crosscheck(
         ParameterError: the results are of another kind, or cannot be simulated.
         UsageError: an option is given for results, or cannot be run.
         MachineError: packets are to be measured, and this process does not run as root.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> crosscheck("results/tornado")
+        <Crosscheck of results/tornado: 1 points>
     """
     if isinstance(results, Results) or (isinstance(results, str | os.PathLike) and not _is_measured(results)):
         folder = results if isinstance(results, Results) else Path(results)

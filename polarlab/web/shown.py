@@ -67,6 +67,13 @@ def watch(
     Raises:
         ParameterError: the folder contains neither a run nor a failover, or `web` is not an address.
         MachineError: the page cannot listen at the address.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> with watch("results/tornado", web=None) as address:  # doctest: +ELLIPSIS
+        ...     print(address)
+        http://127.0.0.1:...
     """
     from experiments.observation.recording import read_recording
 

@@ -79,7 +79,20 @@ Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 
 
 
 class Change(enum.Enum):
-    """The direction of a law's change of a group."""
+    """The direction of a law's change of a group.
+
+    Examples:
+        A law that moves a bucket to the first detour while the minimal port is half full:
+
+        >>> def half_full(group, ports):
+        ...     if ports.mean(group.ports[0]) > 0.5 and group.move(0, 1):
+        ...         return Change.DETOURED
+        ...     return Change.NONE
+        >>> law: Law = half_full
+        >>> group = AdaptiveGroup(Group(3, GroupKind.SELECT, (), ports=((1,), (2,))), [0, 0], 1 / 32)
+        >>> law(group, PortOccupancies(0.25, means={1: 0.9})), group.counts()
+        (<Change.DETOURED: 2>, [1, 1])
+    """
 
     NONE = enum.auto()
     DETOURED = enum.auto()
@@ -117,6 +130,14 @@ class AdaptiveGroup:
         pointing: for each bucket, the index of its candidate.
         return_step: maximum growth of the minimal path's share in one change, 0 to 1.
         rest: number of steps until the group may change again.
+
+    Examples:
+        >>> minimal, detour = Bucket((ToGroup(1),)), Bucket((ToGroup(2),))
+        >>> buckets = (minimal,) * BUCKETS.default
+        >>> group = Group(3, GroupKind.SELECT, buckets, (minimal, detour), ports=((1,), (2,)))
+        >>> adaptive = AdaptiveGroup(group, [0] * len(buckets), return_step=1 / 32)
+        >>> adaptive.move(0, 1), adaptive.counts()
+        (True, [63, 1])
     """
 
     group: Group
@@ -187,6 +208,13 @@ class PortOccupancies:
         newest: port -> newest reading, 0 to 1.
         means: port -> running mean, with the newest reading.
         means_before: port -> running mean, without the newest reading.
+
+    Examples:
+        >>> ports = PortOccupancies(mean_weight=0.25)
+        >>> ports.add({1: 0.0})
+        >>> ports.add({1: 0.8})
+        >>> ports.now((1,)), ports.mean((1,)), ports.rise((1,))
+        (0.8, 0.2, 0.8)
     """
 
     mean_weight: float
@@ -367,6 +395,11 @@ def max_returned(group: AdaptiveGroup) -> int:
 
     Returns:
         1 to the number of its detoured buckets.
+
+    Examples:
+        >>> group = Group(3, GroupKind.SELECT, (), ports=((1,), (2,)))
+        >>> max_returned(AdaptiveGroup(group, [0] * 48 + [1] * 16, return_step=1 / 16))
+        3
     """
     detoured = len(group.pointing) - group.minimal_buckets
     return min(max(1, int(group.minimal_buckets * group.return_step)), detoured)
@@ -382,6 +415,13 @@ def least_occupied(group: AdaptiveGroup, ports: PortOccupancies, counts: Iterabl
 
     Returns:
         Index of the candidate, at least 1.
+
+    Examples:
+        >>> ports = PortOccupancies(0.25, means={1: 0.9, 2: 0.5, 3: 0.1})
+        >>> group = Group(4, GroupKind.SELECT, (), ports=((1,), (2,), (3,)))
+        >>> adaptive = AdaptiveGroup(group, [0, 1, 2], return_step=1 / 32)
+        >>> least_occupied(adaptive, ports, adaptive.counts())
+        2
     """
     return min(
         (int(ports.mean(port) / OCCUPANCY_TIE), count, index)

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 
 
 class PacketRule(enum.Enum):
-    """Rule by which a source router chooses the path of a packet."""
+    """Rule by which a source router chooses the path of a packet.
+
+    Examples:
+        >>> PacketRule("threshold")
+        <PacketRule.THRESHOLD: 'threshold'>
+    """
 
     # Minimal, unless the occupancy of the minimal output exceeds a threshold; then a random detour through
     # the least occupied port.
@@ -31,6 +36,10 @@ class PacketLaw:
     Attributes:
         rule: its rule.
         shared: keys of the control-law parameters that also apply per packet.
+
+    Examples:
+        >>> PacketLaw(PacketRule.THRESHOLD, shared=("threshold",)).shared
+        ('threshold',)
     """
 
     rule: PacketRule

@@ -40,6 +40,13 @@ class DeadlockProof:
         ranks: the certificate: int64 array, the rank of each channel; packets always move on to channels of a
             higher rank. None if failures were judged or there is a cycle.
         numbering: the channels and their numbers, to which `ranks` refers.
+
+    Examples:
+        >>> minimal = plan(topology("polarfly", q=3))
+        >>> [one.channel.link for one in prove_deadlock_freedom(minimal).cycle]
+        ['s1-s10', 's10-s3', 's3-s5', 's5-s12', 's12-s1']
+        >>> prove_deadlock_freedom(minimal, "hop:2").acyclic
+        True
     """
 
     acyclic: bool

@@ -94,5 +94,12 @@ def with_paths(topology: Topology, name: str) -> Topology:
 
     Raises:
         UsageError: the topology's family does not have the paths.
+
+    Examples:
+        >>> graph = make_topology("polarfly", {"q": 3})
+        >>> graph.diameter, with_paths(graph, "up-down").diameter
+        (2, 4)
+        >>> with_paths(graph, OVER.default) is graph
+        True
     """
     return topology if name == ALL_SHORTEST else PATH_SETS[name].restrict(topology)

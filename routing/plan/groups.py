@@ -20,7 +20,17 @@ _DIGEST_MASK = (1 << 29) - 1
 
 
 class GroupRole(enum.IntEnum):
-    """The purpose of a group: the upper bits of its number. The lower ones are a port or sequence number."""
+    """The purpose of a group: the upper bits of its number. The lower ones are a port or sequence number.
+
+    Examples:
+        A routing numbers its own groups by a role of its own:
+
+        >>> from enum import IntEnum
+        >>> class Role(IntEnum):
+        ...     TO_ROUTER = GroupRole.OWN
+        >>> group_number(Role.TO_ROUTER, 5)
+        4194309
+    """
 
     PORT = 0  # output to the port, without any alternate
     ONWARD_FAR = 1  # to destinations behind the port's neighbour, with alternates
@@ -47,6 +57,10 @@ def group_number(role: int, port: int = 0) -> int:
 
     Returns:
         The OpenFlow group id, unique on the switch.
+
+    Examples:
+        >>> group_number(GroupRole.PORT, 5), group_number(GroupRole.TAGGED, 5)
+        (5, 12293)
     """
     return (role << _PORT_BITS) + port
 
@@ -74,6 +88,13 @@ class RouterView:
         topology: the fabric's graph.
         router: the router, 0 .. N - 1.
         matches: for each router of the fabric, in router order, the match for packets to its hosts.
+
+    Examples:
+        >>> view = RouterView(make_topology("polarfly", {"q": 2}), 2, matches=())
+        >>> view.others(), view.neighbour_ports()
+        ([0, 1, 3, 4, 5, 6], [(3, 1), (6, 2)])
+        >>> view.first_ports
+        (2, 1, 0, 1, 2, 1, 2)
     """
 
     topology: Topology
@@ -110,6 +131,10 @@ def push_tag(intermediate: int) -> Actions:
 
     Args:
         intermediate: the router that the packet visits before its destination.
+
+    Examples:
+        >>> push_tag(4)
+        (PushVlan(), SetField(field='vlan_vid', value=4101))
     """
     return (PushVlan(), SetField("vlan_vid", tag_of(intermediate)))
 

@@ -40,7 +40,12 @@ REROUTED_DSCP: Final = 0b000011
 
 
 class Table(enum.IntEnum):
-    """The tables of a switch, in the order in which packets pass them."""
+    """The tables of a switch, in the order in which packets pass them.
+
+    Examples:
+        >>> [table.name for table in Table if table <= Table.MINIMAL]
+        ['INGRESS', 'SOURCE', 'TRANSIT', 'AFTER_TAG', 'MINIMAL']
+    """
 
     INGRESS = 0
     SOURCE = 1
@@ -87,7 +92,12 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Processing by a group."""
+    """Processing by a group.
+
+    Examples:
+        >>> Bucket((ToGroup(7),)).actions
+        (ToGroup(group=7),)
+    """
 
     group: int
 
@@ -151,6 +161,13 @@ class Rule:
         match: the fields that a packet must have; empty for all packets.
         actions: the actions, in the order of application.
         goto: the table in which the packet continues, or None.
+
+    Examples:
+        Packets to any host continue along minimal paths:
+
+        >>> rule = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMAL)
+        >>> rule.priority, rule.actions, rule.goto
+        (100, (), <Table.MINIMAL: 4>)
     """
 
     table: Table
@@ -161,7 +178,12 @@ class Rule:
 
 
 class GroupKind(enum.Enum):
-    """The kinds of groups, by how they select a packet's bucket."""
+    """The kinds of groups, by how they select a packet's bucket.
+
+    Examples:
+        >>> [kind.value for kind in GroupKind]
+        ['indirect', 'select', 'fast-failover']
+    """
 
     INDIRECT = "indirect"  # the only one
     SELECT = "select"  # one by a hash of the packet
@@ -176,6 +198,13 @@ class Bucket:
         actions: the actions, in the order of application.
         watch_port: the bucket is alive while this port is up; None for always.
         weight: weight of the bucket in a select group, relative to the other buckets.
+
+    Examples:
+        A detour: packets get a tag for router 4 and continue with group 7.
+
+        >>> detour = Bucket((*push_tag(4), ToGroup(7)))
+        >>> detour.actions[-1], detour.weight
+        (ToGroup(group=7), 1)
     """
 
     actions: Actions
@@ -195,6 +224,11 @@ class Group:
             empty for other groups.
         hops: for each candidate, the mean number of hops to the group's destinations; only if a law needs it.
         ports: for each candidate, the ports on which its packets leave, in equal shares, while they are up.
+
+    Examples:
+        >>> halves = Group(1, GroupKind.SELECT, (Bucket((ToGroup(7),)), Bucket((ToGroup(8),))))
+        >>> [bucket.actions for bucket in halves.buckets]
+        [(ToGroup(group=7),), (ToGroup(group=8),)]
     """
 
     number: int
@@ -294,6 +328,13 @@ class RoutePlan:
         repair_hops: the maximum number of additional hops of a packet while one link or switch has failed.
         unprotected: (router, destination, link or switch): while that component is dead, the router's switch
             has no alternate toward the destination, and its packets are lost until the controller acts.
+
+    Examples:
+        >>> valiant = plan(topology("polarfly", q=3), "valiant", hosts=2)
+        >>> valiant
+        <plan of valiant for polarfly: 13 switches, 958 rules, 205 groups>
+        >>> valiant.repair_hops, valiant.size().flows_per_switch_max
+        (3, 74)
     """
 
     topology: Topology

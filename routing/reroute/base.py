@@ -57,6 +57,16 @@ class FastReroute:
         make_tagged: builds `tagged`, which only routings whose sources push tags need.
         unprotected: (destination, link or switch): while that component is dead, the router has no alternate
             toward the destination.
+
+    Examples:
+        >>> seen = []
+        >>> def source_table(view, reroute):
+        ...     seen.append(reroute)
+        ...     return SourceTable(choices=reroute.untagged.group_toward)
+        >>> graph = make_topology("polarfly", {"q": 3})
+        >>> plan = compile_plan(graph, 1, "mine", lambda distances: distances, source_table)
+        >>> seen[2].untagged.max_extra_hops, seen[2].unprotected
+        (3, ())
     """
 
     untagged: ProtectedGroups

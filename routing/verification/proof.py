@@ -32,6 +32,15 @@ class Proof:
         miscounted: pairs for which the TTL does not show the number of hops after some choice.
         undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
         faults: the first `MAX_LISTED_FAULTS` faults as sentences.
+
+    Examples:
+        Without local repair, packets are lost while a link is dead:
+
+        >>> proof = prove(plan(topology("polarfly", q=3), local_repair=False), "links")
+        >>> proof.ok, proof.scenarios, proof.blackholes
+        (False, 25, 264)
+        >>> proof.faults[0]
+        'h2_1 to h1_1 with link s1-s10 down: blackhole at s10'
     """
 
     pairs: int = 0

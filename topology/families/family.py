@@ -25,6 +25,10 @@ class Member:
         routers: N, the number of routers.
         hosts: p, the number of hosts at each router that has any, as proposed by the family's source.
         hosting: the number of routers with hosts; None if all have hosts.
+
+    Examples:
+        >>> Member({"q": 3}, radix=4, routers=13, hosts=2).endpoints
+        26
     """
 
     params: Mapping[str, Value]
@@ -52,6 +56,15 @@ class Family:
         group: the group under which the family is listed, one of GROUPS.
         members: () -> the members for comparisons by size, with the shapes that the sources compare, in any
             order and possibly beyond the largest that can be built; None for families without a series.
+
+    Examples:
+        >>> import networkx as nx
+        >>> length = Parameter(name="length", type=int, help="routers", required=True, least=3, most=100)
+        >>> def ring(length):
+        ...     return polarlab.from_networkx(nx.cycle_graph(length))
+        >>> register("ring", Family(ring, (length,), "ring of routers", "ring --length 5", "classic"))
+        >>> polarlab.topology("ring", length=5)
+        <graph: 5 routers, 5 links>
     """
 
     make: Callable[..., Topology]

@@ -33,6 +33,10 @@ class HotSpots:
     Attributes:
         hosts: indices of the hot hosts, ascending; at least one.
         share: share of a host's packets that goes to hot hosts, over 0 and at most 1.
+
+    Examples:
+        >>> HotSpots((0,), share=0.5).shares(3).tolist()
+        [[0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [0.75, 0.25, 0.0]]
     """
 
     hosts: tuple[int, ...]

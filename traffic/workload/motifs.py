@@ -107,6 +107,16 @@ class Motif:
         most_messages: maximum number of messages that a rank sends in one repetition.
         description: definition, shown to users.
         source: publication of the motif.
+
+    Examples:
+        >>> def ring(grid, elements, rounds):
+        ...     ranks, span = grid[0], Span(0, elements)
+        ...     ends = [((rank + 1) % ranks, (rank - 1) % ranks) for rank in range(ranks)]
+        ...     return [(Step(after, span, before, span),) * rounds for after, before in ends]
+        >>> rounds = Parameter(name="rounds", type=int, help="rounds", least=1, most=100, default=1)
+        >>> motif = Motif(1, ring, rounds, 1, "every rank of a ring sends to the next one", "-")
+        >>> motif.default_grid(6), len(motif.programs((6,), 8, 2)[0])
+        ((6,), 2)
     """
 
     dimensions: int

@@ -129,6 +129,15 @@ class PatternDefinition:
         hot_spots: function that returns the hot hosts for a number of hosts; receives the parameters as
             keywords.
         parameters: parameters that may follow the name, for example `hotspot:hosts=8,share=0.5`.
+
+    Examples:
+        >>> import numpy as np
+        >>> def shifted(topology, routers, generator):
+        ...     return np.roll(routers, generator.integers(1, len(routers)))
+        >>> definition = PatternDefinition("routers", "a random shift", "-", shifted, parameters=(SEED,))
+        >>> register("random-shift", definition)
+        >>> polarlab.patterns()["random-shift"].usage
+        'random-shift[:SEED]'
     """
 
     level: str

@@ -103,6 +103,13 @@ class Crosscheck:
         replicated: points with several seeds, judged by the intervals of the measurements; absent if there
             are none.
         format: version of this record's meaning.
+
+    Examples:
+        With the results of a run in results/tornado:
+
+        >>> point = crosscheck("results/tornado").points[0]
+        >>> round(point.accepted, 2), round(point.accepted_simulated, 2), round(point.accepted_predicted, 2)
+        (0.31, 0.31, 0.3)
     """
 
     results: str

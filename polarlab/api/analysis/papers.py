@@ -56,6 +56,11 @@ class PaperItem:
         title: its content; if it is not computed, the reason or its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
+
+    Examples:
+        >>> items = {one.item: one for one in papers() if one.paper == "polarfly"}
+        >>> items["table5"].title, items["table5"].claims, items["table5"].computed
+        ('Sizes of the simulated networks', 12, True)
     """
 
     paper: str
@@ -94,6 +99,13 @@ class Reproduction(Table):
         items: the figures, tables and sections.
         report: the page with all of them; None if a single one was requested.
         skipped: names of items without simulated curves; only for `all` with a selection of curves.
+
+    Examples:
+        >>> found = reproduce("polarfly", "table5", out="results/table5")
+        >>> found.items[0].title, found.agrees
+        ('Sizes of the simulated networks', True)
+        >>> found.claims[0].value, found.claims[0].paper
+        (993.0, 993.0)
     """
 
     paper: str

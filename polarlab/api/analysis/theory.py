@@ -214,6 +214,11 @@ class Prediction:
         offered: traffic that hosts inject.
         accepted: traffic that arrives.
         links: load of each direction of each link, router by router.
+
+    Examples:
+        >>> found = predict(plan(topology("polarfly", q=3)), "tornado", 0.9)
+        >>> round(found.accepted, 3), round(found.link_load_max, 3), found.links_overloaded
+        (0.838, 1.8, 1)
     """
 
     routing: str
@@ -328,6 +333,13 @@ class SwitchRules:
         switch: name of the switch.
         rules: a line for each rule, in the order of look-up.
         groups: a line for each group, by number.
+
+    Examples:
+        >>> found = rules(plan(topology("polarfly", q=2)), "s3")
+        >>> found
+        <s3: 34 rules, 6 groups>
+        >>> found.groups[0]
+        'group 0x1 indirect: TTL less 1, out of port 1'
     """
 
     switch: str

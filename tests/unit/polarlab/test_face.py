@@ -4,17 +4,25 @@ import ast
 import doctest
 import importlib
 import inspect
-import pkgutil
 import subprocess
 import sys
-import types
+from itertools import chain
 from pathlib import Path
 
 import pytest
+from support.fixtures.docstrings import (
+    LAUNCHING,
+    ON_A_FABRIC,
+    disagreement,
+    examples_of,
+    names_in,
+    with_docstrings,
+    write_results,
+)
 from support.fixtures.documents import ROOT
 
 import polarlab
-import polarlab.api
+from polarlab import extend
 from polarlab.cli.parser import commands
 
 # Each command, and the functions and classes that do in Python what it does.
@@ -43,7 +51,8 @@ COMMANDS = {
     "paper": {"papers", "reproduce"},
     "schema": {"schema"},
 }
-API = [module.name for module in pkgutil.iter_modules(polarlab.api.__path__, "polarlab.api.")]
+FACES = pytest.mark.parametrize("face", [polarlab, extend], ids=["polarlab", "extend"])
+WITHOUT_EXAMPLE = {"__version__"}  # it changes with each release
 
 
 def public(name):
@@ -94,13 +103,23 @@ def test_import_polarlab_loads_nothing_heavy():
     assert set(done.stdout.split()) & set(HEAVY) == set()
 
 
-@pytest.mark.usefixtures("own_names")
-@pytest.mark.parametrize("module", API)
-def test_examples_of_docstrings(module):
-    names = {name: public(name) for name in polarlab.__all__}
-    found = importlib.import_module(module)
-    assert isinstance(found, types.ModuleType)
-    assert doctest.testmod(found, extraglobs=names).failed == 0
+@FACES
+def test_every_name_has_an_example(face):
+    """A class or a function has its own; those of others use constants and types."""
+    examples = {name: examples_of(face, name) for name in with_docstrings(face)}
+    used = names_in(chain(*examples.values()))
+    without = {name for name in face.__all__ if not examples.get(name, name in used)}
+    assert without <= WITHOUT_EXAMPLE
+
+
+# tests/fabric/test_docstrings.py runs those that need root.
+@FACES
+@pytest.mark.usefixtures("own_names", "compiled_kernels")
+def test_examples_of_docstrings(face, tmp_path):
+    write_results(tmp_path)
+    names = [name for name in with_docstrings(face) if name not in {*ON_A_FABRIC, *LAUNCHING}]
+    reports = [disagreement(one, tmp_path) for name in names for one in examples_of(face, name)]
+    assert "".join(reports) == ""
 
 
 def test_the_package_s_own_example():

@@ -14,7 +14,12 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """Elements `begin` to `end` - 1 of a rank's vector."""
+    """Elements `begin` to `end` - 1 of a rank's vector.
+
+    Examples:
+        >>> Span(2, 6).length, Span(2, 6).shifted(4)
+        (4, Span(begin=6, end=10))
+    """
 
     begin: int
     end: int
@@ -46,6 +51,14 @@ class Step(NamedTuple):
         receive_span: span of the rank's vector for the received elements.
         reduce: whether received elements are added to the vector's elements; if not, they replace them.
         computes: whether the rank computes before the step, as applications do between exchanges.
+
+    Examples:
+        Two ranks exchange whole vectors of 8 elements, and add them:
+
+        >>> whole = Span(0, 8)
+        >>> programs: list[Program] = [(Step(other, whole, other, whole, reduce=True),) for other in (1, 0)]
+        >>> programs == AllReduce.algorithms["recursive-doubling"](2, 8)
+        True
     """
 
     destination: int | None = None
@@ -219,6 +232,10 @@ def split_evenly(elements: int, count: int) -> list[Span]:
 
     Returns:
         `count` spans from 0 to `elements`.
+
+    Examples:
+        >>> split_evenly(10, 3)
+        [Span(begin=0, end=3), Span(begin=3, end=6), Span(begin=6, end=10)]
     """
     return [Span(part * elements // count, (part + 1) * elements // count) for part in range(count)]
 

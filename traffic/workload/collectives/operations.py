@@ -37,6 +37,12 @@ class Collective(Protocol):
         description: definition, shown to users.
         source: publication of its algorithms.
         sliced: whether a vector may be divided into slices that are processed concurrently.
+
+    Examples:
+        >>> isinstance(AllReduce(), Collective)
+        True
+        >>> list(AllReduce.algorithms)
+        ['ring', 'recursive-doubling', 'rabenseifner', 'tree']
     """
 
     algorithms: Mapping[str, Algorithm]
@@ -114,7 +120,16 @@ class Collective(Protocol):
 
 
 class AllReduce:
-    """Every rank ends with the sum of all ranks' vectors; the message is the vector."""
+    """Every rank ends with the sum of all ranks' vectors; the message is the vector.
+
+    Examples:
+        >>> import numpy as np
+        >>> vectors = [np.array([1, 2], np.uint32), np.array([3, 4], np.uint32)]
+        >>> [result.tolist() for result in AllReduce().expected_results(vectors)]
+        [[4, 6], [4, 6]]
+        >>> AllReduce().bus_factor(4)
+        1.5
+    """
 
     algorithms: Mapping[str, Algorithm] = {
         "ring": ring,
@@ -167,6 +182,14 @@ class AllToAll:
     """Part j of rank i's message goes to rank j, where it becomes part i of the result.
 
     The first half of a vector is the rank's message, the second half the parts that it receives.
+
+    Examples:
+        >>> import numpy as np
+        >>> vectors = [np.array([1, 2, 0, 0], np.uint32), np.array([3, 4, 0, 0], np.uint32)]
+        >>> [result.tolist() for result in AllToAll().expected_results(vectors)]
+        [[1, 3], [2, 4]]
+        >>> AllToAll().bus_factor(4)
+        0.75
     """
 
     algorithms: Mapping[str, Algorithm] = {"pairwise": pairwise}
