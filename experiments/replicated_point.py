@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import astuple
 
 from experiments.codec import read_record
+from experiments.events.base import Notify
 from experiments.measurement import Measurement
 from experiments.results.link_loads import (
     LINK_LOAD_COLUMNS,
@@ -27,7 +28,12 @@ class ReplicatedPoint:
     """A point with one or several replications; an interrupted sweep may be resumed between them."""
 
     def __init__(
-        self, point: Point, settings: SweepSettings, directory: RunDirectory, links: Sequence[DirectedLink]
+        self,
+        point: Point,
+        settings: SweepSettings,
+        directory: RunDirectory,
+        links: Sequence[DirectedLink],
+        notify: Notify,
     ) -> None:
         """Starts without replications.
 
@@ -36,8 +42,10 @@ class ReplicatedPoint:
             settings: settings of the sweep.
             directory: folder of the sweep.
             links: directed links of its fabric.
+            notify: called with the summary of a replication that cannot be written.
         """
         self._point, self._settings, self._directory, self._links = point, settings, directory, links
+        self._notify = notify
         self._summaries: dict[int, Summary] = {}
         self._loads: dict[int, Sequence[LinkLoadRow]] = {}
 
@@ -75,14 +83,14 @@ class ReplicatedPoint:
         seed, observed = run.record.traffic.seed, run.record.link_loads()
         if observed is not None:
             self._loads[seed] = load_rows(self._links, observed.loads, observed.dropped)
-        if self._settings.repeat > 1:
-            self._directory.keep()
-            if seed in self._loads:
-                self._write_loads(self._loads[seed], seed)
-            self._directory.write_record(point_summary(self._point, seed), run.summary)
-        self._summaries[seed] = run.summary
-        if len(self._summaries) == self._settings.repeat:
-            self._write()
+        with self._directory.reporting_loss(run.summary, self._notify):
+            if self._settings.repeat > 1:
+                if seed in self._loads:
+                    self._write_loads(self._loads[seed], seed)
+                self._directory.write_record(point_summary(self._point, seed), run.summary)
+            self._summaries[seed] = run.summary
+            if len(self._summaries) == self._settings.repeat:
+                self._write()
 
     def _write(self) -> None:
         """Writes the summary of all replications, their loads of links, and the row."""

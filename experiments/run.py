@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from emulation.network import FabricNetwork
 from emulation.requirements import require_emulation
 from emulation.subprocesses import CommandError
 from experiments.calibration import with_settled_rate
-from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.marks import ResultsWritten
 from experiments.events.notices import Notice
@@ -35,7 +33,7 @@ from experiments.results.series import write_series
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
-from topology.errors import MachineError, UsageError
+from topology.errors import UsageError
 from topology.faults import Fault
 
 
@@ -136,10 +134,13 @@ def _measure(
         if repeat == 1:
             _write(directory, one, notify)
             return
-        own = RunDirectory(folder_of(seed), go_on=True)  # programs may have written there
-        write_manifest(own, run_manifest(fabric, settings, seed, one_of_many=True), fabric)
-        _write(own, one, notify)
-        directory.write_record(SUMMARY, summarised())
+        with directory.storing(one.summary, notify):
+            directory.write_record(SUMMARY, summarised())
+            own = RunDirectory(folder_of(seed), go_on=True)  # programs may have written there
+            with own.keeping_what_fits():
+                own.write_record(SUMMARY, one.summary)
+                write_series(own, one.record)
+                write_manifest(own, run_manifest(fabric, settings, seed, one_of_many=True), fabric)
 
     with capture(fabric.network, run.captures, directory.path) as captured:
         beside = Companions(ProgramPlan(run.programs, folder_of), captured.ended_processes, keep)
@@ -160,13 +161,9 @@ def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
     except Exception:  # an internal error or too little memory: keep the observations
         write_series(directory, run.record)
         raise
-    try:
-        with directory.keeping_what_fits():
-            directory.write_record(SUMMARY, summary)
-            write_series(directory, run.record)
-    except (OSError, MachineError):
-        notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
-        raise
+    with directory.storing(summary, notify):
+        directory.write_record(SUMMARY, summary)
+        write_series(directory, run.record)
 
 
 def _settled(network: FabricNetwork, run: Run, notify: Notify) -> FabricOptions:

@@ -176,7 +176,7 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
             write_schedule(swept.directory, point.traffic, swept.notify, f"{POINTS_FOLDER}/{name}-{FAULTS}")
         live.begin_anew()
         links = directed_links(live.options.topology)
-        replicated = ReplicatedPoint(point.point, swept.settings, swept.directory, links)
+        replicated = ReplicatedPoint(point.point, swept.settings, swept.directory, links, swept.notify)
         before = replicated.read(point.traffic.seed)
         companions, repeat = Companions(keep=replicated.keep), swept.settings.repeat
         for _ in replications(live, point.traffic, repeat, check, swept.notify, companions, before):

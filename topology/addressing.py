@@ -146,7 +146,7 @@ def switch_router(name: str, routers: int) -> int:
     Raises:
         ParameterError: the name is not one of `s1` to `sN`.
     """
-    matched = re.fullmatch(r"s([1-9]\d*)", name)
+    matched = re.fullmatch(r"s([1-9][0-9]{0,8})", name)
     if not matched or int(matched[1]) > routers:
         raise ParameterError(f"switch must be s1 to s{routers}, got {quoted(name)}")
     return int(matched[1]) - 1

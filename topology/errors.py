@@ -87,7 +87,7 @@ class Terminated(SystemExit):
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
-_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG})
+_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EIO})
 
 
 def known_status(error: BaseException) -> tuple[Status, str] | None:

@@ -266,7 +266,7 @@ def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
     kind, _, rest = word.partition(":")
     if word == ElementKind.CONTROLLER.value:
         return [CONTROLLER]
-    if kind == "random" and rest.isdecimal():
+    if kind == "random" and re.fullmatch(r"[0-9]{1,9}", rest):
         return _random_links(int(rest), topology, seed)
     if word == RANDOM_LINK:
         return _random_links(1, topology, seed)
@@ -302,7 +302,7 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     if not copy:
         return 0
     parallel = neighbours.count(b)
-    if not copy.isdecimal() or not 1 <= int(copy) <= parallel:
+    if not re.fullmatch(r"[0-9]{1,9}", copy) or not 1 <= int(copy) <= parallel:
         ends = f"{switch_name(a)} and {switch_name(b)}"
         raise ParameterError(f"link number between {ends} must be 1 to {parallel}, got {quoted(word)}")
     return int(copy) if parallel > 1 else 0

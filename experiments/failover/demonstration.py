@@ -7,7 +7,6 @@ are known probe by probe.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 from emulation.cleanup import signals_deferred
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
-from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
@@ -39,7 +37,7 @@ from experiments.validity.controller_monitor import ControllerMonitor
 from experiments.validity.monitors import cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
-from topology.errors import MachineError, NegativeResult, Terminated
+from topology.errors import NegativeResult, Terminated
 from topology.failures import Failure, failure_of, link_failures
 from topology.faults import Element, link_element
 from topology.shortest_paths import connected_components
@@ -99,7 +97,8 @@ def run_failover(
         write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)
 
         def keep(observed: Observation) -> None:
-            write_observation(directory, observed, notify)
+            with directory.storing(observed.summary, notify):
+                write_observation(directory, observed)
 
         observed = observe_failure(fabric, options, notify, keep=keep)
     notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
@@ -245,25 +244,17 @@ def _probe_schedule(
     return ProbeSchedule(count, streams, round(options.end_s * 1e9)), affected_pairs
 
 
-def write_observation(directory: RunDirectory, observed: Observation, notify: Notify) -> None:
+def write_observation(directory: RunDirectory, observed: Observation) -> None:
     """Writes the result of a demonstration, its probes and its events.
 
     Args:
         directory: the folder.
         observed: the observations.
-        notify: called with the summary if the disk cannot store it.
 
     Raises:
         MachineError: the disk has too little room.
         OSError: writing failed.
     """
-    try:
-        with directory.keeping_what_fits():
-            directory.write_record(SUMMARY, observed.summary)
-            directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
-            directory.write_csv(
-                EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events]
-            )
-    except (OSError, MachineError):
-        notify(Notice("results-not-written", summary=json.dumps(plain(observed.summary))))
-        raise
+    directory.write_record(SUMMARY, observed.summary)
+    directory.write_csv(PROBES, PROBE_COLUMNS, observed.series)
+    directory.write_csv(EVENTS, EVENT_COLUMNS, [(round(time_s, 4), what) for time_s, what in observed.events])

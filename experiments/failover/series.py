@@ -175,13 +175,15 @@ def _write(
     notify: Notify,
 ) -> None:
     """Writes a failover into its own folder, its row, and the combined result so far."""
-    own = RunDirectory(directory.path / seed_folder(repetition.seed))
-    manifest = run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True)
-    write_manifest(own, manifest, fabric)
-    write_observation(own, observed, notify)
     row = repetition_of(repetition.seed, observed.summary)
-    directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
-    directory.write_record(SUMMARY, series)
+    with directory.storing(observed.summary, notify):
+        directory.write_record(SUMMARY, series)
+        own = RunDirectory(directory.path / seed_folder(repetition.seed))
+        with own.keeping_what_fits():
+            write_observation(own, observed)
+            manifest = run_manifest(fabric, repetition.settings(), repetition.seed, one_of_many=True)
+            write_manifest(own, manifest, fabric)
+        directory.append_row(FAILOVERS, FAILOVER_COLUMNS, row.cells())
 
 
 def repetition_of(seed: int, summary: FailoverSummary) -> Repetition:

@@ -145,7 +145,7 @@ class SessionRecorder:
         happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
         traffic = replace(self._manifest.traffic, faults=happened)
         summary = summarise(record)
-        with self._directory.keeping_what_fits():
+        with self._directory.storing(summary, self._notify):
             self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
             self._directory.write_record(SUMMARY, summary)
             write_series(self._directory, record)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import plain
+from experiments.events.base import Notify
+from experiments.events.notices import Notice
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
@@ -93,6 +95,34 @@ class RunDirectory:
         """Removes the files of a run without results; otherwise does nothing."""
         if not self._kept:
             self.folder.remove_all()
+
+    @contextlib.contextmanager
+    def storing(self, summary: Any, notify: Notify) -> Iterator[None]:
+        """Stores a measurement in the block: whatever fits; see `reporting_loss` and `keeping_what_fits`."""
+        with self.reporting_loss(summary, notify), self.keeping_what_fits():
+            yield
+
+    @contextlib.contextmanager
+    def reporting_loss(self, summary: Any, notify: Notify) -> Iterator[None]:
+        """Reports a measurement's summary if the block cannot write it.
+
+        Args:
+            summary: summary of the measurement, a dataclass.
+            notify: called with the summary if anything could not be written.
+
+        Yields:
+            Nothing.
+
+        Raises:
+            MachineError: the disk has too little room.
+            OSError: writing failed.
+        """
+        self._kept = True
+        try:
+            yield
+        except (OSError, MachineError):
+            notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
+            raise
 
     @contextlib.contextmanager
     def keeping_what_fits(self) -> Iterator[None]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from experiments.codec import plain
 from experiments.events.base import Notify
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
@@ -29,7 +27,7 @@ from experiments.simulation.task import task_of
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import Simulation
 from simulation.result import FaultOutcome, PlanOutcome
-from topology.errors import MachineError, NegativeResult
+from topology.errors import NegativeResult
 
 
 def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> SimulationSummary:
@@ -91,17 +89,13 @@ def _replicated(
         record = _simulated(fabric.changed(options=one.fabric), one.traffic, notify)
         summary = summarise(record)
         kept.append(KeptReplication(summary, link_load_rows(record.counts)))
-        try:
-            with directory.keeping_what_fits():
-                if simulation.repeat == 1:
-                    write_result(directory, record.counts, summary)
-                else:
-                    own = seed_directory(directory, one.traffic.seed)
-                    write_simulation(own, record.counts, summary)
-                    summary = write_means(directory, kept, simulation.repeat)
-        except (OSError, MachineError):
-            notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
-            raise
+        with directory.storing(summary, notify):
+            if simulation.repeat == 1:
+                write_result(directory, record.counts, summary)
+            else:
+                own = seed_directory(directory, one.traffic.seed)
+                write_simulation(own, record.counts, summary)
+                summary = write_means(directory, kept, simulation.repeat)
         if record.result.interrupted or record.result.deadlock:
             break
     return summary

@@ -11,7 +11,7 @@ from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import ElementKind, parse_elements
 
-_PORT = re.compile(r"(s\d+)(?:-eth|:)(\d+)")
+_PORT = re.compile(r"(s[0-9]+)(?:-eth|:)([0-9]{1,9})")
 
 
 def parse_captures(

@@ -49,7 +49,7 @@ def test_a_results_folder_that_cannot_be_written(small_disk):
 
 def fill(folder, left_bytes):
     """Takes all room of a file system but some."""
-    with (folder / "other").open("wb") as file:
+    with (folder / "other").open("wb", buffering=0) as file:  # others may write meanwhile, too
         room = os.statvfs(folder)
         file.write(bytes(max(0, room.f_bavail * room.f_frsize - left_bytes)))
 
@@ -76,3 +76,30 @@ def test_a_disk_that_is_full_loses_no_result(small_disk, left_bytes):
         assert path.read_text().endswith("\n")
         assert len({line.count(",") for line in path.read_text().splitlines()}) == 1
     assert not list(out.glob(".*"))
+
+
+QUICK = [*ER2, "--warmup", "0.2", "--duration", "1"]
+# Commands that measure several times or until the end of a session, what they say when little is left to do,
+# and how often.
+OTHERS = {
+    "repeated run": ([*QUICK, "--repeat", "2"], "of the injection capacity", 2),
+    "sweep": (
+        ["sweep", *QUICK[1:], "--patterns", "uniform", "--loads", "0.1"],
+        "of the injection capacity",
+        1,
+    ),
+    "failover series": (["demo", "failover", "polarfly", "--q", "2", "--repeat", "2"], "seed 2, failover", 1),
+    "session": (["up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 2"], "have installed their rules", 1),
+}
+
+
+@pytest.mark.parametrize(("words", "line", "times"), OTHERS.values(), ids=OTHERS)
+def test_every_measurement_is_printed_if_the_disk_is_full_at_its_end(small_disk, words, line, times):
+    process = start_polarlab(*words, "--out", str(small_disk / "run"))
+    for _ in range(times):
+        wait_for_line(process, line)
+    fill(small_disk, 0)
+    _, said = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 3
+    assert "no room left to write" in one_line(said)
+    assert json.loads(re.search(r"its summary: (\{.*\})", said)[1])

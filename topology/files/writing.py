@@ -93,7 +93,8 @@ class Folder:
         try:
             yield
         finally:
-            self.remove(LOCK)  # while this process has the lock: the next one makes its own file
+            with contextlib.suppress(OSError):  # the disk has failed: the block's own error says so
+                self.remove(LOCK)  # while this process has the lock: the next one makes its own file
             os.close(descriptor)
 
     def _lock(self) -> int:

@@ -66,6 +66,7 @@ def test_several_elements_occur_once_each():
         ("switch:s14", "s1 to s13, got 's14'"),
         ("hang:", "s1 to s13, got ''"),
         ("random:0", "1 to 24, got 0"),
+        ("random:" + "9" * 5_000, "component"),
         ("random:25", "1 to 24, got 25"),
         ("random:x", "random:3 .*got 'random:x'"),
         ("host:h1_1", "switch:s4, .*got 'host:h1_1'"),
