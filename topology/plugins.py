@@ -141,7 +141,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         _registries[group] = self
 
     def loaded(self) -> list[str]:
-        """Returns the names of PolarLab's own definitions and of loaded plug-ins, without searching packages."""
+        """Returns the names of PolarLab's own definitions and of loaded plug-ins; searches no packages."""
         return [*self.own, *self._added]
 
     def plugin_of(self, name: str) -> Plugin | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from polarlab import UsageError
-from polarlab.cli.page import DEMO_HELP, WEB, demo_words
 from polarlab.process import Status
 
 if TYPE_CHECKING:
@@ -211,8 +210,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         from polarlab.cli.approval import load_plugins
 
         load_plugins(words)
-    shows = [*words[:2]] == ["demo", WEB]
+    shows = [*words[:2]] == ["demo", "web"]
     if shows:
+        from polarlab.cli.page import DEMO_HELP, demo_words
+
         if {"-h", "--help"}.intersection(words):
             print(DEMO_HELP, end="")
             raise SystemExit(Status.DONE)
