@@ -45,9 +45,9 @@ def _constructor(family: str) -> Any:
 
     The values of the family's parameters are given by position or by key.
     """
-    keys = [parameter.key for parameter in FAMILIES[family].parameters]
 
     def make(*values: Value, hosts: int = 1, **params: Value) -> FabricTopo:
+        keys = [parameter.key for parameter in FAMILIES[family].parameters]
         return FabricTopo(make_topology(family, {**dict(zip(keys, values, strict=False)), **params}), hosts)
 
     return make

@@ -251,7 +251,7 @@ def _adding_held_frames(monitors: Monitors, notify: Notify) -> Notify:
     """Returns a callback that adds the held frames of the last second to progress events."""
 
     def on_event(event: Event) -> None:
-        notify(replace(event, held=monitors.held_lately) if isinstance(event, Progress) else event)
+        notify(replace(event, held=monitors.held.latest) if isinstance(event, Progress) else event)
 
     return on_event
 

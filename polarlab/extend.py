@@ -8,6 +8,7 @@ ones.
 
 from __future__ import annotations
 
+import routing.registry  # noqa: F401  # `register` finds registries that are imported, as others are below
 from routing.algorithms.bucket_control import (
     BUCKETS,
     AdaptiveGroup,
@@ -18,12 +19,12 @@ from routing.algorithms.bucket_control import (
     max_returned,
 )
 from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.routing import Routing
 from routing.compiler import AfterTagTable, SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number, push_tag
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, Rule, Table, ToGroup
 from routing.plan.tables import PRIORITY_ROUTER, TO_ANY_HOST
-from routing.registry import Routing
 from routing.reroute.base import FastReroute
 from topology.base import Adjacency, DestinationBlock, Topology
 from topology.clusters import Clusters, consecutive_clusters

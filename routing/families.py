@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from routing.reroute import polarfly
 from routing.reroute.base import RerouteMaker
-from routing.reroute.loop_free_alternates import AlternateSearch
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.families.low_diameter.polarfly_detours import NearDetour, RouterDetours
+from topology.plugins import Places
 
 
 class DetoursOfRouter(Protocol):
@@ -44,9 +43,7 @@ class FamilyDetours:
 
 
 # Family -> function that builds the fast reroute of a router.
-REROUTES: Mapping[str, RerouteMaker] = {
-    "polarfly": polarfly.fast_reroute,
-}
+REROUTES = Places[RerouteMaker]({"polarfly": "routing.reroute.polarfly:fast_reroute"})
 
 # Family -> its detours.
 DETOURS: Mapping[str, FamilyDetours] = {
@@ -66,6 +63,8 @@ def reroute_maker(topology: Topology) -> RerouteMaker:
     """
     if topology.geometry in REROUTES:
         return REROUTES[topology.geometry]
+    from routing.reroute.loop_free_alternates import AlternateSearch
+
     return AlternateSearch(topology).fast_reroute
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from topology.errors import ParameterError, UsageError
@@ -76,6 +77,33 @@ class Call(NamedTuple):
     parameters: Sequence[Parameter] = ()
 
 
+class Places(Mapping[str, Definition], Generic[Definition]):
+    """Definitions by their names, each imported when it is looked up; iteration and `in` import none."""
+
+    def __init__(self, places: Mapping[str, str | Callable[[], Definition]]) -> None:
+        """Creates the mapping.
+
+        Args:
+            places: name -> place of the definition, such as `topology.families.classic.torus:FAMILY`, or a
+                function that returns it.
+        """
+        self._places = places
+
+    def __getitem__(self, name: str) -> Definition:
+        place = self._places[name]
+        definition: Definition = resolve_name(place) if isinstance(place, str) else place()
+        return definition
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
 class Registry(Mapping[str, Definition], Generic[Definition]):
     """Definitions of one kind, by their names on the command line.
 
@@ -112,9 +140,9 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added: dict[str, tuple[Definition, Plugin]] = {}
         _registries[group] = self
 
-    def loaded(self) -> dict[str, Definition]:
-        """Returns PolarLab's own definitions and those of loaded plug-ins, without searching packages."""
-        return {**self.own, **{name: definition for name, (definition, _) in self._added.items()}}
+    def loaded(self) -> list[str]:
+        """Returns the names of PolarLab's own definitions and of loaded plug-ins; searches no packages."""
+        return [*self.own, *self._added]
 
     def plugin_of(self, name: str) -> Plugin | None:
         """Returns the plug-in that defines a name, loading it if needed; None for all other names."""

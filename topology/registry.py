@@ -6,23 +6,10 @@ from collections.abc import Iterator
 
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
-from topology.families import graph_file
-from topology.families.classic import hypercube, hyperx, long_hop, torus
-from topology.families.dragonflies import dragonfly, dragonfly3
 from topology.families.family import GROUPS, Family
-from topology.families.hierarchical import fat_tree, megafly, multi_layer_full_mesh, orthogonal_fat_tree
-from topology.families.low_diameter import (
-    bundlefly,
-    delorme,
-    expanded_polarfly,
-    polarstar,
-    slimfly,
-    spectralfly,
-)
-from topology.families.random import dln, jellyfish, xpander
 from topology.files.shown import quoted
 from topology.parameters import hint
-from topology.plugins import Call, Registry
+from topology.plugins import Call, Places, Registry
 
 
 def _calls(name: str, entry: Family) -> Iterator[Call]:
@@ -34,28 +21,28 @@ def _calls(name: str, entry: Family) -> Iterator[Call]:
 
 
 _OWN = {
-    "polarfly": expanded_polarfly.FAMILY,
-    "polarstar": polarstar.FAMILY,
-    "slimfly": slimfly.FAMILY,
-    "bundlefly": bundlefly.FAMILY,
-    "spectralfly": spectralfly.FAMILY,
-    "delorme": delorme.FAMILY,
-    "dragonfly": dragonfly.FAMILY,
-    "dragonfly3": dragonfly3.FAMILY,
-    "fat-tree": fat_tree.FAMILY,
-    "megafly": megafly.FAMILY,
-    "orthogonal-fat-tree": orthogonal_fat_tree.FAMILY,
-    "multi-layer-full-mesh": multi_layer_full_mesh.FAMILY,
-    "hyperx": hyperx.FAMILY,
-    "torus": torus.FAMILY,
-    "hypercube": hypercube.FAMILY,
-    "long-hop": long_hop.FAMILY,
-    "jellyfish": jellyfish.FAMILY,
-    "xpander": xpander.FAMILY,
-    "dln": dln.FAMILY,
-    "graph": graph_file.FAMILY,
+    "polarfly": "topology.families.low_diameter.expanded_polarfly:FAMILY",
+    "polarstar": "topology.families.low_diameter.polarstar:FAMILY",
+    "slimfly": "topology.families.low_diameter.slimfly:FAMILY",
+    "bundlefly": "topology.families.low_diameter.bundlefly:FAMILY",
+    "spectralfly": "topology.families.low_diameter.spectralfly:FAMILY",
+    "delorme": "topology.families.low_diameter.delorme:FAMILY",
+    "dragonfly": "topology.families.dragonflies.dragonfly:FAMILY",
+    "dragonfly3": "topology.families.dragonflies.dragonfly3:FAMILY",
+    "fat-tree": "topology.families.hierarchical.fat_tree:FAMILY",
+    "megafly": "topology.families.hierarchical.megafly:FAMILY",
+    "orthogonal-fat-tree": "topology.families.hierarchical.orthogonal_fat_tree:FAMILY",
+    "multi-layer-full-mesh": "topology.families.hierarchical.multi_layer_full_mesh:FAMILY",
+    "hyperx": "topology.families.classic.hyperx:FAMILY",
+    "torus": "topology.families.classic.torus:FAMILY",
+    "hypercube": "topology.families.classic.hypercube:FAMILY",
+    "long-hop": "topology.families.classic.long_hop:FAMILY",
+    "jellyfish": "topology.families.random.jellyfish:FAMILY",
+    "xpander": "topology.families.random.xpander:FAMILY",
+    "dln": "topology.families.random.dln:FAMILY",
+    "graph": "topology.families.graph_file:FAMILY",
 }
-FAMILIES = Registry("topologies", "topology", Family, _OWN, _calls)
+FAMILIES = Registry("topologies", "topology", Family, Places[Family](_OWN), _calls)
 
 
 def family(name: str) -> Family:

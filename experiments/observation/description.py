@@ -57,7 +57,7 @@ def describe(
         proof=proof,
         patterns=tuple(PATTERNS),
         collectives=tuple(
-            f"{name}:{one}" for name, c in COLLECTIVES.loaded().items() for one in c.algorithms
+            f"{name}:{one}" for name in COLLECTIVES.loaded() for one in COLLECTIVES[name].algorithms
         ),
         parameters=() if replay else described_parameters(routing),
         actions=tuple(actions),

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import astuple, fields
+from itertools import chain
 
 import numpy as np
 
 from experiments.results.collective import write_collective
 from experiments.results.flows.statistics import write_flows
-from experiments.results.link_loads import LINK_LOAD_COLUMNS, LINK_LOADS, directed_links, load_rows
+from experiments.results.link_loads import (
+    LINK_LOAD_COLUMNS,
+    LINK_LOADS,
+    DirectedLink,
+    directed_links,
+    load_rows,
+)
 from experiments.results.parts.host_links import HOST_LINKS, HostLinkRow
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import RunDirectory
@@ -58,10 +64,10 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
 
 def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
     """Writes CPU use and the time that each switch held frames, second by second."""
+    start_s = record.start_s
     samples = zip(record.cpu.times_s, record.cpu.idle, record.cpu.stolen, strict=True)
     rows = (
-        (round(time_s - record.start_s, 3), round(idle, 4), round(stolen, 4))
-        for time_s, idle, stolen in samples
+        (round(time_s - start_s, 3), round(idle, 4), round(stolen, 4)) for time_s, idle, stolen in samples
     )
     directory.write_csv(CPU, CPU_COLUMNS, rows)
     if record.held is None:
@@ -69,7 +75,7 @@ def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
     packet_s = record.fabric.options.links.packet_s(record.traffic.frame_bytes)
     held = (
         (
-            round(second.end_s - record.start_s, 3),
+            round(second.end_s - start_s, 3),
             switch,
             sample.frames,
             sample.waiting,
@@ -107,22 +113,24 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
     readings = len(log.history.series(1, 1)[0])
     stride = max(1, -(-readings * len(links) // _MOST_LINK_ROWS))
 
-    def readings_of_links() -> Iterator[tuple[object, ...]]:
-        for link in links:
-            times, amounts = (part[::stride] for part in log.history.series(link.source + 1, link.port))
-            steps = np.diff(amounts[:, :2], axis=0).astype(np.int64).tolist()
-            for time_s, (sent, lost), waiting in zip(times[1:], steps, amounts[1:, 2], strict=True):
-                yield round(time_s - record.start_s, 3), link.name, link.port, sent, lost, int(waiting)
+    def readings_of(link: DirectedLink) -> list[tuple[object, ...]]:
+        times, amounts = (part[::stride] for part in log.history.series(link.source + 1, link.port))
+        steps = np.diff(amounts[:, :2], axis=0).astype(np.int64).tolist()
+        name, start_s = link.name, record.start_s
+        return [
+            (round(time_s - start_s, 3), name, link.port, sent, lost, int(waiting))
+            for time_s, (sent, lost), waiting in zip(times[1:], steps, amounts[1:, 2], strict=True)
+        ]
 
-    directory.write_csv(LINKS, LINK_COLUMNS, readings_of_links())
+    directory.write_csv(LINKS, LINK_COLUMNS, chain.from_iterable(map(readings_of, links)))
 
 
 def _write_throughput(directory: RunDirectory, record: RunRecord) -> None:
     """Writes bytes sent and received by each host per interval; `time_s` is the interval's end."""
-    result, hosts = record.result, record.fabric.hosts
+    result, names = record.result, [host.name for host in record.fabric.hosts]
     sent, received = result.sent.bytes, result.received.bytes
     steps = max(len(sent), 1 + int(np.flatnonzero(received.any(axis=1)).max(initial=0)))
-    tx = np.zeros((steps, len(hosts)), np.int64)
+    tx = np.zeros((steps, len(names)), np.int64)
     rx = tx.copy()
     tx[: len(sent)] = sent
     rx[: len(received)] = received[:steps]
@@ -131,9 +139,9 @@ def _write_throughput(directory: RunDirectory, record: RunRecord) -> None:
         THROUGHPUT,
         THROUGHPUT_COLUMNS,
         (
-            (round((step + 1) * span_s, 6), host.name, tx[step, index], rx[step, index])
+            (round((step + 1) * span_s, 6), name, tx[step, index], rx[step, index])
             for step in range(steps)
-            for index, host in enumerate(hosts)
+            for index, name in enumerate(names)
         ),
     )
 

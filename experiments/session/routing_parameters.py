@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from routing.algorithms.bucket_control import CONTROL_PARAMETERS
-from routing.registry import Routing
+from routing.algorithms.routing import Routing
 from routing.registry import routing as routing_named
 from topology.errors import UsageError
 from topology.parameters import Parameter, Value, hint, join_parameters, value_text

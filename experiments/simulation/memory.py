@@ -6,8 +6,7 @@ import numpy as np
 
 from emulation.requirements import available_memory_bytes
 from experiments.spec.fabric import CREDIT, FabricOptions
-from routing.algorithms import ugal
-from routing.path_sets.registry import OVER, with_paths
+from routing.path_sets.registry import with_paths
 from routing.plan.port_sets import port_sets
 from routing.registry import routing
 from topology.base import Topology
@@ -49,10 +48,10 @@ def plan_memory_bytes(fabric: FabricOptions) -> int:
     """
     topology, chosen = fabric.topology, routing(fabric.routing)
     pairs, name = topology.routers**2, chosen.name.partition(":")[0]
-    if name == ugal.NAME and topology.routers >= _LEAST_COUNTED:
-        paths = with_paths(topology, str(chosen.given.get(OVER.key, OVER.default)))
-        intermediates = chosen.given.get(ugal.INTERMEDIATES.key, ugal.INTERMEDIATES.default)
-        most = min(int(intermediates or 1), topology.routers)
+    if name == "ugal" and topology.routers >= _LEAST_COUNTED:
+        values = {p.key: chosen.given.get(p.key, p.default) for p in chosen.plan_parameters}
+        paths = with_paths(topology, str(values["over"]))
+        most = min(int(values["intermediates"] or 1), topology.routers)
         return pairs * _MINIMAL_PAIR_BYTES + _ugal_groups(paths) * most * _UGAL_DETOUR_BYTES
     return pairs * (_MINIMAL_PAIR_BYTES if name == "min" else _DETOUR_PAIR_BYTES)
 

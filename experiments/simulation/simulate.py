@@ -13,7 +13,6 @@ from experiments.results.simulation.model import SimulationSummary
 from experiments.results.simulation.record import AnyTraffic, SimulationRecord
 from experiments.results.simulation.series import link_load_rows
 from experiments.results.simulation.summary import replan_record, summarise
-from experiments.simulation.applications import simulate_messages
 from experiments.simulation.fabric import prepare_fabric, warn_of_repairs
 from experiments.simulation.files import write_origin, write_result, write_simulation
 from experiments.simulation.pace import Pace
@@ -104,6 +103,8 @@ def _replicated(
 def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, notify: Notify) -> SimulationRecord:
     if isinstance(traffic, SimulatedTraffic):
         return simulate_traffic(fabric, traffic, notify)
+    from experiments.simulation.applications import simulate_messages
+
     return simulate_messages(fabric, traffic, notify)
 
 

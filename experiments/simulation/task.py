@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from experiments.planned_fabric import PlannedFabric
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS
 from experiments.spec.simulation.model import SimulatedTraffic
-from routing.replan.replan import Provers
-from simulation.bucket_loop import BucketLoop
 from simulation.course import Progress
-from simulation.faults import SimulatedFaults, Tell
 from simulation.result import FaultCourse, FaultOutcome, PlanOutcome, SimulationResult
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from topology.faults import Fault
 from traffic.workload.patterns import make_pattern
+
+if TYPE_CHECKING:
+    from simulation.bucket_loop import BucketLoop
+    from simulation.faults import SimulatedFaults, Tell
 
 
 def _silent(_happened: FaultOutcome | PlanOutcome) -> None:
@@ -73,6 +75,9 @@ class Task:
         return Outcome(result, faults.course() if faults else None)
 
     def _faults(self, planned: PlannedFabric, loop: BucketLoop | None, tell: Tell) -> SimulatedFaults:
+        from routing.replan.replan import Provers
+        from simulation.faults import SimulatedFaults
+
         return SimulatedFaults(
             planned.plan,
             self.faults,
@@ -113,4 +118,6 @@ def bucket_loop(planned: PlannedFabric, decision: Decision, routers: RouterSetti
     """
     if decision.law != BUCKETS:
         return None
+    from simulation.bucket_loop import BucketLoop
+
     return BucketLoop(planned.plan, planned.tables, decision.period, routers)

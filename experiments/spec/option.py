@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from topology.errors import ParameterError
@@ -164,8 +164,7 @@ def lazy_import(place: str) -> Callable[..., Any]:
     """
 
     def call(*arguments: Any) -> Any:
-        module, _, name = place.partition(":")
-        thing = getattr(importlib.import_module(module), name)
+        thing = resolve_name(place)
         return thing(*arguments) if callable(thing) else thing
 
     return call

@@ -28,7 +28,7 @@ from topology.parameters import Parameter, Value, hint, split_parameters
 from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
-    from routing.registry import Routing
+    from routing.algorithms.routing import Routing
     from topology.plugins import Registry
     from traffic.workload.patterns import PatternDefinition
 
@@ -125,8 +125,8 @@ def parameters_of(owner: str) -> tuple[Parameter, ...]:
 
 def _owned_keys() -> list[str]:
     routings, patterns = _registries()
-    owners: dict[str, Routing | PatternDefinition] = {**routings.loaded(), **patterns.loaded()}
-    return [f"{name}.{parameter.name}" for name, owner in owners.items() for parameter in owner.parameters]
+    owners = [*routings.loaded(), *patterns.loaded()]
+    return [f"{owner}.{parameter.name}" for owner in owners for parameter in parameters_of(owner)]
 
 
 def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:

@@ -14,7 +14,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.validity.controller_monitor import ControllerMonitor
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
-from experiments.validity.samples import CpuSamples, HeldLately
+from experiments.validity.samples import CpuSamples
 
 
 class CpuMonitor:
@@ -60,7 +60,11 @@ def cpu_stolen_s() -> float:
 
 
 class Monitors:
-    """Monitors of a fabric; a context manager."""
+    """Monitors of a fabric; a context manager.
+
+    Attributes:
+        held: the monitor of the frames that switches hold.
+    """
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int, folder: Path | None = None) -> None:
         """Prepares to observe.
@@ -72,29 +76,24 @@ class Monitors:
                 table.
         """
         self._cpu, self._controller = CpuMonitor(), ControllerMonitor(fabric)
-        self._held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
+        self.held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
         self._links = LinkMonitor(fabric, frame_bytes, folder)
         self._opened = ExitStack()
 
     def __enter__(self) -> Monitors:
-        for monitor in (self._cpu, self._controller, self._held, self._links):
+        for monitor in (self._cpu, self._controller, self.held, self._links):
             self._opened.enter_context(monitor)
-        self._held.wait_until_looking()
+        self.held.wait_until_looking()
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._opened.__exit__(*error)
 
-    @property
-    def held_lately(self) -> HeldLately | None:
-        """The longest times for which switches held frames in the last second; None without samples."""
-        return self._held.latest
-
     def observed(self) -> dict[str, Any]:
         """Returns the observations, by the names of RunRecord's attributes."""
         return {
             "cpu": self._cpu.samples,
-            "held": self._held.samples,
+            "held": self.held.samples,
             "links": self._links.log,
             "controller": self._controller.samples,
         }

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.results.again import experiment_again
 from experiments.results.kinds import Results, folder_of
 from experiments.results.tables import damage_named
 from experiments.spec.experiment import Experiment, by_option
@@ -90,6 +89,8 @@ def results_again(results: Folder | Results) -> Experiment:
     Raises:
         UsageError: the folder does not have the results of an experiment.
     """
+    from experiments.results.again import experiment_again
+
     folder = folder_of(results)
     with damage_named(folder):
         experiment = experiment_again(folder)

@@ -99,7 +99,7 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
             base = error
         named = (word for word in _places(words, flags) if word in FAMILIES)
         family = base.family if isinstance(base, Experiment) else next(named, None)
-        _add_parameters(groups[TOPOLOGY], family, command)
+        _add_parameters(groups[TOPOLOGY], family, command, words)
     optional_name = command in ("topology", FAILOVER) or _AGAIN in words
     optional = {TOPOLOGY} if optional_name else {"item"}
     for option in options:
@@ -109,10 +109,15 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
     return base
 
 
-def _add_parameters(group: argparse._ActionsContainer, family: str | None, command: str) -> None:
-    """Adds the parameters of a family and, hidden, those of the others; or those of all families."""
+def _add_parameters(
+    group: argparse._ActionsContainer, family: str | None, command: str, words: Sequence[str]
+) -> None:
+    """Adds the parameters of a family, or of all families.
+
+    Hidden parameters of other families are added only if the words contain an option that may be one of them.
+    """
     meanings: dict[str, dict[str, Option]] = {}
-    for name in dict.fromkeys([*FAMILIES.loaded(), *filter(None, [family])]):
+    for name in _families_of_options(family, command, words):
         for option in family_options(name):
             meanings.setdefault(option.name, {})[name] = option
     for entries in meanings.values():
@@ -126,6 +131,16 @@ def _add_parameters(group: argparse._ActionsContainer, family: str | None, comma
             short=_short_name(option, command),
             hidden=family is not None and own is None,
         )
+
+
+def _families_of_options(family: str | None, command: str, words: Sequence[str]) -> Iterable[str]:
+    """Returns the families whose parameters may be among the words of a command line."""
+    if family is not None:
+        known = [*options_of_command(command), *family_options(family)]
+        flags = {f"--{prefix}{option.name}" for option in known for prefix in ("", "no-")}
+        if all(word in flags for word in words if word.startswith("--")):
+            return [family]
+    return dict.fromkeys([*FAMILIES.loaded(), *filter(None, [family])])
 
 
 def _help_of_families(entries: Mapping[str, Option]) -> str:
@@ -261,10 +276,9 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
         if name is not None and getattr(arguments, "again", None):
             raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
-    foreign = {option.name: None for one in FAMILIES.loaded() for option in family_options(one)}
     kind = _kind(command, given, base)
-    # Options of the other engine of a sweep are refused with those that do not exist.
-    foreign |= {option.name: None for option in every_option(command)}
+    # Options of other families, and of the other engine of a sweep, are refused with those that do not exist.
+    foreign = {option.name: None for option in arguments.parser.declared if option.table}
     declared = {option.name: option for option in options_of(kind, family if family in FAMILIES else None)}
     values: dict[str, Given] = {}
     for option_name, known in {**foreign, **declared}.items():

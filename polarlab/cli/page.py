@@ -11,7 +11,6 @@ from polarlab import UsageError
 from polarlab.process import Terminated
 from polarlab.web.address import WebAddress, parse_address, web_address
 
-WEB = "web"  # the demonstration of this name
 # The default fabric, with light traffic.
 _DEMO_FABRIC = ("polarfly", "--q", "5")
 _DEMO_OPTIONS = {"--routing": "ugal-pf", "--web": ""}

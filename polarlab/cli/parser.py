@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
 from polarlab import UsageError
-from polarlab.cli.page import DEMO_HELP, WEB, demo_words
 from polarlab.process import Status
 
 if TYPE_CHECKING:
+    from polarlab.api.command_line.declarations import Option
     from polarlab.cli.options import Base
 
 # The modules of the commands, in the order of the help.
@@ -101,6 +101,11 @@ class CommandParser(_Parser):
     def option_names(self) -> Iterable[str]:
         """The names of the options that it has, with their dashes."""
         return self._option_string_actions.keys() - {_HELP_ALL}
+
+    @property
+    def declared(self) -> Iterable[Option]:
+        """The declarations of its options."""
+        return [vars(action)["declared"] for action in self._actions if "declared" in vars(action)]
 
     def describe_options(self) -> None:
         """Sets the help of the options; most runs do without it."""
@@ -205,8 +210,10 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         from polarlab.cli.approval import load_plugins
 
         load_plugins(words)
-    shows = [*words[:2]] == ["demo", WEB]
+    shows = [*words[:2]] == ["demo", "web"]
     if shows:
+        from polarlab.cli.page import DEMO_HELP, demo_words
+
         if {"-h", "--help"}.intersection(words):
             print(DEMO_HELP, end="")
             raise SystemExit(Status.DONE)

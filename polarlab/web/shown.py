@@ -11,7 +11,6 @@ from experiments.events.base import Event, Notify, ignore
 from experiments.results.kinds import folder_of
 from experiments.results.open import Failover, Run
 from polarlab.web.address import DEFAULT_HOST, Web, WebAddress, web_address
-from polarlab.web.page_server import PageServer
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import Watching
@@ -38,6 +37,8 @@ def shown(web: Web, notify: Notify) -> Iterator[tuple[Notify, Watching]]:
     if address is None:
         yield notify, unwatched
         return
+    from polarlab.web.page_server import PageServer
+
     with PageServer(address, notify) as page:
 
         def both(event: Event) -> None:
@@ -76,6 +77,7 @@ def watch(
         http://127.0.0.1:...
     """
     from experiments.observation.recording import read_recording
+    from polarlab.web.page_server import PageServer
 
     recording = read_recording(folder_of(results))
     address = web_address(0 if web is None else web, open_to_all=web_open)

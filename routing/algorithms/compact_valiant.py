@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from routing import families
 from routing.algorithms.detour_groups import DETOURS, CandidatePath, NearDetours, detour_plan
+from routing.algorithms.routing import Routing
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 
 NAME = "compact-valiant"
-
-
-PLAN_PARAMETERS = (DETOURS,)
 
 
 def compact_valiant_plan(topology: Topology, hosts_per_router: int, *, detours: int | None) -> RoutePlan:
@@ -42,3 +41,12 @@ def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath
 def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
     """Returns one detour per first hop, with a different intermediate for each in turn."""
     return [(bundle[index % len(bundle)],) for index, bundle in enumerate(bundles)]
+
+
+ROUTING = Routing(
+    compact_valiant_plan,
+    "via a random neighbour (polarfly)",
+    "PolarFly, section V-B",
+    plan_parameters=(DETOURS,),
+    families=tuple(families.DETOURS),
+)

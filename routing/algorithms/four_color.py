@@ -24,6 +24,7 @@ import numpy.typing as npt
 from routing.algorithms import ugal
 from routing.algorithms.colour_detours import ColourDetours, Gateways, Span
 from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.routing import Routing
 from routing.algorithms.valiant import INTERMEDIATES
 from routing.compiler import AfterTagTable, SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.path_sets.coloured import FOUR_COLOR_RULE, coloured_dragonfly, coloured_paths
@@ -35,10 +36,7 @@ from topology.base import Topology
 from topology.faults import Element, ElementKind
 
 VALIANT = "four-color-valiant"
-VALIANT_PARAMETERS = (INTERMEDIATES,)
 ADAPTIVE = "four-color-adaptive"
-ADAPTIVE_PARAMETERS = ugal.BY_GROUP_PARAMETERS
-PACKET_LAW = PacketLaw(PacketRule.PIGGYBACK)
 _MOST_HOPS = 5
 
 
@@ -206,3 +204,22 @@ class _AfterTag:
 def _weighted_bucket(port: int, weight: int) -> Bucket:
     bucket = alternate_bucket(port)
     return Bucket(bucket.actions, bucket.watch_port, weight)
+
+
+VALIANT_ROUTING = Routing(
+    four_color_valiant_plan,
+    "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
+    "after Camarero et al., TACO 2014, section 6",
+    plan_parameters=(INTERMEDIATES,),
+    families=("dragonfly",),
+)
+ADAPTIVE_ROUTING = Routing(
+    four_color_adaptive_plan,
+    "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
+    "after Camarero et al., TACO 2014, section 6",
+    ugal.make_ugal_law,
+    plan_parameters=ugal.BY_GROUP_ROUTING.plan_parameters,
+    law_parameters=ugal.ROUTING.law_parameters,
+    packet_law=PacketLaw(PacketRule.PIGGYBACK),
+    families=("dragonfly",),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from routing.algorithms.routing import Routing
 from routing.compiler import SourceTable, compile_plan
 from routing.plan.groups import RouterView
 from routing.plan.model import RoutePlan, Rule, Table
@@ -39,3 +40,6 @@ def _source_table(_view: RouterView, _reroute: FastReroute) -> SourceTable:
 
 def _distance(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return distances
+
+
+ROUTING = Routing(minimal_plan, "the shortest path", "PolarFly, section V-A", shortest=True)

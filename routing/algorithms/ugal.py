@@ -33,6 +33,7 @@ from routing.algorithms.bucket_control import (
 )
 from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.routing import Routing
 from routing.compiler import SourceTable, SourceTableMaker, compile_plan, detour_bucket, evenly_spaced
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
@@ -60,8 +61,6 @@ SAMPLED = Parameter(
     most=1,
     default=0.25,
 )
-LAW_PARAMETERS = (THRESHOLD, SAMPLED)
-PACKET_LAW = PacketLaw(PacketRule.PRODUCT)
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
@@ -70,9 +69,7 @@ INTERMEDIATES = Parameter(
     most=MAX_TAGS,
     default=64,
 )
-PLAN_PARAMETERS = (INTERMEDIATES, BUCKETS, OVER)
 BY_GROUP = "ugal-group"
-BY_GROUP_PARAMETERS = (INTERMEDIATES, BUCKETS)
 
 Distances = npt.NDArray[np.int16]
 
@@ -311,3 +308,24 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
         return Change.DETOURED if moved else Change.NONE
 
     return law
+
+
+ROUTING = Routing(
+    ugal_plan,
+    "minimal or via a random router, by occupancy times hops",
+    "Singh, PhD thesis, Stanford, 2005",
+    make_ugal_law,
+    plan_parameters=(INTERMEDIATES, BUCKETS, OVER),
+    law_parameters=(THRESHOLD, SAMPLED),
+    packet_law=PacketLaw(PacketRule.PRODUCT),
+)
+BY_GROUP_ROUTING = Routing(
+    ugal_group_plan,
+    "hierarchical or via a random other group, by occupancy times hops (dragonfly)",
+    "Kim et al., ISCA 2008, section 4.2",
+    make_ugal_law,
+    plan_parameters=(INTERMEDIATES, BUCKETS),
+    law_parameters=(THRESHOLD, SAMPLED),
+    packet_law=PacketLaw(PacketRule.PRODUCT),
+    families=("dragonfly",),
+)

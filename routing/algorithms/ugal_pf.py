@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+from routing import families
 from routing.algorithms.bucket_control import (
     BUCKETS,
     AdaptiveGroup,
@@ -30,13 +31,12 @@ from routing.algorithms.bucket_control import (
 )
 from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
 from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.routing import Routing
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
 from topology.parameters import Parameter
 
 NAME = "ugal-pf"
-PACKET_LAW = PacketLaw(PacketRule.THRESHOLD, shared=("threshold",))
-PLAN_PARAMETERS = (DETOURS, BUCKETS)
 LAW_PARAMETERS = (
     Parameter(
         name="threshold",
@@ -231,3 +231,15 @@ def _return_buckets(group: AdaptiveGroup, ports: PortOccupancies) -> None:
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
     """Returns the index of the detour in use with the most occupied port."""
     return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))
+
+
+ROUTING = Routing(
+    ugal_pf_plan,
+    "minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
+    "PolarFly, section V-B",
+    make_ugal_pf_law,
+    plan_parameters=(DETOURS, BUCKETS),
+    law_parameters=LAW_PARAMETERS,
+    packet_law=PacketLaw(PacketRule.THRESHOLD, shared=("threshold",)),
+    families=tuple(families.DETOURS),
+)

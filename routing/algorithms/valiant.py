@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from routing.algorithms.group_detours import Intermediates, group_detours
+from routing.algorithms.routing import Routing
 from routing.compiler import SourceTable, compile_plan, detour_bucket, evenly_spaced
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
@@ -36,9 +37,7 @@ INTERMEDIATES = Parameter(
     most=1024,
     default=256,
 )
-PLAN_PARAMETERS = (INTERMEDIATES, OVER)
 BY_GROUP = "valiant-group"
-BY_GROUP_PARAMETERS = (INTERMEDIATES,)
 
 
 def valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int, over: str) -> RoutePlan:
@@ -99,3 +98,18 @@ def _source_table(
         Rule(Table.SOURCE, PRIORITY_ROUTER, view.matches[other], (ToGroup(GROUP),)) for other in others
     )
     return SourceTable(rules, (Group(GROUP, GroupKind.SELECT, buckets),))
+
+
+ROUTING = Routing(
+    valiant_plan,
+    "via a random router",
+    "Valiant, SIAM J. Comput. 11, 1982",
+    plan_parameters=(INTERMEDIATES, OVER),
+)
+BY_GROUP_ROUTING = Routing(
+    valiant_group_plan,
+    "via a random other group (dragonfly)",
+    "Kim et al., ISCA 2008, section 4.1",
+    plan_parameters=(INTERMEDIATES,),
+    families=("dragonfly",),
+)

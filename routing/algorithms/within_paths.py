@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from routing.algorithms.minimal import minimal_plan
+from routing.algorithms.routing import Routing
 from routing.path_sets.registry import PATH_SETS
 from routing.plan.model import RoutePlan
 from topology.base import Topology
@@ -26,3 +29,20 @@ def plan_within_paths(
             and tags, or paths are longer than the packets' TTL allows.
     """
     return minimal_plan(PATH_SETS[paths].restrict(topology, **parameters), hosts_per_router)
+
+
+def routing_within_paths(name: str) -> Routing:
+    """Returns the routing within a path set.
+
+    Args:
+        name: name of the path set, a key of `PATH_SETS`.
+    """
+    paths = PATH_SETS[name]
+    return Routing(
+        partial(plan_within_paths, paths=name),
+        paths.summary,
+        paths.source,
+        shortest=paths.shortest,
+        families=paths.families,
+        plan_parameters=paths.parameters,
+    )

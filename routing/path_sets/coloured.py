@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from routing.path_sets.colours import Colours, router_colours
 from routing.path_sets.hierarchical import dragonfly_of
-from routing.path_sets.restricted import Lengths, PortMask, RestrictedTopology
+from routing.path_sets.restricted import Lengths, PathSet, PortMask, RestrictedTopology
 from topology.base import Topology
 from topology.families.dragonflies.dragonfly import Dragonfly
 
@@ -199,5 +199,15 @@ def _paths(topology: Topology, rule: ColourRule, name: str) -> RestrictedTopolog
     return coloured_paths(coloured_dragonfly(topology, rule, name))
 
 
-two_color_paths = partial(_paths, rule=TWO_COLOR_RULE, name=TWO_COLOR)
-four_color_paths = partial(_paths, rule=FOUR_COLOR_RULE, name=FOUR_COLOR)
+TWO_COLOR_PATHS = PathSet(
+    partial(_paths, rule=TWO_COLOR_RULE, name=TWO_COLOR),
+    "hierarchical over gateways of two colours, acyclic (dragonfly, trunking 2)",
+    "after Camarero et al., TACO 2014, section 6",
+    families=("dragonfly",),
+)
+FOUR_COLOR_PATHS = PathSet(
+    partial(_paths, rule=FOUR_COLOR_RULE, name=FOUR_COLOR),
+    "hierarchical over gateways of four colours, acyclic (dragonfly, trunking 4)",
+    "after Camarero et al., TACO 2014, section 6",
+    families=("dragonfly",),
+)

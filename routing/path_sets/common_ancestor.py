@@ -10,6 +10,7 @@ Architectures" (IPPS 1997); Shpiner et al., "Dragonfly+: Low Cost Topology for S
 
 from __future__ import annotations
 
+from routing.path_sets.restricted import PathSet
 from topology.base import Topology
 from topology.errors import UsageError
 
@@ -32,3 +33,12 @@ def common_ancestor_paths(topology: Topology) -> Topology:
             f"whose routers have levels, got {topology.name}; try min or up-down, which work on any graph"
         )
     return topology
+
+
+PATHS = PathSet(
+    common_ancestor_paths,
+    "up to a nearest common ancestor over any link, then down (networks with levels)",
+    "Petrini and Vanneschi, IPPS 1997",
+    shortest=True,
+    families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),
+)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from routing.path_sets.restricted import PortMask, RestrictedTopology
+from routing.path_sets.restricted import PathSet, PortMask, RestrictedTopology
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.families.classic.product import CartesianProduct
@@ -47,3 +47,12 @@ def dimension_order_paths(topology: Topology) -> RestrictedTopology:
         return chosen
 
     return RestrictedTopology(topology, lengths, port_mask)
+
+
+PATHS = PathSet(
+    dimension_order_paths,
+    "one dimension after another (hyperx, torus, hypercube)",
+    "Dally and Towles, section 8.4.2",
+    shortest=True,
+    families=("hyperx", "torus", "hypercube"),
+)

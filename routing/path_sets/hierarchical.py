@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from routing.path_sets.restricted import Lengths, PortMask, RestrictedTopology
+from routing.path_sets.restricted import Lengths, PathSet, PortMask, RestrictedTopology
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.families.dragonflies.dragonfly import Dragonfly
@@ -100,3 +100,11 @@ def _distances_inside_groups(dragonfly: Dragonfly) -> Lengths:
     linked &= dragonfly.group_of[:, None] == dragonfly.group_of[None, :]
     found = all_distances(linked)
     return np.where(np.isinf(found), _FAR, found).astype(np.int16)
+
+
+PATHS = PathSet(
+    hierarchical_paths,
+    "at most one global link, with local hops before and after (dragonfly)",
+    "Kim et al., ISCA 2008, section 4.1",
+    families=("dragonfly",),
+)

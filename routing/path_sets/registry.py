@@ -2,78 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-from routing.path_sets import coloured, common_ancestor, dimension_order, hierarchical, up_down
+from routing.path_sets.restricted import PathSet
 from topology.base import Topology
 from topology.parameters import Parameter
+from topology.plugins import Places
 
 ALL_SHORTEST = "min"
 
-
-@dataclass(frozen=True)
-class PathSet:
-    """The definition of a path set.
-
-    Attributes:
-        restrict: (topology, values of `parameters` by key) -> the topology restricted to the paths of the
-            set.
-        summary: its paths, in one line.
-        source: the publication that defines it.
-        shortest: whether its paths are shortest paths.
-        families: names of the families that have it; empty for any graph.
-        parameters: its parameters.
-    """
-
-    restrict: Callable[..., Topology]
-    summary: str
-    source: str
-    shortest: bool = False
-    families: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-
-
-PATH_SETS: Mapping[str, PathSet] = {
-    hierarchical.NAME: PathSet(
-        hierarchical.hierarchical_paths,
-        "at most one global link, with local hops before and after (dragonfly)",
-        "Kim et al., ISCA 2008, section 4.1",
-        families=("dragonfly",),
-    ),
-    coloured.TWO_COLOR: PathSet(
-        coloured.two_color_paths,
-        "hierarchical over gateways of two colours, acyclic (dragonfly, trunking 2)",
-        "after Camarero et al., TACO 2014, section 6",
-        families=("dragonfly",),
-    ),
-    coloured.FOUR_COLOR: PathSet(
-        coloured.four_color_paths,
-        "hierarchical over gateways of four colours, acyclic (dragonfly, trunking 4)",
-        "after Camarero et al., TACO 2014, section 6",
-        families=("dragonfly",),
-    ),
-    dimension_order.NAME: PathSet(
-        dimension_order.dimension_order_paths,
-        "one dimension after another (hyperx, torus, hypercube)",
-        "Dally and Towles, section 8.4.2",
-        shortest=True,
-        families=("hyperx", "torus", "hypercube"),
-    ),
-    common_ancestor.NAME: PathSet(
-        common_ancestor.common_ancestor_paths,
-        "up to a nearest common ancestor over any link, then down (networks with levels)",
-        "Petrini and Vanneschi, IPPS 1997",
-        shortest=True,
-        families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),
-    ),
-    up_down.NAME: PathSet(
-        up_down.up_down_paths,
-        "toward a root, then away from it, on any graph",
-        "Schroeder et al., JSAC 1991",
-        parameters=(up_down.ROOT,),
-    ),
-}
+PATH_SETS = Places[PathSet](
+    {
+        "hierarchical": "routing.path_sets.hierarchical:PATHS",
+        "two-color": "routing.path_sets.coloured:TWO_COLOR_PATHS",
+        "four-color": "routing.path_sets.coloured:FOUR_COLOR_PATHS",
+        "dor": "routing.path_sets.dimension_order:PATHS",
+        "nca": "routing.path_sets.common_ancestor:PATHS",
+        "up-down": "routing.path_sets.up_down:PATHS",
+    }
+)
 
 # The path set of the paths to and from intermediate routers.
 OVER = Parameter(

@@ -1,4 +1,4 @@
-"""Topologies restricted to a path set, for plans over paths other than all shortest ones.
+"""Path sets, and topologies restricted to one, for plans over paths other than all shortest ones.
 
 The plan compiler, the search for alternates, the proof, Valiant routing and UGAL ask a topology for
 distances, minimal next hops and minimal ports. If these are restricted to a path set, plans use that set and
@@ -8,6 +8,7 @@ are proven for it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,12 +17,35 @@ import numpy.typing as npt
 from topology.base import Adjacency, Topology
 from topology.clusters import Clusters
 from topology.layout import Layout
+from topology.parameters import Parameter
 from topology.shortest_paths import TabledTopology
 
 Lengths = npt.NDArray[np.int16]
 PortMask = npt.NDArray[np.bool_]
 # Router -> links x N: whether a path of the set to each destination leaves by each link.
 PortMaskMaker = Callable[[int], PortMask]
+
+
+@dataclass(frozen=True)
+class PathSet:
+    """The definition of a path set.
+
+    Attributes:
+        restrict: (topology, values of `parameters` by key) -> the topology restricted to the paths of the
+            set.
+        summary: its paths, in one line.
+        source: the publication that defines it.
+        shortest: whether its paths are shortest paths.
+        families: names of the families that have it; empty for any graph.
+        parameters: its parameters.
+    """
+
+    restrict: Callable[..., Topology]
+    summary: str
+    source: str
+    shortest: bool = False
+    families: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
 
 
 class RestrictedTopology(TabledTopology):

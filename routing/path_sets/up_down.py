@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from routing.path_sets.restricted import Lengths, PortMask, RestrictedTopology
+from routing.path_sets.restricted import Lengths, PathSet, PortMask, RestrictedTopology
 from topology.base import MAX_ROUTERS, Topology
 from topology.errors import ParameterError
 from topology.parameters import Parameter
@@ -99,3 +99,11 @@ def _lengths(topology: Topology, rank: npt.NDArray[np.int64], down: Lengths) -> 
         up = lengths[above].min(axis=0) + 1
         lengths[router] = np.where(down[router] < _NO_PATH, down[router], up)
     return lengths
+
+
+PATHS = PathSet(
+    up_down_paths,
+    "toward a root, then away from it, on any graph",
+    "Schroeder et al., JSAC 1991",
+    parameters=(ROOT,),
+)

@@ -15,7 +15,7 @@ PACKAGE = ROOT / "examples" / "plugin"
 # Only the process of the traffic runs collectives, and only the controller's the law.
 FILE = """
 from routing.algorithms import ugal  # of PolarLab's own: no plug-in does so
-from polarlab.extend import AllReduce, Routing, Span, Step, register
+from polarlab.extend import AllReduce, Span, Step, register
 
 def chain(ranks, elements):
     whole = Span(0, elements)
@@ -34,10 +34,7 @@ class Broadcast(AllReduce):
         return [vectors[0]] * len(vectors)
 
 register("broadcast", Broadcast())
-register("my-ugal", Routing(
-    ugal.ugal_plan, "UGAL under a name of its own", "-", ugal.make_ugal_law,
-    plan_parameters=ugal.PLAN_PARAMETERS, law_parameters=ugal.LAW_PARAMETERS, packet_law=ugal.PACKET_LAW,
-))
+register("my-ugal", ugal.ROUTING)
 """
 
 

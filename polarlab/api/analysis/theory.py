@@ -298,7 +298,7 @@ def predict(
 def check_oblivious(name: str) -> None:
     """Raises UsageError unless the fluid model can predict a routing, that is, unless it is oblivious."""
     if not routing(name).oblivious:
-        oblivious = ", ".join(sorted(other for other, one in ROUTINGS.loaded().items() if one.oblivious))
+        oblivious = ", ".join(sorted(other for other in ROUTINGS.loaded() if ROUTINGS[other].oblivious))
         raise UsageError(
             f"routing must be oblivious for a prediction ({oblivious}), got {name}, which adapts"
         )

@@ -122,6 +122,24 @@ def test_examples_of_docstrings(face, tmp_path):
     assert "".join(reports) == ""
 
 
+def test_a_command_loads_no_other_family_routing_or_path_set():
+    code = "import sys; from polarlab.cli.main import main; main(sys.argv[1:]); print(*sorted(sys.modules))"
+    words = ["verify", "hypercube", "--dimension", "2", "--routing", "valiant:over=dor", "--json"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    named = {
+        "topology.families.classic.hypercube",
+        "routing.algorithms.valiant",
+        "routing.path_sets.dimension_order",
+    }
+    others = {
+        "topology.families.random.jellyfish",
+        "routing.algorithms.ugal",
+        "routing.path_sets.up_down",
+    }
+    assert loaded & (named | others) == named
+
+
 def test_the_package_s_own_example():
     assert doctest.testmod(polarlab).failed == 0
 

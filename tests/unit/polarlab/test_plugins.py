@@ -370,6 +370,16 @@ for line in sys.argv[1:]:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_program_that_imports_nothing_else_registers_every_kind():
+    code = """
+from polarlab import extend
+from topology.plugins import registries
+print(*(one.kind.__name__ for one in registries()))
+"""
+    done = fresh(code)
+    assert {*done.stdout.split()} == {"Collective", "Family", "Motif", "PatternDefinition", "Routing"}
+
+
 def test_plugins_import_the_documented_names_alone():
     page = (ROOT / "docs" / "how-to" / "extending.md").read_text()
     table = page[page.index("| `polarlab.extend` | names |") :].partition("\n\n")[0]

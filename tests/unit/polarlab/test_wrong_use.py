@@ -30,6 +30,8 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("topology polarfly --q 1_1", "q '1_1' 2 128"),
         ("topology polarfly --q 3 --hosts 0", "1 254 0"),
         ("topology polarfly --q 3 --nonsense", "--nonsense"),
+        ("topology polarfly --q 3 --supernode iq", "polarfly --q --expand --supernode"),
+        ("topology --supernode=iq polarfly --q 3", "polarfly --q --expand --supernode"),
         ("topology polarfly --q 3 --export dot g", "adjlist booksim graphml json sst"),
         ("topology polarfly --q 3 --export json", "--export"),
         ("families", "--radix --endpoints"),
