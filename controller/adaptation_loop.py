@@ -14,7 +14,7 @@ from routing.registry import routing
 from topology.addressing import dpid
 
 STEPS_PER_QUEUE = 10  # steps in the time in which a full queue drains: queues change no faster
-LEAST_STEP_S, MOST_STEP_S = 0.05, 1.0
+MIN_STEP_S, MAX_STEP_S = 0.05, 1.0
 _USUAL_FRAME_BYTES = 1000
 
 
@@ -26,7 +26,7 @@ def step_s(rate_bps: int, queue_packets: int) -> float:
         queue_packets: capacity of the ports' queues, in packets.
     """
     drain_s = queue_packets * _USUAL_FRAME_BYTES * 8 / rate_bps
-    return min(max(drain_s / STEPS_PER_QUEUE, LEAST_STEP_S), MOST_STEP_S)
+    return min(max(drain_s / STEPS_PER_QUEUE, MIN_STEP_S), MAX_STEP_S)
 
 
 class AdaptiveLoop:
@@ -36,7 +36,7 @@ class AdaptiveLoop:
         self,
         plan: RoutePlan,
         source: OccupancySource,
-        every_s: float = LEAST_STEP_S,
+        every_s: float = MIN_STEP_S,
         requested: Callable[[], AdaptationRequest | None] = lambda: None,
     ) -> None:
         """Starts with minimal paths in all groups.
@@ -76,7 +76,7 @@ class AdaptiveLoop:
         taken, self._new_names = self._new_names, []
         return taken
 
-    def take_routing(self, name: str) -> None:
+    def use_routing(self, name: str) -> None:
         """Changes the parameters of the adaptive law and its control; the detours in use are kept.
 
         Args:
@@ -85,14 +85,14 @@ class AdaptiveLoop:
         self._routing = routing(name)
         self._new_names.append(name)
         for datapath_id, adapter in self._adapters.items():
-            adapter.take_law(self._routing.make_law(datapath_id), self._routing.control())
+            adapter.use_law(self._routing.make_law(datapath_id), self._routing.control())
 
     def reset(self, datapath_id: int) -> None:
         """Resets the groups of a switch to minimal paths; call it when the switch is sent its plan again."""
         if datapath_id in self._plans:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
-    def take_plan(self, plan: RoutePlan) -> None:
+    def use_plan(self, plan: RoutePlan) -> None:
         """Replaces the plan, whose groups may have other candidates; the detours in use are kept.
 
         Args:
@@ -101,7 +101,7 @@ class AdaptiveLoop:
         for switch in plan.switches:
             if self._plans[dpid(switch.router)] is not switch:
                 self._plans[dpid(switch.router)] = switch
-                self._adapters[dpid(switch.router)].take_plan(switch)
+                self._adapters[dpid(switch.router)].use_plan(switch)
 
     def detoured(self) -> float:
         """Returns the fraction of the buckets of all adaptive groups that point at detours, 0 to 1."""
@@ -134,7 +134,7 @@ class AdaptiveLoop:
         """
         while request := self._requested():
             if request.routing is not None:
-                self.take_routing(request.routing)
+                self.use_routing(request.routing)
                 continue
             yield from ((datapath_id, self._adapters[datapath_id].restore()) for datapath_id in sorted(ready))
             self.restored += 1

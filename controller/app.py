@@ -79,7 +79,7 @@ _PAUSE_S = 0.1
 _LATE_AFTER_S = 5.0
 # The same when taking over from an earlier controller, for switches to which no neighbour has a live port.
 _UNSEEN_LATE_AFTER_S = 1.5
-_MOST_FOREIGN = 64  # limit of reported switches from other fabrics: anything can connect
+_MAX_FOREIGN = 64  # limit of reported switches from other fabrics: anything can connect
 
 
 def _name(datapath_id: int) -> str:
@@ -186,7 +186,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         if self._pending.refusal:
             report(NotDrained(self._pending.refusal))
         if self._loop:
-            self._loop.take_plan(self._pending.plan)
+            self._loop.use_plan(self._pending.plan)
         self._execute(
             self._installer.begin_update(
                 self._pending.plan, self._pending.rounds, pauses=self._pending.unhurried
@@ -306,7 +306,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     def _connected(self, datapath_id: int, datapath: Any) -> None:
         if not self._installer.knows(datapath_id):
-            if datapath_id not in self._foreign and len(self._foreign) < _MOST_FOREIGN:
+            if datapath_id not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
                 self._foreign.add(datapath_id)
                 report(Foreign(datapath_id))
             datapath.socket.refuse("the switch does not belong to this fabric")

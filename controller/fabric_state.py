@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from topology.addressing import switch_name
 from topology.base import Link, Topology
 from topology.failures import Failure
-from topology.faults import link_element
+from topology.faults import link_component
 
 # A link that goes down FLAPS times within FLAP_WINDOW_S flaps. The first hold-down lasts FIRST_HOLD_S; each
 # further one takes twice as long as the previous one, up to LONGEST_HOLD_S.
@@ -197,14 +197,14 @@ class FabricState:
     def failure(self) -> Failure:
         """Returns all links and switches that are not usable."""
         dead = [record for record in self._records if record.dead]
-        names = [link_element(r.link).location for r in dead if not r.held_for]
+        names = [link_component(r.link).location for r in dead if not r.held_for]
         names += [switch_name(router) for router in sorted(self._lost)]
         ends = frozenset(end for record in dead for end in record.ends)
         return Failure(", ".join(names) or "none", ends, frozenset(self._lost))
 
     def held_until_s(self) -> dict[str, float]:
         """Returns link name -> end of its hold-down, for the links that are held down because they flap."""
-        held = {link_element(r.link).location: r.held_until_s for r in self._timed}
+        held = {link_component(r.link).location: r.held_until_s for r in self._timed}
         return {name: until_s for name, until_s in held.items() if until_s is not None}
 
     def plan_due(self, now_s: float) -> bool:
@@ -273,9 +273,9 @@ class FabricState:
         dead: dict[Link | int, bool] = {record.link: record.dead for record in records}
         if router is not None:
             dead[router] = router in self._lost
-        for element, is_dead in dead.items():
-            differs = is_dead != (element in self._planned)
-            (self._unplanned.add if differs else self._unplanned.discard)(element)
+        for component, is_dead in dead.items():
+            differs = is_dead != (component in self._planned)
+            (self._unplanned.add if differs else self._unplanned.discard)(component)
         if not self._unplanned:
             self._first_change_s = None
             return

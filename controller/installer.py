@@ -35,10 +35,10 @@ from topology.addressing import dpid, switch_name
 
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
-_MOST_REFUSALS = 100  # limit of errors kept for one switch
+_MAX_REFUSALS = 100  # limit of errors kept for one switch
 # Rules of PolarLab on one switch beyond its plan, up to which they are compared with the plan and deleted one
 # by one. With more, all rules are deleted at once: a switch can report any number.
-_MOST_STALE = 1 << 14
+_MAX_STALE = 1 << 14
 
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
 
@@ -70,13 +70,13 @@ class _Progress:
     sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
 
-    def take_xid(self) -> int:
+    def new_xid(self) -> int:
         xid = self.next_xid
         self.next_xid = xid % 0x7FFFFFFF + 1
         return xid
 
     def message(self, command: Command) -> Message:
-        xid = self.take_xid()
+        xid = self.new_xid()
         if isinstance(command, PutRule):
             self.sent[xid] = command.rule
         elif isinstance(command, PutGroup):
@@ -160,7 +160,7 @@ class Installer:
         ours = {cookie for cookie in cookies if cookie & COOKIE_MASK == COOKIE_MARK}
         notes = self._notes(progress.plan.router)
         progress.installed_rules |= ours & notes.keys() if progress.overfull else ours
-        progress.overfull |= len(progress.installed_rules) > len(progress.plan.rules) + _MOST_STALE
+        progress.overfull |= len(progress.installed_rules) > len(progress.plan.rules) + _MAX_STALE
         progress.foreign_rules += sum(cookie not in ours for cookie in cookies)
         return [] if more else self._query_answered(progress)
 
@@ -192,7 +192,7 @@ class Installer:
         Returns None after many errors of a switch about one plan, because a switch can send any number.
         """
         progress = self._switches[datapath_id]
-        if len(progress.refusals) >= _MOST_REFUSALS:
+        if len(progress.refusals) >= _MAX_REFUSALS:
             return None
         entry = progress.sent.get(xid)
         name = switch_name(progress.plan.router)
@@ -260,7 +260,7 @@ class Installer:
         commands = [note if down else DropRules(note.cookie), SetPortState(port, down)]
         progress = self._switches[datapath_id]
         # Not with `message`, which remembers what is sent until the next barrier: ports can flap often.
-        return [Message(progress.take_xid(), command) for command in commands]
+        return [Message(progress.new_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:
         """Returns cookie -> port for all notes that a router's switch may have."""

@@ -19,7 +19,7 @@ from topology.errors import NegativeResult
 from topology.failures import Failure
 from topology.shortest_paths import load_search_library
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _replan(
         plan,
         rounds,
         sum(len(changes) for changed in rounds for changes in changed.values()),
-        tuple(cut_off[:_MOST_NAMED]),
+        tuple(cut_off[:_MAX_NAMED]),
         len(cut_off),
         int(crossing),
         time.monotonic() - started,

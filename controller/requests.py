@@ -18,17 +18,17 @@ def channel() -> tuple[socket.socket, socket.socket]:
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def request_drain(connection: socket.socket, elements: Iterable[str]) -> None:
+def request_drain(connection: socket.socket, components: Iterable[str]) -> None:
     """Requests that the controller at the other end drain exactly these links and switches.
 
     Args:
         connection: this end of the channel.
-        elements: names of the links and switches, such as `switch:s3`; empty to end all drains.
+        components: names of the links and switches, such as `switch:s3`; empty to end all drains.
 
     Raises:
         OSError: the other end is closed.
     """
-    connection.send(json.dumps({"drained": list(elements)}).encode())
+    connection.send(json.dumps({"drained": list(components)}).encode())
 
 
 def requested_drain(connection: socket.socket) -> tuple[str, ...] | None:

@@ -18,8 +18,8 @@ from emulation.subprocesses import CommandError, await_end, in_one_line, kill_fa
 from topology.files.writing import open_folder
 
 _LISTEN_TIMEOUT_S, _END_TIMEOUT_S = 10.0, 10.0
-_LOOK_EVERY_MS = 200
-_MOST_BYTES = 1 << 16  # limit of tcpdump's messages before it captures
+_POLL_INTERVAL_MS = 200
+_MAX_BYTES = 1 << 16  # limit of tcpdump's messages before it captures
 _READ_BYTES = 1 << 16
 # The kernel passes packets to tcpdump up to a second late. At its end, tcpdump writes only those it has got.
 _HANDED_OVER_S = 1.2
@@ -137,7 +137,7 @@ def _write(packets: IO[bytes], file: IO[bytes], over: threading.Event) -> None:
     poller.register(packets, select.POLLIN)
     with packets, file, contextlib.suppress(OSError):  # the disk is full
         while not over.is_set():
-            if poller.poll(_LOOK_EVERY_MS):
+            if poller.poll(_POLL_INTERVAL_MS):
                 content = os.read(packets.fileno(), _READ_BYTES)
                 if not content:
                     return
@@ -152,7 +152,7 @@ def _wait_until_listening(point: CapturePoint, process: subprocess.Popen[bytes])
     poller.register(process.stderr, select.POLLIN)
     while b"listening on" not in printed:
         ready = poller.poll(max(0.0, end_s - time.monotonic()) * 1e3)
-        readable = ready and len(printed) < _MOST_BYTES
+        readable = ready and len(printed) < _MAX_BYTES
         more = os.read(process.stderr.fileno(), _READ_BYTES) if readable else b""
         if not more:
             kill_family(process)

@@ -29,7 +29,7 @@ from emulation.prompt.process_state import process_file
 from emulation.subprocesses import END_SIGNALS, MARK_VARIABLE, process_mark, process_namespace
 from emulation.switches import page_merging
 from topology.errors import MachineError
-from topology.files.shown import shown
+from topology.files.escaping import escape_controls
 from topology.files.writing import remove_tree
 
 STATE_DIR = Path("/run/polarlab")
@@ -90,16 +90,16 @@ def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
         MachineError: the state directory is not writable.
     """
     with _locked():
-        _say_left_behind(_remove_fabric(), say)
+        _report_left_behind(_remove_fabric(), say)
         RUN_DIR.mkdir(mode=0o700)
         try:
             yield RUN_DIR
         finally:
             with signals_deferred():
-                _say_left_behind(_remove_fabric(), say)
+                _report_left_behind(_remove_fabric(), say)
 
 
-def _say_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
+def _report_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
     if removed.left_behind:
         say(left_behind(removed.left_behind))
 
@@ -203,7 +203,7 @@ def left_behind(processes: Sequence[MarkedProcess]) -> str:
 
 def described(processes: Sequence[MarkedProcess]) -> str:
     """Returns the ids and commands of the first few processes, and the number of the others."""
-    commands = (shown(textwrap.shorten(one.command, _COMMAND_WIDTH)) for one in processes)
+    commands = (escape_controls(textwrap.shorten(one.command, _COMMAND_WIDTH)) for one in processes)
     named = [f"{one.pid} {command}" for one, command in zip(processes[:_NAMED], commands, strict=False)]
     more = len(processes) - len(named)
     return ", ".join([*named, *([f"{more} more"] if more else [])])

@@ -12,7 +12,7 @@ from emulation.open_vswitch import VSwitch
 from emulation.subprocesses import CommandError
 from topology.addressing import Host, interface_name, switch_name
 from topology.base import Link
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 
 
 class FaultInjector:
@@ -22,73 +22,73 @@ class FaultInjector:
         self._network = network
         self._topology = network.settings.topology
         self._links_down: dict[Link, tuple[int, int]] = {}  # link -> the end that is down: router, port
-        self._host_links_down: set[Element] = set()
+        self._host_links_down: set[Component] = set()
         self._powered_off: set[int] = set()
         self._hanging: set[int] = set()
 
     @property
-    def standing(self) -> tuple[Element, ...]:
+    def active_failures(self) -> tuple[Component, ...]:
         """The failed links, switches and switch programs that were not restored."""
-        switches = [Element(ElementKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
-        hanging = [Element(ElementKind.HANG, (router,)) for router in sorted(self._hanging)]
-        hosts = sorted(self._host_links_down, key=lambda element: (element.routers, element.location))
-        return (*switches, *hanging, *map(link_element, tuple(self._links_down)), *hosts)
+        switches = [Component(ComponentKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
+        hanging = [Component(ComponentKind.HANG, (router,)) for router in sorted(self._hanging)]
+        hosts = sorted(self._host_links_down, key=lambda component: (component.routers, component.location))
+        return (*switches, *hanging, *map(link_component, tuple(self._links_down)), *hosts)
 
-    def fail(self, element: Element) -> None:
+    def fail(self, component: Component) -> None:
         """Makes a link, switch or switch program fail; does nothing if it has already failed.
 
         Raises:
             CommandError: a command for this fails.
         """
-        match element.kind:
-            case ElementKind.LINK if element.host:
-                self._host_links_down.add(element)
-                self._set(*self._host_end(element.host), "down")
-            case ElementKind.LINK:
-                for link in self._covered(element):
+        match component.kind:
+            case ComponentKind.LINK if component.host:
+                self._host_links_down.add(component)
+                self._set(*self._host_end(component.host), "down")
+            case ComponentKind.LINK:
+                for link in self._covered(component):
                     self._set_link_down(link)
-            case ElementKind.SWITCH:
-                (router,) = element.routers
+            case ComponentKind.SWITCH:
+                (router,) = component.routers
                 self._powered_off.add(router)
                 try:
                     self._set_interfaces(router, "down")
                 finally:
                     self._vswitch(router).kill_daemon()
-            case ElementKind.HANG:
-                (router,) = element.routers
+            case ComponentKind.HANG:
+                (router,) = component.routers
                 self._hanging.add(router)
                 self._vswitch(router).kill_daemon()
-            case ElementKind.CONTROLLER:
+            case ComponentKind.CONTROLLER:
                 raise ValueError("the controller is not part of the network")
 
-    def restore(self, element: Element) -> None:
+    def restore(self, component: Component) -> None:
         """Restores a link, switch or switch program unless it works; a switch comes back without rules.
 
         Raises:
             CommandError: a command for this fails.
         """
-        match element.kind:
-            case ElementKind.LINK if element.host:
-                self._host_links_down.discard(element)
-                if element.host.router not in self._powered_off:
-                    self._set(*self._host_end(element.host), "up")
-            case ElementKind.LINK:
-                for link in self._covered(element):
+        match component.kind:
+            case ComponentKind.LINK if component.host:
+                self._host_links_down.discard(component)
+                if component.host.router not in self._powered_off:
+                    self._set(*self._host_end(component.host), "up")
+            case ComponentKind.LINK:
+                for link in self._covered(component):
                     end = self._links_down.pop(link, None)
                     if end and end[0] not in self._powered_off:
                         self._set(end[0], [end[1]], "up")
-            case ElementKind.SWITCH:
-                (router,) = element.routers
+            case ComponentKind.SWITCH:
+                (router,) = component.routers
                 self._powered_off.discard(router)
                 try:
                     self._set_interfaces(router, "up")
                 finally:
                     self._start_unless_failed(router)
-            case ElementKind.HANG:
-                (router,) = element.routers
+            case ComponentKind.HANG:
+                (router,) = component.routers
                 self._hanging.discard(router)
                 self._start_unless_failed(router)
-            case ElementKind.CONTROLLER:
+            case ComponentKind.CONTROLLER:
                 raise ValueError("the controller is not part of the network")
 
     def restore_all(self) -> None:
@@ -98,16 +98,16 @@ class FaultInjector:
             CommandError: some faults could not be undone; the text names them, and all others are undone.
         """
         failed = []
-        for element in self.standing:
+        for component in self.active_failures:
             try:
-                self.restore(element)
+                self.restore(component)
             except CommandError as error:
-                failed.append(f"{element.name} ({error.reason or error})")
+                failed.append(f"{component.name} ({error.reason or error})")
         if failed:
             raise CommandError(f"restored everything except {', '.join(failed)}")
 
-    def _covered(self, element: Element) -> list[Link]:
-        return [link for link in self._topology.link_list if element.covers(link)]
+    def _covered(self, component: Component) -> list[Link]:
+        return [link for link in self._topology.link_list if component.covers(link)]
 
     def _host_end(self, host: Host) -> tuple[int, list[int]]:
         """Returns the switch's end of a host's link: the router, and a list with its port."""
@@ -115,7 +115,7 @@ class FaultInjector:
 
     def _start_unless_failed(self, router: int) -> None:
         if router not in self._powered_off and router not in self._hanging:
-            self._vswitch(router).start_again()
+            self._vswitch(router).restart()
 
     def _set_link_down(self, link: Link) -> None:
         if link not in self._links_down:
@@ -133,7 +133,7 @@ class FaultInjector:
         self._set(router, [number for _, number in settings.ports if number not in excepted], state)
 
     def _hosts_cut_off(self) -> list[Host]:
-        return [element.host for element in self._host_links_down if element.host]
+        return [component.host for component in self._host_links_down if component.host]
 
     def _set(self, router: int, ports: list[int], state: str) -> None:
         self._network.set_interfaces(router, [interface_name(router, port) for port in ports], state)

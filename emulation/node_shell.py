@@ -36,10 +36,10 @@ from emulation.prompt.status_question import StatusQuestion
 from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
 
-_LOOK_EVERY_MS = 200
+_POLL_INTERVAL_MS = 200
 _SILENCE_S = 2.0  # after which a shell that waits for a line, instead of answering, is given up
 _ANSWER_S = 10.0
-_MOST_PENDING = 65_536  # characters; a background program may print forever
+_MAX_PENDING = 65_536  # characters; a background program may print forever
 _NAMESPACES = ("net", "mnt")
 _SENTINEL = chr(127)  # the prompt that Mininet sets in shells
 _LOCAL_MODES = 3  # index in a terminal's attributes
@@ -153,8 +153,8 @@ class LastingNode(Node):  # type: ignore[misc]
         if self._starting:
             return _SENTINEL
         if not self.readbuf:
-            while not self.pollOut.poll(_LOOK_EVERY_MS):
-                self.look()
+            while not self.pollOut.poll(_POLL_INTERVAL_MS):
+                self.check_idle()
             self.readbuf = self.decoder.decode(os.read(self.stdout.fileno(), size))
         text, self.readbuf = self.readbuf[:size], self.readbuf[size:]
         return text
@@ -205,10 +205,10 @@ class LastingNode(Node):  # type: ignore[misc]
             return False
         if self.shell:
             self._left_terminals.keep(self._close_shell())
-        self.start_again()
+        self.restart()
         return True
 
-    def start_again(self) -> None:
+    def restart(self) -> None:
         """Starts a shell in the node's existing namespaces."""
         self._renewing = True
         try:
@@ -242,14 +242,14 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         return not self.waiting and self._shell_state.is_ready()
 
-    def look(self) -> None:
+    def check_idle(self) -> None:
         """Checks the shell after a while without output: a command may have ended without a prompt.
 
         Raises:
             ShellEnded: the shell has ended, or it was stopped and is now killed.
         """
         self.check_shell()
-        if reason := self._shell_state.look():
+        if reason := self._shell_state.check_idle():
             self._give_up(reason)
         if self.waiting and self._shell_state.has_waited():
             self.waiting = False
@@ -276,7 +276,7 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         text = self.read() if ready else ""
         if not ready:
-            self.look()
+            self.check_idle()
         answer = self._question.answer(text)
         if not answer or not (answer.prompt_followed or self._shell_state.has_waited()):
             late = self._shell_state.place_known and self._question.is_old
@@ -292,7 +292,7 @@ class LastingNode(Node):  # type: ignore[misc]
         """Returns output since the end of the last command, such as the output of background programs."""
         text = self.readbuf
         self.readbuf = ""
-        while len(text) < _MOST_PENDING and self.pollOut.poll(0):
+        while len(text) < _MAX_PENDING and self.pollOut.poll(0):
             text += self.read()
         return str(text).replace(_SENTINEL, "")
 
@@ -309,13 +309,13 @@ class LastingNode(Node):  # type: ignore[misc]
         end_s = None if timeoutms is None else time.monotonic() + timeoutms / 1e3
         waiting = self.waiting
         while True:
-            pause_ms: float = _LOOK_EVERY_MS
+            pause_ms: float = _POLL_INTERVAL_MS
             if end_s is not None:
                 pause_ms = max(0.0, min(pause_ms, (end_s - time.monotonic()) * 1e3))
             ready = self.pollOut.poll(pause_ms)
             if ready or (end_s is not None and time.monotonic() >= end_s):
                 return ready
-            self.look()
+            self.check_idle()
             if waiting and not self.waiting:
                 return False
 
@@ -370,8 +370,8 @@ class LastingNode(Node):  # type: ignore[misc]
         """
         self.waiting, end_s = True, time.monotonic() + _ANSWER_S
         while self.waiting:
-            if not self.monitor(_LOOK_EVERY_MS, findPid=False):
-                self.look()
+            if not self.monitor(_POLL_INTERVAL_MS, findPid=False):
+                self.check_idle()
             if time.monotonic() > end_s:
                 self._give_up(reason)
 

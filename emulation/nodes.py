@@ -133,11 +133,11 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
     def start(self, controllers: Sequence[Any]) -> None:
         """Restarts programs that have ended, after `stop` or a crash; `batchStartup` starts all switches."""
         if self.vswitch:
-            self.vswitch.start_again()
+            self.vswitch.restart()
 
-    def start_again(self) -> None:
+    def restart(self) -> None:
         """Restarts the shell; the switch's programs use its namespaces."""
-        super().start_again()
+        super().restart()
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)
 

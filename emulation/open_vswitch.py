@@ -23,7 +23,7 @@ from topology.errors import MachineError
 
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 READY_TIMEOUT_S = 60.0
-_LOOK_EVERY_S = 0.005
+_POLL_INTERVAL_S = 0.005
 _SWITCHES_PER_MEMORY_CHECK = 32
 # Frames of a port that are in its token bucket or in transit, besides those in its queue.
 _FRAMES_BEYOND_QUEUE = 8
@@ -92,7 +92,7 @@ class VSwitch:
         """Whether ovs-vswitchd is down because of `kill_daemon`."""
         return len(self.processes) == 1
 
-    def start_again(self) -> None:
+    def restart(self) -> None:
         """Restarts the programs that have ended, whether killed or not; the switch comes up without rules.
 
         Raises:
@@ -270,4 +270,4 @@ def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: s
             switch.check_alive()
             if time.monotonic() > deadline:
                 raise CommandError(f"{switch.settings.name} has no {part} after {READY_TIMEOUT_S:g} s")
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_INTERVAL_S)

@@ -22,7 +22,7 @@ from topology.files.writing import open_folder
 OUTPUT_BYTES = 4 << 20
 # Time that a server has until it listens; then the others start without it.
 LISTEN_TIMEOUT_S = 5.0
-_LOOK_EVERY_S = 0.02
+_POLL_INTERVAL_S = 0.02
 END_GRACE_S = 2.0
 _READ_BYTES = 1 << 16
 _DISCARD_BYTES = 1 << 20
@@ -260,12 +260,12 @@ class ProgramSupervisor:
                 end(program)
             deadline_s = time.monotonic() + END_GRACE_S
             while any(program.running for program in remaining) and time.monotonic() < deadline_s:
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(_POLL_INTERVAL_S)
             remaining = [program for program in remaining if program.running]
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            for key, _ in self._selector.select(_LOOK_EVERY_S):
+            for key, _ in self._selector.select(_POLL_INTERVAL_S):
                 program, handle = key.data
                 with self._changing:
                     if program in self._programs and not handle():
@@ -284,5 +284,5 @@ def wait_until_listening(servers: Iterable[NodeProgram]) -> list[NodeProgram]:
     while waiting and time.monotonic() < deadline_s:
         listening = listening_sessions({server.pid for server in waiting}, deadline_s)
         waiting = [server for server in waiting if server.running and server.pid not in listening]
-        time.sleep(_LOOK_EVERY_S if waiting else 0)
+        time.sleep(_POLL_INTERVAL_S if waiting else 0)
     return waiting

@@ -21,17 +21,17 @@ from typing import IO, Any, NamedTuple
 from emulation.kernel.namespaces import in_namespaces
 from emulation.prompt.process_state import descendants, tracers
 from topology.errors import MachineError, PolarLabError
-from topology.files.shown import shown
+from topology.files.escaping import escape_controls
 
 # Signals that end a command: Ctrl-C, `kill`, a closed terminal, Ctrl-\.
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 DEFAULT_TIMEOUT_S = 60.0
-MOST_BYTES = 16 << 20  # limit of a program's output
+MAX_BYTES = 16 << 20  # limit of a program's output
 _PIPE_BYTES = 1 << 20  # capacity of a pipe
 _END_TIMEOUT_S = 2.0  # for the end of a killed program
 _SEARCH_TIMEOUT_S = 2.0  # for the search of a program's descendants
 TRACED_S = 0.2  # time that a tracer has to acknowledge the end of a process
-_MOST_CHARACTERS = 200  # of a program's output in an error
+_MAX_CHARACTERS = 200  # of a program's output in an error
 # A function that starts a program, with the arguments of `subprocess.Popen`.
 Starter = Callable[..., subprocess.Popen[Any]]
 
@@ -157,7 +157,7 @@ def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: floa
 
     Raises:
         CommandError: the program exits with a nonzero status, runs longer than `timeout_s` seconds, or prints
-            more than MOST_BYTES.
+            more than MAX_BYTES.
     """
     ended = complete(process, stdin=stdin, timeout_s=timeout_s)
     if ended.status:
@@ -185,7 +185,7 @@ def answer(argv: Sequence[str], *, timeout_s: float = DEFAULT_TIMEOUT_S, begin: 
     """Runs a program to its end and returns its output and error output, whatever its status; see `run`.
 
     Raises:
-        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MOST_BYTES.
+        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MAX_BYTES.
         MachineError: the program is not installed.
     """
     ended = complete(start(argv, begin=begin), timeout_s=timeout_s)
@@ -200,7 +200,7 @@ def complete(
     A program that exceeds a limit is killed with its descendants; Ctrl-C does the same.
 
     Raises:
-        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MOST_BYTES.
+        CommandError: the program runs longer than `timeout_s` seconds, or prints more than MAX_BYTES.
     """
     try:
         output, errors = _communicate(process, stdin.encode(), time.monotonic() + timeout_s)
@@ -211,7 +211,7 @@ def complete(
         reason = f"did not end within {timeout_s:g} s"
         raise CommandError(f"{_named(process)} {reason}", reason) from None
     except OverflowError:
-        reason = f"printed more than {MOST_BYTES >> 20} MiB"
+        reason = f"printed more than {MAX_BYTES >> 20} MiB"
         raise CommandError(f"{_named(process)} {reason}", reason) from None
     finally:
         discard(process)
@@ -244,7 +244,7 @@ def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -
             for descriptor in ready & texts.keys():
                 if not _read(descriptor, texts[descriptor]):
                     poller.unregister(descriptor)
-            if sum(map(len, texts.values())) > MOST_BYTES:
+            if sum(map(len, texts.values())) > MAX_BYTES:
                 raise OverflowError
             if ready - texts.keys():
                 rest = _feed(process.stdin, rest)
@@ -343,10 +343,10 @@ def _named(process: subprocess.Popen[Any]) -> str:
     return f"`{in_one_line(' '.join(words))}`"
 
 
-def in_one_line(text: str, most: int = _MOST_CHARACTERS) -> str:
-    """Returns the start of a program's text as one line, at most `most` characters, safe for a terminal."""
-    line = shown(" ".join(text[: 10 * most].split()))
-    return line if len(line) <= most else line[:most] + "..."
+def in_one_line(text: str, limit: int = _MAX_CHARACTERS) -> str:
+    """Returns the start of a program's text as one line, at most `limit` characters, safe for a terminal."""
+    line = escape_controls(" ".join(text[: 10 * limit].split()))
+    return line if len(line) <= limit else line[:limit] + "..."
 
 
 def add_administration_folders() -> None:

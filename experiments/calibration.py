@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from emulation.network import FabricNetwork
 from experiments.doctor.default_rate import Demand, carried_rate_bps, takes_detours
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric, controlled
 from experiments.spec.fabric import FabricOptions
@@ -28,19 +28,19 @@ from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
 _TRIALS = 6
 # A trial's warm-up lets queues fill and routes adapt.
-_WARMUP_QUEUES, _LEAST_WARMUP_S, _MOST_WARMUP_S = 3, 1.0, 8.0
+_WARMUP_QUEUES, _MIN_WARMUP_S, _MAX_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
 _ACCEPT = 0.65  # limit of the strain; below 1, as a longer run has worse seconds than a short one
 ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
-_MOST_STEP = 4.0
-_LEAST_STRAIN = 0.01
-_LEAST_POWER, _MOST_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
+_MAX_STEP = 4.0
+_MIN_STRAIN = 0.01
+_MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
 # CPU share that must stay idle if held frames cannot be observed.
-_LEAST_IDLE = 0.35
+_MIN_IDLE = 0.35
 
 
 def with_settled_rate(
-    network: FabricNetwork, options: FabricOptions, traffic: TrafficOptions, notify: Notify
+    network: FabricNetwork, options: FabricOptions, traffic: TrafficOptions, on_event: OnEvent
 ) -> FabricOptions:
     """Returns options with a fixed link rate: the requested one, or one calibrated on the network.
 
@@ -52,9 +52,9 @@ def with_settled_rate(
     if not options.calibrate:
         return options
     hosts = options.topology.endpoints(options.hosts)
-    most_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
+    max_bps = MAX_PACKETS_PER_S * traffic.frame_bytes * 8 / (hosts * traffic.load)
     demand = Demand(hosts, traffic.load, traffic.frame_bytes, takes_detours(options.routing))
-    search = RateSearch(carried_rate_bps(options.topology, demand), most_bps)
+    search = RateSearch(carried_rate_bps(options.topology, demand), max_bps)
     while (rate_bps := search.next_bps()) is not None:
         trial = replace(options, links=replace(options.links, rate_bps=rate_bps))
         # A new controller for each trial, as the adaptation depends on the links' rate.
@@ -62,7 +62,7 @@ def with_settled_rate(
             network.reshape(trial.links)
             strained = _strain(fabric, traffic)
         search.tried(rate_bps, strained)
-        notify(Notice("rate-tried", rate_bps=rate_bps, strain=strained))
+        on_event(Notice("rate-tried", rate_bps=rate_bps, strain=strained))
     if search.highest_carried is None:
         raise MachineError(
             f"this machine is too slow for {hosts} hosts at a load of {traffic.load:g}; "
@@ -70,27 +70,27 @@ def with_settled_rate(
         )
     spec = replace(options.links, rate_bps=search.highest_carried)
     network.reshape(spec)
-    notify(Notice("rate-chosen", rate_bps=spec.rate_bps))
+    on_event(Notice("rate-chosen", rate_bps=spec.rate_bps))
     return replace(options, links=spec, calibrate=False)
 
 
 class RateSearch:
     """Search for the highest link rate that the machine carries, from the results of trials."""
 
-    def __init__(self, first_bps: float, most_bps: float) -> None:
+    def __init__(self, first_bps: float, max_bps: float) -> None:
         """Starts the search.
 
         Args:
             first_bps: first rate to try, in bit/s.
-            most_bps: upper limit of the rate, in bit/s.
+            max_bps: upper limit of the rate, in bit/s.
         """
         self._first_bps = first_bps
-        self._most_bps = min(most_bps, MAX_RATE_BPS)
+        self._max_bps = min(max_bps, MAX_RATE_BPS)
         self._strains: dict[int, float] = {}  # by rate, in order of trial
 
     def tried(self, rate_bps: int, strained: float) -> None:
         """Records the strain of the machine at a rate."""
-        self._strains[rate_bps] = max(strained, _LEAST_STRAIN)
+        self._strains[rate_bps] = max(strained, _MIN_STRAIN)
 
     @property
     def highest_carried(self) -> int | None:
@@ -114,14 +114,14 @@ class RateSearch:
         power = USUAL_POWER
         if others:
             measured = math.log(strains[near] / strains[others[0]]) / math.log(near / others[0])
-            power = min(max(measured, _LEAST_POWER), _MOST_POWER)
+            power = min(max(measured, _MIN_POWER), _MAX_POWER)
         wanted: float = near * (AIM_STRAIN / strains[near]) ** (1 / power)
         too_high = min((rate for rate, strained in strains.items() if strained > _ACCEPT), default=math.inf)
-        return min(max(wanted, near / _MOST_STEP), near * _MOST_STEP, 0.9 * too_high)
+        return min(max(wanted, near / _MAX_STEP), near * _MAX_STEP, 0.9 * too_high)
 
     def _allowed(self, rate_bps: float) -> int:
         rounded = float(f"{rate_bps:.2g}")
-        return round(max(min(rounded, self._most_bps), MIN_RATE_BPS))
+        return round(max(min(rounded, self._max_bps), MIN_RATE_BPS))
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
@@ -129,10 +129,10 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s
-    warmup_s = min(max(warmup_s, _LEAST_WARMUP_S), _MOST_WARMUP_S) + path_delay_ns(fabric) / 1e9
+    warmup_s = min(max(warmup_s, _MIN_WARMUP_S), _MAX_WARMUP_S) + path_delay_ns(fabric) / 1e9
     options = replace(traffic, warmup_s=warmup_s, duration_s=DURATION_S, steady=False)
     with CpuMonitor() as cpu, HeldMonitor(fabric.network, packet_s) as held:
-        held.wait_until_looking()
+        held.wait_until_sampling()
         result = run_measured_traffic(fabric, options, lambda _live: None)
     begin_s = result.clock.monotonic_ns / 1e9 + warmup_s
     span = (begin_s, begin_s + DURATION_S)
@@ -141,7 +141,7 @@ def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
         return math.inf
     if held.samples is None:
         busy = 1 - min(cpu.samples.idle_between(*span), default=0.0)
-        return max(busy / (1 - _LEAST_IDLE), strain(Evidence(packet_s * 1e3, lag_ms_p99=lag_ms)))
+        return max(busy / (1 - _MIN_IDLE), strain(Evidence(packet_s * 1e3, lag_ms_p99=lag_ms)))
     seconds = held.samples.between(*span)
     worst, mean = worst_held(seconds, packet_s), mean_held(seconds, packet_s)
     if worst is None or held.samples.coverage(span).lacking:

@@ -186,13 +186,13 @@ class ControllerProcess(ControllerReports):
                 request_adaptation(self._channel, request)
             self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
 
-    def ask_for_drain(self, elements: Sequence[str]) -> None:
+    def ask_for_drain(self, components: Sequence[str]) -> None:
         """Requests that the controller drain exactly these components; its reports show whether it does."""
         self.catch_up()
-        self.drained = tuple(elements)
+        self.drained = tuple(components)
         self._latest.pop(NotDrained, None)
         with contextlib.suppress(OSError):  # it has ended
-            requests.request_drain(self._requests, elements)
+            requests.request_drain(self._requests, components)
 
     @property
     def drain_refusal(self) -> str | None:
@@ -273,7 +273,7 @@ class ControllerProcess(ControllerReports):
         if not self._in_charge:
             self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
-    def wait_until_whole(self, timeout_s: float) -> bool:
+    def wait_until_recovered(self, timeout_s: float) -> bool:
         """Waits until all switches have the plan of the whole fabric; returns False after the timeout."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()

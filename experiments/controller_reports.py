@@ -33,7 +33,7 @@ from topology.errors import MachineError, NegativeResult, PolarLabError, Status
 SILENCE_TIMEOUT_S = 30.0
 
 # Switches can cause any number of reports. Most of them wait at a fabric's start: each switch causes some.
-_MOST_KEPT, _MOST_WAITING = 10_000, 20_000
+_MAX_KEPT, _MAX_WAITING = 10_000, 20_000
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
 _Entry = TypeVar("_Entry")
@@ -46,7 +46,7 @@ class Recent(Generic[_Entry]):
     """
 
     def __init__(self) -> None:
-        self._kept: deque[_Entry] = deque(maxlen=_MOST_KEPT)
+        self._kept: deque[_Entry] = deque(maxlen=_MAX_KEPT)
         self._count = 0
 
     def append(self, entry: _Entry) -> None:
@@ -257,10 +257,10 @@ class ControllerReports:
 
     def _keep_oldest(self) -> None:
         """Processes the oldest reports if too many wait because nothing has processed them for long."""
-        if self._reports.qsize() <= _MOST_WAITING or not self._processing.acquire(blocking=False):
+        if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:
-            while self._reports.qsize() > _MOST_WAITING // 2:
+            while self._reports.qsize() > _MAX_WAITING // 2:
                 if report := self._reports.get_nowait():
                     self._keep(report)
         finally:

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from controller.reports import Replanned
 from emulation.fault_injection import FaultInjector
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
@@ -38,13 +38,15 @@ class StartedFault:
     seconds: float = 0.0
 
 
-def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify, name: str = FAULTS) -> None:
+def write_schedule(
+    directory: RunDirectory, traffic: RunTraffic, on_event: OnEvent, name: str = FAULTS
+) -> None:
     """Writes the fault schedule of a run into its folder, so that it can be repeated; nothing without faults.
 
     Args:
         directory: the folder.
         traffic: specification of the traffic.
-        notify: called with an event if the schedule was drawn at random.
+        on_event: called with an event if the schedule was drawn at random.
         name: name of the file.
     """
     asked = traffic.faults_asked if isinstance(traffic, TrafficOptions | FlowOptions) else None
@@ -53,7 +55,7 @@ def write_schedule(directory: RunDirectory, traffic: RunTraffic, notify: Notify,
     seed = 1
     if asked is not None:
         seed, failures = traffic.seed, sum(not fault.restores for fault in traffic.faults)
-        notify(
+        on_event(
             Notice(
                 "faults-drawn",
                 asked=asked,
@@ -72,7 +74,7 @@ class FaultSchedule:
         self,
         fabric: LiveFabric,
         schedule: Sequence[Fault],
-        notify: Notify,
+        on_event: OnEvent,
         broken: FaultInjector | None = None,
     ) -> None:
         """Prepares the schedule.
@@ -80,12 +82,12 @@ class FaultSchedule:
         Args:
             fabric: the fabric.
             schedule: the faults, times in seconds since the start of the traffic.
-            notify: called with each event.
+            on_event: called with each event.
             broken: injector of existing faults, if there are any.
         """
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
-        self._notify = notify
+        self._on_event = on_event
         self._faults = broken or FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
         self._drained_before = self._maintenance.drained
@@ -139,13 +141,13 @@ class FaultSchedule:
         self._mended = True
         self._faults.restore_all()
         if self._fabric.controller.stopped:
-            self._fabric.start_controller_again(self._notify)
+            self._fabric.restart_controller(self._on_event)
         self._fabric.controller.wait_until_in_charge()
         drained = [one.name for one in self._maintenance.drained if one not in self._drained_before]
         if drained:
             self._maintenance.undrain(",".join(drained))
         time.sleep(0.5)  # by then the controller knows that the components are restored
-        if not self._fabric.controller.wait_until_whole(_RECOVERY_TIMEOUT_S):
+        if not self._fabric.controller.wait_until_recovered(_RECOVERY_TIMEOUT_S):
             failed = self._fabric.controller.planned_failure
             raise NegativeResult(
                 f"the plan still avoids {failed}, {_RECOVERY_TIMEOUT_S:g} s after everything was restored"
@@ -176,11 +178,11 @@ class FaultSchedule:
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
             controller.catch_up()
-        failed = [fault.element for fault in self._schedule if not fault.maintenance]
-        drained = [fault.element for fault in self._schedule if fault.maintenance]
+        failed = [fault.component for fault in self._schedule if not fault.maintenance]
+        drained = [fault.component for fault in self._schedule if fault.maintenance]
         asked = Asked(
             self._fabric.options.topology,
-            (*self._fabric.standing, *failed),
+            (*self._fabric.active_failures, *failed),
             (*self._drained_before, *drained),
         )
         reports = controller.replans[self._replans_known :]
@@ -230,15 +232,15 @@ class FaultSchedule:
 
     def _do(self, fault: Fault) -> None:
         if fault.maintenance and fault.restores:
-            self._maintenance.undrain(fault.element.name)
+            self._maintenance.undrain(fault.component.name)
         elif fault.maintenance:
-            self._maintenance.drain(fault.element.name, self._faults.standing, force=fault.forced)
-        elif fault.element != CONTROLLER:
-            (self._faults.restore if fault.restores else self._faults.fail)(fault.element)
+            self._maintenance.drain(fault.component.name, self._faults.active_failures, force=fault.forced)
+        elif fault.component != CONTROLLER:
+            (self._faults.restore if fault.restores else self._faults.fail)(fault.component)
         elif not fault.restores:
             self._fabric.controller.stop()
         elif self._fabric.controller.stopped:
-            self._fabric.start_controller_again(self._notify)
+            self._fabric.restart_controller(self._on_event)
 
 
 def replan_record(time_s: float, report: Replanned) -> ReplanRecord:

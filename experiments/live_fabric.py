@@ -18,7 +18,7 @@ from controller.reports import Planned, Proven
 from emulation.network import FabricNetwork, NetworkSettings, launched
 from emulation.requirements import choose_datapath
 from experiments.controller_process import ControllerProcess
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.events.progress import SwitchesConnected
 from experiments.planned_fabric import PlannedFabric
@@ -26,7 +26,7 @@ from experiments.spec.fabric import FabricOptions
 from routing.plan.digest import plan_digest
 from routing.registry import routing
 from topology.errors import MachineError, UsageError
-from topology.faults import Element
+from topology.faults import Component
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
@@ -41,14 +41,14 @@ class LiveFabric(PlannedFabric):
         options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
         network: its Mininet network.
         controller: its controller.
-        standing: components that have failed and stay so during a measurement.
+        active_failures: components that have failed and stay so during a measurement.
     """
 
     network: FabricNetwork
     controller: ControllerProcess
-    standing: tuple[Element, ...] = ()
+    active_failures: tuple[Component, ...] = ()
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Resets the fabric before a measurement: no detours, and empty flow caches.
 
         Raises:
@@ -61,11 +61,11 @@ class LiveFabric(PlannedFabric):
             self.controller.restore_minimal_paths()
         self.network.flush_flow_caches()
 
-    def start_controller_again(self, notify: Notify) -> None:
+    def restart_controller(self, on_event: OnEvent) -> None:
         """Restarts a stopped controller; it takes charge of the switches by itself.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
 
         Raises:
             ControllerError: it could not be started.
@@ -73,7 +73,7 @@ class LiveFabric(PlannedFabric):
         self.network.remove_controller_socket()
         self.controller.start()
         if self.occupancy is not None:
-            with _queues(self.options, self.network, notify) as queues:
+            with _queues(self.options, self.network, on_event) as queues:
                 self.controller.hand_over(queues)
 
     def ended_processes(self) -> list[str]:
@@ -93,13 +93,13 @@ def unwatched(_fabric: LiveFabric) -> AbstractContextManager[object]:
 
 @contextlib.contextmanager
 def live_fabric(
-    options: FabricOptions, notify: Notify, watching: Watching = unwatched
+    options: FabricOptions, on_event: OnEvent, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
     """Brings up a fabric, yields it, and always takes it down at the end.
 
     Args:
         options: specification of the fabric.
-        notify: called with each event.
+        on_event: called with each event.
         watching: starts observation of the fabric.
 
     Raises:
@@ -108,20 +108,20 @@ def live_fabric(
         CommandError, ControllerError: a process could not be started.
     """
     with (
-        prepared_network(options, notify) as network,
-        controlled(options, network, notify, watching) as fabric,
+        prepared_network(options, on_event) as network,
+        controlled(options, network, on_event, watching) as fabric,
     ):
         yield fabric
-        notify(Notice("fabric-down"))
+        on_event(Notice("fabric-down"))
 
 
 @contextlib.contextmanager
-def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricNetwork]:
+def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[FabricNetwork]:
     """Yields a network that `controlled` builds and starts, and takes it down at the end.
 
     Args:
         options: specification of the fabric.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         MachineError: the machine lacks a requirement.
@@ -129,13 +129,13 @@ def prepared_network(options: FabricOptions, notify: Notify) -> Iterator[FabricN
     choose(options.framework)  # fails early if the framework is not installed
     datapath = choose_datapath(options.datapath)
     settings = NetworkSettings(options.topology, options.hosts, options.links, datapath, options.host_root)
-    with launched(settings, lambda step: notify(Notice("emulation-step", description=step))) as network:
+    with launched(settings, lambda step: on_event(Notice("emulation-step", description=step))) as network:
         yield network
 
 
 @contextlib.contextmanager
 def controlled(
-    options: FabricOptions, network: FabricNetwork, notify: Notify, watching: Watching = unwatched
+    options: FabricOptions, network: FabricNetwork, on_event: OnEvent, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
     """Yields a network with a controller and its plan installed; stops the controller at the end.
 
@@ -144,7 +144,7 @@ def controlled(
     Args:
         options: specification of the fabric.
         network: its network, from `prepared_network`.
-        notify: called with each event.
+        on_event: called with each event.
         watching: starts observation of the fabric.
 
     Raises:
@@ -167,30 +167,30 @@ def controlled(
         if not network.built:
             network.build()
         if not routing(options.routing).oblivious:
-            with _queues(options, network, notify) as queues:
+            with _queues(options, network, on_event) as queues:
                 controller.hand_over(queues)
                 fabric = fabric.changed(occupancy=NETLINK if queues.switches else PORT_STATISTICS)
         controller.wait_until_listening()
         controller.check_plan(digest)
-        _report_plan(controller, notify)
+        _report_plan(controller, on_event)
         if not network.started:
             network.start()
         built = time.monotonic()
-        fabric.bringup_s.update(build=built - started, **_installed(controller, options, built, notify))
-        notify(Notice("plan-installed", seconds=sum(fabric.bringup_s.values())))
+        fabric.bringup_s.update(build=built - started, **_installed(controller, options, built, on_event))
+        on_event(Notice("plan-installed", seconds=sum(fabric.bringup_s.values())))
         with watching(fabric):
             yield fabric
 
 
 def _installed(
-    controller: ControllerProcess, options: FabricOptions, built: float, notify: Notify
+    controller: ControllerProcess, options: FabricOptions, built: float, on_event: OnEvent
 ) -> dict[str, float]:
     """Waits until all switches have the plan; returns the seconds of connection and installation.
 
     Both count as 0 s if they ended before the last step of building.
     """
     times = controller.wait_until_installed(
-        options.topology.routers, lambda *counts: notify(SwitchesConnected(*counts))
+        options.topology.routers, lambda *counts: on_event(SwitchesConnected(*counts))
     )
     return {
         "connect": max(0.0, times.connected_s - built),
@@ -221,7 +221,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 
 
 @contextlib.contextmanager
-def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> Iterator[Queues]:
+def _queues(options: FabricOptions, network: FabricNetwork, on_event: OnEvent) -> Iterator[Queues]:
     """Yields the queues for the controller to read; none if it must request statistics from switches."""
     spec = options.links
     with contextlib.ExitStack() as opened:
@@ -230,7 +230,7 @@ def _queues(options: FabricOptions, network: FabricNetwork, notify: Notify) -> I
             try:
                 switches = open_queues(network, opened)
             except (OSError, MachineError) as error:
-                notify(Notice("queues-unreadable", reason=str(error)))
+                on_event(Notice("queues-unreadable", reason=str(error)))
         yield Queues(switches, spec.queue_packets, spec.rate_bps)
 
 
@@ -310,9 +310,9 @@ def _read_queue(interface: int) -> QueueState:
         reader.close()
 
 
-def _report_plan(controller: ControllerProcess, notify: Notify) -> None:
+def _report_plan(controller: ControllerProcess, on_event: OnEvent) -> None:
     planned, proven = controller.latest(Planned), controller.latest(Proven)
-    notify(
+    on_event(
         Notice(
             "plan-proven",
             pairs=proven.pairs,
@@ -323,9 +323,9 @@ def _report_plan(controller: ControllerProcess, notify: Notify) -> None:
     )
 
 
-def report_ingress_drops(network: FabricNetwork, notify: Notify) -> dict[str, int]:
+def report_ingress_drops(network: FabricNetwork, on_event: OnEvent) -> dict[str, int]:
     """Reports and returns host -> packets dropped at ingress; see `FabricNetwork.ingress_drops`."""
     dropped = network.ingress_drops()
     if dropped:
-        notify(Notice("ingress-drops", packets=dropped))
+        on_event(Notice("ingress-drops", packets=dropped))
     return dropped

@@ -15,11 +15,11 @@ from topology.addressing import dpid
 from topology.drains import Drain, cut_off, drain_named, drain_of, with_drained, without_drained
 from topology.errors import MachineError, NegativeResult, UsageError
 from topology.failures import Failure, failure_of
-from topology.faults import Element, ElementKind, parse_drained
+from topology.faults import Component, ComponentKind, parse_drained
 
 ALL = "all"
 PLAN_TIMEOUT_S = 30.0
-LOOK_EVERY_S = 0.005
+POLL_INTERVAL_S = 0.005
 # From the controller's last rule until Open vSwitch has updated its cached flows and has sent the packets
 # that it was processing.
 SETTLE_S = 0.1
@@ -68,7 +68,7 @@ class DrainOutcome:
             return f"{_are(self.elements)} in use again; {after}"
         if self.crossing_pairs:
             carried = f"only traffic of {self.crossing_pairs} pairs of switches without another path"
-        elif any(name.startswith(ElementKind.SWITCH.value) for name in self.elements):
+        elif any(name.startswith(ComponentKind.SWITCH.value) for name in self.elements):
             carried = "no transit traffic"
         else:
             carried = "no traffic"
@@ -88,16 +88,16 @@ class Maintenance:
         return drain_named(self._topology, self._fabric.controller.drained)
 
     @property
-    def drained(self) -> tuple[Element, ...]:
+    def drained(self) -> tuple[Component, ...]:
         """The links and switches that are drained."""
-        return self.drain_now.elements
+        return self.drain_now.components
 
-    def drain(self, text: str, standing: Iterable[Element], *, force: bool = False) -> DrainOutcome:
+    def drain(self, text: str, active_failures: Iterable[Component], *, force: bool = False) -> DrainOutcome:
         """Diverts traffic from links and switches, and returns when the last packet has left them.
 
         Args:
             text: the links and switches, like `s3` or `link:s1-s2`, separated by commas.
-            standing: the components that have failed.
+            active_failures: the components that have failed.
             force: whether to drain them even if that cuts others off.
 
         Raises:
@@ -106,13 +106,13 @@ class Maintenance:
             NegativeResult: the controller has no plan for the drain.
         """
         began_s = time.monotonic()
-        before, failure = self.drain_now, self._failure(standing)
-        elements = parse_drained(text, self._topology)
-        after = with_drained(self._topology, before, elements, failure, force=force)
+        before, failure = self.drain_now, self._failure(active_failures)
+        components = parse_drained(text, self._topology)
+        after = with_drained(self._topology, before, components, failure, force=force)
         planned = self._planned(after)
-        self._wait_until_empty(drain_of(self._topology, elements), failure)
+        self._wait_until_empty(drain_of(self._topology, components), failure)
         parts = cut_off(self._topology, failure, before, after)
-        return _outcome(elements, after, planned, began_s, parts)
+        return _outcome(components, after, planned, began_s, parts)
 
     def undrain(self, text: str = ALL) -> DrainOutcome:
         """Ends drains, and returns when all switches have installed the new plan.
@@ -127,9 +127,9 @@ class Maintenance:
         before = self.drain_now
         if text == ALL and not before.any_drained:
             raise UsageError("nothing is drained")
-        elements = before.elements if text == ALL else parse_drained(text, self._topology)
-        after = without_drained(self._topology, before, elements)
-        return _outcome(elements, after, self._planned(after), began_s, ended=True)
+        components = before.components if text == ALL else parse_drained(text, self._topology)
+        after = without_drained(self._topology, before, components)
+        return _outcome(components, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
         """Requests a drain, and returns the controller's report once all switches have its plan."""
@@ -138,11 +138,11 @@ class Maintenance:
             raise UsageError("the controller must run to divert traffic; start it first")
         controller.wait_until_in_charge()
         before, deadline = controller.drained, time.monotonic() + PLAN_TIMEOUT_S
-        controller.ask_for_drain([element.name for element in drain.elements])
+        controller.ask_for_drain([component.name for component in drain.components])
         while controller.planned_drain != drain.name:
             reason = controller.drain_refusal
             if reason is None and controller.running and time.monotonic() < deadline:
-                time.sleep(LOOK_EVERY_S)
+                time.sleep(POLL_INTERVAL_S)
                 controller.catch_up()
                 continue
             controller.ask_for_drain(before)
@@ -152,9 +152,9 @@ class Maintenance:
             raise ControllerError(f"the controller {late if controller.running else 'has ended'}")
         return controller.latest(Replanned)
 
-    def _failure(self, standing: Iterable[Element]) -> Failure:
+    def _failure(self, active_failures: Iterable[Component]) -> Failure:
         """Returns the combined failure of switches and the links between them."""
-        failed = (e for e in standing if e.kind is not ElementKind.CONTROLLER and e.host is None)
+        failed = (e for e in active_failures if e.kind is not ComponentKind.CONTROLLER and e.host is None)
         return failure_of(self._topology, failed)
 
     # ---- the queues ----
@@ -196,7 +196,7 @@ class Maintenance:
                 before = before or now
                 waiting = {place for place in waiting if not _has_left(before.get(place), now.get(place))}
                 if waiting:
-                    time.sleep(LOOK_EVERY_S)
+                    time.sleep(POLL_INTERVAL_S)
         finally:
             for reader in readers.values():
                 reader.close()
@@ -219,7 +219,7 @@ def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
 
 
 def _outcome(
-    elements: Collection[Element],
+    components: Collection[Component],
     drain: Drain,
     planned: Replanned,
     began_s: float,
@@ -228,8 +228,8 @@ def _outcome(
     ended: bool = False,
 ) -> DrainOutcome:
     return DrainOutcome(
-        elements=tuple(element.name for element in elements),
-        drained=tuple(element.name for element in drain.elements),
+        elements=tuple(component.name for component in components),
+        drained=tuple(component.name for component in drain.components),
         rules=planned.rules,
         rounds=planned.rounds,
         planning_ms=round(planned.planning_s * 1e3, 1),
@@ -238,11 +238,11 @@ def _outcome(
         cut_off=parts,
         crossing_pairs=planned.crossing_pairs,
         ended=ended,
-        down=tuple(e.name for e in elements if e.location in planned.failed.split(", ")),
+        down=tuple(e.name for e in components if e.location in planned.failed.split(", ")),
     )
 
 
-def _are(elements: tuple[str, ...]) -> str:
+def _are(components: tuple[str, ...]) -> str:
     """Returns the names followed by `is` or `are`."""
-    names = ", ".join(name.removeprefix("switch:") for name in elements)
-    return f"{names} {'is' if len(elements) == 1 else 'are'}"
+    names = ", ".join(name.removeprefix("switch:") for name in components)
+    return f"{names} {'is' if len(components) == 1 else 'are'}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from emulation.cleanup import signals_deferred
-from experiments.events.base import Event, Notify
+from experiments.events.base import Event, OnEvent
 from experiments.events.marks import CollectiveStarted, Interrupted, TrafficStarted
 from experiments.events.notices import Notice
 from experiments.events.progress import (
@@ -33,7 +33,7 @@ from experiments.spec.flows import REPLAY, FlowOptions, list_flows
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
-from experiments.spec.warmup import most_warmup_s
+from experiments.spec.warmup import max_warmup_s
 from experiments.traffic_jobs import (
     naming_ended_process,
     run_collective_traffic,
@@ -112,7 +112,7 @@ def measure(
     fabric: LiveFabric,
     options: RunTraffic,
     check: PairCheck,
-    notify: Notify,
+    on_event: OnEvent,
     companions: Companions = ALONE,
 ) -> Measurement:
     """Runs traffic on a fabric whose pairs were checked.
@@ -121,18 +121,18 @@ def measure(
         fabric: the fabric.
         options: specification of the traffic.
         check: check of all pairs of hosts.
-        notify: called with each event.
+        on_event: called with each event.
         companions: programs that run with the traffic, and the callback that stores the measurement.
     """
     options, plan = _with_limit(fabric, options), companions.plan
     controller = _ControllerWork(fabric)
     base_ms = _base_times_ms(fabric, options)
     with (
-        FaultSchedule(fabric, options.faults, notify) as faults,
-        RunningPrograms(fabric, plan, options.seed, notify) as programs,
+        FaultSchedule(fabric, options.faults, on_event) as faults,
+        RunningPrograms(fabric, plan, options.seed, on_event) as programs,
     ):
         monitors = Monitors(fabric, options.frame_bytes, plan.kept_in(options.seed))
-        result, troubles = _observed(fabric, options, notify, monitors, faults, programs, companions)
+        result, troubles = _observed(fabric, options, on_event, monitors, faults, programs, companions)
         try:
             troubles += faults.mended()
             with contextlib.suppress(PolarLabError):  # an ended controller is already among the troubles
@@ -146,7 +146,7 @@ def measure(
                 check=check,
                 result=result,
                 **monitors.observed(),
-                adaptation=controller.adaptation(notify),
+                adaptation=controller.adaptation(on_event),
                 faults=_fault_record(fabric, options, faults.record(result.clock)),
                 troubles=_all_troubles(options, result, troubles),
                 flow_base_ms=base_ms,
@@ -161,7 +161,7 @@ def measure(
 def _observed(
     fabric: LiveFabric,
     options: RunTraffic,
-    notify: Notify,
+    on_event: OnEvent,
     monitors: Monitors,
     faults: FaultSchedule,
     programs: RunningPrograms,
@@ -176,12 +176,12 @@ def _observed(
         with contextlib.ExitStack() as undisturbed:
             with monitors:
                 with naming_ended_process(fabric):
-                    with_held = _adding_held_frames(monitors, notify)
+                    with_held = _adding_held_frames(monitors, on_event)
                     result = _traffic(fabric, options, with_held, faults, programs)
                 undisturbed.enter_context(signals_deferred())
                 faults.end()
                 if len(faults.done) < len(options.faults):
-                    notify(
+                    on_event(
                         Notice(
                             "faults-not-reached",
                             missed=len(options.faults) - len(faults.done),
@@ -208,10 +208,10 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Returns the record of faults, with standing ones at time 0; None if there were no faults."""
-    if not (options.faults or fabric.standing):
+    """Returns the record of faults, with active ones at time 0; None if there were no faults."""
+    if not (options.faults or fabric.active_failures):
         return None
-    before = tuple(InjectedFault(0.0, str(Fault(0.0, element))) for element in fabric.standing)
+    before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)
     return replace(record, done=before + record.done)
 
 
@@ -231,35 +231,35 @@ class _ControllerWork:
         controller.catch_up()
         self._modified, self._warned = controller.groups_modified, len(controller.warnings)
 
-    def adaptation(self, notify: Notify) -> Adaptation:
+    def adaptation(self, on_event: OnEvent) -> Adaptation:
         """Reports the warnings, and returns them with the number of changed groups."""
         controller = self._fabric.controller
         warnings = tuple(controller.warnings[self._warned :])
         for text in warnings:
-            notify(Notice("controller-warning", warning=text))
+            on_event(Notice("controller-warning", warning=text))
         return Adaptation(self._fabric.occupancy, controller.groups_modified - self._modified, warnings)
 
 
 def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
     """Returns options with the limit of the warm-up for the links' rate, which may have been calibrated."""
     if isinstance(options, TrafficOptions) and options.steady:
-        return replace(options, warmup_s=most_warmup_s(fabric.options.links, options.frame_bytes))
+        return replace(options, warmup_s=max_warmup_s(fabric.options.links, options.frame_bytes))
     return options
 
 
-def _adding_held_frames(monitors: Monitors, notify: Notify) -> Notify:
+def _adding_held_frames(monitors: Monitors, on_event: OnEvent) -> OnEvent:
     """Returns a callback that adds the held frames of the last second to progress events."""
 
-    def on_event(event: Event) -> None:
-        notify(replace(event, held=monitors.held.latest) if isinstance(event, Progress) else event)
+    def with_held_frames(event: Event) -> None:
+        on_event(replace(event, held=monitors.held.latest) if isinstance(event, Progress) else event)
 
-    return on_event
+    return with_held_frames
 
 
 def _traffic(
     fabric: LiveFabric,
     options: RunTraffic,
-    notify: Notify,
+    on_event: OnEvent,
     faults: FaultSchedule,
     programs: RunningPrograms,
 ) -> TrafficResult:
@@ -274,11 +274,11 @@ def _traffic(
             case ProgramTraffic():
                 result = run_program_traffic(len(fabric.hosts), programs, starts)
             case CollectiveOptions():
-                result = _collective(fabric, options, notify, starts)
+                result = _collective(fabric, options, on_event, starts)
             case FlowOptions():
-                result = _flows(fabric, options, notify, starts)
+                result = _flows(fabric, options, on_event, starts)
             case _:
-                result = _pattern(fabric, options, notify, starts)
+                result = _pattern(fabric, options, on_event, starts)
     except TrafficInterrupted as interruption:
         result = interruption.result
     except TrafficBroken as broken:
@@ -286,30 +286,30 @@ def _traffic(
     if not result.interrupted and programs.wait():
         result = replace(result, interrupted=True)
     if result.interrupted:
-        notify(Interrupted())
+        on_event(Interrupted())
     return result
 
 
 def _collective(
-    fabric: LiveFabric, options: CollectiveOptions, notify: Notify, starts: Callable[[Clock], None]
+    fabric: LiveFabric, options: CollectiveOptions, on_event: OnEvent, starts: Callable[[Clock], None]
 ) -> TrafficResult:
-    notify(CollectiveStarted(options.pattern, options.ranks, options.placement))
+    on_event(CollectiveStarted(options.pattern, options.ranks, options.placement))
     capacity_bps = options.ranks * fabric.options.links.rate_bps
 
     def report(seconds: float, counts: LiveCounts) -> None:
         if seconds > 0:
             accepted = counts.rate_bps() / capacity_bps
-            notify(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms, counts.done))
+            on_event(CollectiveProgress(seconds, counts.packets, accepted, counts.p99_ms, counts.done))
 
     return run_collective_traffic(fabric, options, report, starts)
 
 
 def _flows(
-    fabric: LiveFabric, options: FlowOptions, notify: Notify, starts: Callable[[Clock], None]
+    fabric: LiveFabric, options: FlowOptions, on_event: OnEvent, starts: Callable[[Clock], None]
 ) -> TrafficResult:
     listed = list_flows(options, fabric.options)
     total_s, sizes = options.end_s, options.flow_sizes or options.flow_file or REPLAY
-    notify(
+    on_event(
         Notice(
             "flows-started",
             pattern=options.pattern,
@@ -325,25 +325,25 @@ def _flows(
         if seconds > 0:
             accepted = counts.rate_bps() / capacity_bps
             done = counts.packets  # the engine counts each completed flow as a packet
-            notify(FlowProgress(seconds, total_s, done, len(listed.bytes), accepted, counts.p99_ms))
+            on_event(FlowProgress(seconds, total_s, done, len(listed.bytes), accepted, counts.p99_ms))
 
     return run_flow_traffic(fabric, options, listed, report, starts)
 
 
 def _pattern(
-    fabric: LiveFabric, options: TrafficOptions, notify: Notify, starts: Callable[[Clock], None]
+    fabric: LiveFabric, options: TrafficOptions, on_event: OnEvent, starts: Callable[[Clock], None]
 ) -> TrafficResult:
     total_s = options.warmup_s + options.duration_s
-    notify(TrafficStarted(options.pattern, options.load, total_s, options.steady))
+    on_event(TrafficStarted(options.pattern, options.load, total_s, options.steady))
     capacity_bps = len(fabric.hosts) * fabric.options.links.rate_bps
 
     def report(live: TrafficSnapshot) -> None:
         if live.draining:
-            notify(TrafficDraining(live.seconds, live.under_way, live.p99_ms))
+            on_event(TrafficDraining(live.seconds, live.under_way, live.p99_ms))
         elif live.seconds >= 1:  # earlier, packets in flight would count as lost
             offered, accepted = live.offered_bps / capacity_bps, live.accepted_bps / capacity_bps
             shares = (live.seconds, total_s, offered, accepted)
-            notify(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))
+            on_event(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))
 
     return run_measured_traffic(fabric, options, report, starts)
 
@@ -353,7 +353,7 @@ def replications(
     options: RunTraffic,
     repeat: int,
     check: PairCheck,
-    notify: Notify,
+    on_event: OnEvent,
     companions: Companions = ALONE,
     measured_before: Collection[int] = (),
 ) -> Iterator[Measurement]:
@@ -364,7 +364,7 @@ def replications(
         options: specification of the traffic with the seed of the first run; each next seed is one higher.
         repeat: number of runs.
         check: check of all pairs of hosts.
-        notify: called with each event.
+        on_event: called with each event.
         companions: programs that run with the traffic, and the callback that stores each measurement.
         measured_before: seeds of runs to leave out.
     """
@@ -372,12 +372,12 @@ def replications(
         if seed in measured_before:
             continue
         if seed > options.seed:
-            fabric.begin_anew()
+            fabric.reset()
         if repeat > 1:
-            notify(
+            on_event(
                 Notice("replication-started", seed=seed, number=seed - options.seed + 1, replications=repeat)
             )
-        measured = measure(fabric, replace(options, seed=seed), check, notify, companions)
+        measured = measure(fabric, replace(options, seed=seed), check, on_event, companions)
         yield measured
         if measured.record.ended_early or measured.record.troubles:
             return

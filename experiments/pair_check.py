@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from emulation.subprocesses import marked_environment
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.events.progress import PairsDelivered
 from experiments.live_fabric import LiveFabric
@@ -24,19 +24,19 @@ from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import AllPairsSchedule
 
 _NS = 1_000_000_000
-_CHECK_ATTEMPTS, _MOST_FALSE_ALARMS = 3, 1e-6
+_CHECK_ATTEMPTS, _MAX_FALSE_ALARMS = 3, 1e-6
 # On a slow machine, switches take long to process many probes, so later attempts wait longer for them.
 _LATER_WAITS_NS = (0, _NS, 4 * _NS)
 _FOREVER_NS = 1 << 62
 _CHECK_PROBES_PER_S = 2500  # low, as every probe misses the flow cache of some switch
 
 
-def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
+def check_all_pairs(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
     """Sends a probe for every ordered pair of hosts and compares its hops with the plan's bound.
 
     Args:
         fabric: the fabric, up.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         NegativeResult: a probe does not arrive, takes more hops than the routing's bound or, under minimal
@@ -45,14 +45,14 @@ def check_all_pairs(fabric: LiveFabric, notify: Notify) -> PairCheck:
     """
     count = len(fabric.hosts)
     started = time.monotonic()
-    notify(Notice("pair-check-started", pairs=count * (count - 1)))
+    on_event(Notice("pair-check-started", pairs=count * (count - 1)))
     with naming_ended_process(fabric):
-        check = _probe(fabric, notify)
-    notify(Notice("pair-check-passed", max_hops=check.longest))
+        check = _probe(fabric, on_event)
+    on_event(Notice("pair-check-passed", max_hops=check.longest))
     return replace(check, seconds=round(time.monotonic() - started, 3))
 
 
-def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
+def _probe(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
     """Sends the probes, repeats missing ones, and judges them."""
     count = len(fabric.hosts)
     pairs = count * (count - 1)
@@ -76,7 +76,7 @@ def _probe(fabric: LiveFabric, notify: Notify) -> PairCheck:
         new = result.received.frames > 0
         hops[new] = result.received.hops_max[new]
         arrived |= new
-        notify(PairsDelivered(int(arrived.sum()) - count, pairs))
+        on_event(PairsDelivered(int(arrived.sum()) - count, pairs))
         if arrived.all():
             break
     shortest = routing(fabric.options.routing).shortest
@@ -90,7 +90,7 @@ def attempts_needed(loss: float, hops: int, pairs: int) -> int:
     missed = 1 - (1 - loss) ** hops
     if not missed:
         return _CHECK_ATTEMPTS
-    return max(_CHECK_ATTEMPTS, math.ceil(math.log(_MOST_FALSE_ALARMS / pairs) / math.log(missed)))
+    return max(_CHECK_ATTEMPTS, math.ceil(math.log(_MAX_FALSE_ALARMS / pairs) / math.log(missed)))
 
 
 def _raise_if_negative(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import astuple
 
 from experiments.codec import read_record
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.measurement import Measurement
 from experiments.results.link_loads import (
     LINK_LOAD_COLUMNS,
@@ -33,7 +33,7 @@ class ReplicatedPoint:
         settings: SweepSettings,
         directory: RunDirectory,
         links: Sequence[DirectedLink],
-        notify: Notify,
+        on_event: OnEvent,
     ) -> None:
         """Starts without replications.
 
@@ -42,10 +42,10 @@ class ReplicatedPoint:
             settings: settings of the sweep.
             directory: folder of the sweep.
             links: directed links of its fabric.
-            notify: called with the summary of a replication that cannot be written.
+            on_event: called with the summary of a replication that cannot be written.
         """
         self._point, self._settings, self._directory, self._links = point, settings, directory, links
-        self._notify = notify
+        self._on_event = on_event
         self._summaries: dict[int, Summary] = {}
         self._loads: dict[int, Sequence[LinkLoadRow]] = {}
 
@@ -83,7 +83,7 @@ class ReplicatedPoint:
         seed, observed = run.record.traffic.seed, run.record.link_loads()
         if observed is not None:
             self._loads[seed] = load_rows(self._links, observed.loads, observed.dropped)
-        with self._directory.reporting_loss(run.summary, self._notify):
+        with self._directory.reporting_loss(run.summary, self._on_event):
             if self._settings.repeat > 1:
                 if seed in self._loads:
                     self._write_loads(self._loads[seed], seed)

@@ -10,7 +10,7 @@ from emulation.network import FabricNetwork
 from emulation.requirements import require_emulation
 from emulation.subprocesses import CommandError
 from experiments.calibration import with_settled_rate
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.marks import ResultsWritten
 from experiments.events.notices import Notice
 from experiments.fault_injector import write_schedule
@@ -37,7 +37,7 @@ from topology.errors import UsageError
 from topology.faults import Fault
 
 
-def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = unwatched) -> Summary:
+def run_experiment(run: Run, folder: Path, on_event: OnEvent, watching: Watching = unwatched) -> Summary:
     """Runs one experiment, writes its results into the folder, and returns its summary.
 
     With several replications, the summary has means, and each replication has its own folder.
@@ -45,7 +45,7 @@ def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = 
     Args:
         run: specification of the experiment.
         folder: output directory, new or empty.
-        notify: called with each event.
+        on_event: called with each event.
         watching: starts observation of the fabric.
 
     Raises:
@@ -59,23 +59,25 @@ def run_experiment(run: Run, folder: Path, notify: Notify, watching: Watching = 
         require_capture()
     with (
         kept_directory(folder) as directory,
-        prepared_network(run.fabric, notify) as network,
-        controlled(_settled(network, run, notify), network, notify, watching) as live,
+        prepared_network(run.fabric, on_event) as network,
+        controlled(_settled(network, run, on_event), network, on_event, watching) as live,
     ):
-        check = check_all_pairs(live, notify)
-        measured = _measure(live, run, directory, notify, check)
-        notify(Notice("fabric-down"))
-    return _report(measured, folder, notify)
+        check = check_all_pairs(live, on_event)
+        measured = _measure(live, run, directory, on_event, check)
+        on_event(Notice("fabric-down"))
+    return _report(measured, folder, on_event)
 
 
-def run_on_fabric(live: LiveFabric, run: Run, folder: Path, notify: Notify, *, check: PairCheck) -> Summary:
+def run_on_fabric(
+    live: LiveFabric, run: Run, folder: Path, on_event: OnEvent, *, check: PairCheck
+) -> Summary:
     """Runs one experiment on a fabric that is up and stays up, and returns its summary.
 
     Args:
-        live: the fabric; the results list its standing failures as failed from the start.
+        live: the fabric; the results list its active failures as failed from the start.
         run: specification of the experiment, with the fabric of `live`.
         folder: output directory, new or empty.
-        notify: called with each event.
+        on_event: called with each event.
         check: check of all pairs of hosts, made before anything failed.
 
     Raises:
@@ -84,30 +86,30 @@ def run_on_fabric(live: LiveFabric, run: Run, folder: Path, notify: Notify, *, c
         NegativeResult: packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
-    if live.standing and run.traffic.faults:
-        names = ", ".join(element.name for element in live.standing)
+    if live.active_failures and run.traffic.faults:
+        names = ", ".join(component.name for component in live.active_failures)
         raise UsageError(f"faults need an intact fabric; restore {names} first")
     if run.captures:
         require_capture()
     with kept_directory(folder) as directory:
-        live.begin_anew()
-        measured = _measure(live, run, directory, notify, check)
-    return _report(measured, folder, notify)
+        live.reset()
+        measured = _measure(live, run, directory, on_event, check)
+    return _report(measured, folder, on_event)
 
 
-def _report(measured: tuple[Summary, list[Measurement]], folder: Path, notify: Notify) -> Summary:
+def _report(measured: tuple[Summary, list[Measurement]], folder: Path, on_event: OnEvent) -> Summary:
     """Reports a result and returns its summary; raises NegativeResult if a run failed."""
     summary, runs = measured
-    notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
+    on_event(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     for reason in summary.fidelity.reasons:
-        notify(Notice("result-invalid", reason=reason, remedy=summary.remedy))
+        on_event(Notice("result-invalid", reason=reason, remedy=summary.remedy))
     for one in runs:
         one.raise_if_negative()
     return summary
 
 
 def _measure(
-    fabric: LiveFabric, run: Run, directory: RunDirectory, notify: Notify, check: PairCheck
+    fabric: LiveFabric, run: Run, directory: RunDirectory, on_event: OnEvent, check: PairCheck
 ) -> tuple[Summary, list[Measurement]]:
     """Runs all replications and writes each as it ends; returns the combined summary and the runs."""
     traffic, repeat = run.traffic, run.repeat
@@ -116,12 +118,14 @@ def _measure(
         return directory.path if repeat == 1 else directory.path / seed_folder(seed)
 
     settings = replace(traffic.settings(), **run.programs.settings())
-    if fabric.standing:
-        settings = replace(settings, faults=tuple(Fault(0.0, element).line for element in fabric.standing))
+    if fabric.active_failures:
+        settings = replace(
+            settings, faults=tuple(Fault(0.0, component).line for component in fabric.active_failures)
+        )
     write_manifest(directory, run_manifest(fabric, settings, traffic.seed), fabric)
-    if fabric.standing:
+    if fabric.active_failures:
         directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
-    write_schedule(directory, traffic, notify)
+    write_schedule(directory, traffic, on_event)
     runs: list[Measurement] = []
 
     def summarised() -> Summary:
@@ -132,11 +136,11 @@ def _measure(
         runs.append(one)
         seed = one.record.traffic.seed
         if repeat == 1:
-            _write(directory, one, notify)
+            _write(directory, one, on_event)
             return
-        with directory.storing(one.summary, notify):
+        with directory.storing(one.summary, on_event):
             directory.write_record(SUMMARY, summarised())
-            own = RunDirectory(folder_of(seed), go_on=True)  # programs may have written there
+            own = RunDirectory(folder_of(seed), resume=True)  # programs may have written there
             with own.keeping_what_fits():
                 own.write_record(SUMMARY, one.summary)
                 write_series(own, one.record)
@@ -144,29 +148,29 @@ def _measure(
 
     with capture(fabric.network, run.captures, directory.path) as captured:
         beside = Companions(ProgramPlan(run.programs, folder_of), captured.ended_processes, keep)
-        for _ in replications(fabric, traffic, repeat, check, notify, beside):
+        for _ in replications(fabric, traffic, repeat, check, on_event, beside):
             pass
     summary = summarised()
     try:
-        summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, notify))
+        summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, on_event))
     except CommandError as error:  # a switch hangs: the measurements are kept, with a doubt
         summary = summary.doubted(str(error))
     directory.write_record(SUMMARY, summary)
     return summary, runs
 
 
-def _write(directory: RunDirectory, run: Measurement, notify: Notify) -> None:
+def _write(directory: RunDirectory, run: Measurement, on_event: OnEvent) -> None:
     try:
         summary = run.summary
     except Exception:  # an internal error or too little memory: keep the observations
         write_series(directory, run.record)
         raise
-    with directory.storing(summary, notify):
+    with directory.storing(summary, on_event):
         directory.write_record(SUMMARY, summary)
         write_series(directory, run.record)
 
 
-def _settled(network: FabricNetwork, run: Run, notify: Notify) -> FabricOptions:
+def _settled(network: FabricNetwork, run: Run, on_event: OnEvent) -> FabricOptions:
     if not isinstance(run.traffic, TrafficOptions):  # calibration needs traffic of a pattern
         return run.fabric
-    return with_settled_rate(network, run.fabric, run.traffic, notify)
+    return with_settled_rate(network, run.fabric, run.traffic, on_event)

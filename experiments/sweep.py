@@ -16,7 +16,7 @@ import numpy as np
 from emulation.network import FabricNetwork
 from experiments.calibration import with_settled_rate
 from experiments.codec import read_record
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
@@ -46,7 +46,7 @@ def run_sweep(
     specified: Sequence[PointOptions],
     sweep: SweepOptions,
     folder: Path,
-    notify: Notify,
+    on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> int:
     """Measures the points of a sweep that a folder does not have yet, and returns their number.
@@ -55,7 +55,7 @@ def run_sweep(
         specified: specifications of all its points, from `specify_points`.
         sweep: the sweep.
         folder: output directory, new, empty, or of the same sweep.
-        notify: called with each event.
+        on_event: called with each event.
         watching: starts observation of the fabric.
 
     Raises:
@@ -64,7 +64,7 @@ def run_sweep(
         NegativeResult: a proof failed, or packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the points measured so far.
     """
-    with kept_directory(folder, go_on=True) as directory:
+    with kept_directory(folder, resume=True) as directory:
         held = Sweep(folder).begun()
         if held is not None and specified[0].fabric.calibrate:  # new points use the rate of existing ones
             specified = [_at_rate(one, held.sweep.link_rate_bps) for one in specified]
@@ -75,20 +75,20 @@ def run_sweep(
         measured = Sweep(folder).kept()
         missing = [point for point in sweep.points() if point not in measured]
         if measured:
-            notify(Notice("sweep-resumed", folder=folder, measured=len(measured), missing=len(missing)))
+            on_event(Notice("sweep-resumed", folder=folder, measured=len(measured), missing=len(missing)))
         if missing:
-            with prepared_network(_largest_fabric(specified), notify) as network:
-                specified = _with_settled_rate(network, specified, notify)
+            with prepared_network(_largest_fabric(specified), on_event) as network:
+                specified = _with_settled_rate(network, specified, on_event)
                 wanted = frozenset(missing)
                 todo = [one for one in specified if one.point in wanted]
-                swept = _Swept(network, _settings(specified[0], sweep), directory, todo, notify, watching)
+                swept = _Swept(network, _settings(specified[0], sweep), directory, todo, on_event, watching)
                 asked = len(measured) + len(missing)
                 with (
-                    report_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), notify),
-                    InTurn(notify) as in_turn,
+                    report_if_interrupted(folder, asked, lambda: len(Sweep(folder).kept()), on_event),
+                    InTurn(on_event) as in_turn,
                 ):
                     do_points(swept.groups(), in_turn)
-                notify(Notice("fabric-down"))
+                on_event(Notice("fabric-down"))
         return len(missing)
 
 
@@ -120,7 +120,7 @@ class _Swept:
     settings: SweepSettings
     directory: RunDirectory
     points: Sequence[PointOptions]
-    notify: Notify
+    on_event: OnEvent
     watching: Watching
     number: int = 0
     seconds_left: float | None = None
@@ -147,23 +147,23 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
         self.fabric, self._swept = fabric, swept
 
     @contextmanager
-    def standing(self, notify: Notify) -> Iterator[tuple[LiveFabric, PairCheck]]:
+    def fabric_up(self, on_event: OnEvent) -> Iterator[tuple[LiveFabric, PairCheck]]:
         """Starts the controller, adjusts the links, and checks all pairs."""
         fabric, swept = self.fabric, self._swept
-        notify(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
-        with controlled(fabric, swept.network, notify, swept.watching) as live:
+        on_event(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
+        with controlled(fabric, swept.network, on_event, swept.watching) as live:
             if swept.network.settings.link_spec != fabric.links:
                 swept.network.reshape(fabric.links)
             _write_manifest(swept.directory, live, swept.settings)
             if swept.same_faults:
-                write_schedule(swept.directory, self.missing[0].traffic, notify)
-            yield live, check_all_pairs(live, notify)
+                write_schedule(swept.directory, self.missing[0].traffic, on_event)
+            yield live, check_all_pairs(live, on_event)
 
     def do(self, fabric: tuple[LiveFabric, PairCheck], point: PointOptions) -> None:
         """Measures and stores the missing replications of a point, and writes its summary and row."""
         (live, check), swept, name = fabric, self._swept, point.point.name
         swept.number += 1
-        swept.notify(
+        swept.on_event(
             Notice(
                 "point-started",
                 number=swept.number,
@@ -173,13 +173,13 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
             )
         )
         if not swept.same_faults:
-            write_schedule(swept.directory, point.traffic, swept.notify, f"{POINTS_FOLDER}/{name}-{FAULTS}")
-        live.begin_anew()
+            write_schedule(swept.directory, point.traffic, swept.on_event, f"{POINTS_FOLDER}/{name}-{FAULTS}")
+        live.reset()
         links = directed_links(live.options.topology)
-        replicated = ReplicatedPoint(point.point, swept.settings, swept.directory, links, swept.notify)
+        replicated = ReplicatedPoint(point.point, swept.settings, swept.directory, links, swept.on_event)
         before = replicated.read(point.traffic.seed)
         companions, repeat = Companions(keep=replicated.keep), swept.settings.repeat
-        for _ in replications(live, point.traffic, repeat, check, swept.notify, companions, before):
+        for _ in replications(live, point.traffic, repeat, check, swept.on_event, companions, before):
             pass
 
     def keep(self, point: PointOptions, outcome: None, seconds_left: float | None) -> None:
@@ -197,7 +197,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
 
 
 def _with_settled_rate(
-    network: FabricNetwork, specified: Sequence[PointOptions], notify: Notify
+    network: FabricNetwork, specified: Sequence[PointOptions], on_event: OnEvent
 ) -> Sequence[PointOptions]:
     """Returns the points with a link rate at which the machine carries the most demanding of them."""
     first = specified[0]
@@ -208,7 +208,7 @@ def _with_settled_rate(
     distances = topology.distances(everyone[:, None], everyone[None, :])
 
     @cache
-    def most_hops(name: str) -> float:
+    def max_hops(name: str) -> float:
         plan = make_plan(topology, 1, name)
         return float(plan.hop_bound(plan.topology.distances(everyone[:, None], everyone)).mean())
 
@@ -221,10 +221,10 @@ def _with_settled_rate(
     def work(one: PointOptions) -> tuple[float, ...]:
         traffic = one.traffic
         packets = traffic.load / traffic.frame_bytes
-        return packets, most_hops(one.fabric.routing), mean_distance(traffic.pattern, traffic.seed)
+        return packets, max_hops(one.fabric.routing), mean_distance(traffic.pattern, traffic.seed)
 
     hardest = max(specified, key=work)
-    settled = with_settled_rate(network, hardest.fabric, hardest.traffic, notify)
+    settled = with_settled_rate(network, hardest.fabric, hardest.traffic, on_event)
     return [_at_rate(one, settled.links.rate_bps) for one in specified]
 
 

@@ -30,11 +30,11 @@ from traffic.workload.schedule import PatternSchedule, Schedule
 _NS = 1_000_000_000
 _TRAFFIC_RUN_ID = 100
 _INTERVALS = 240
-_MOST_ACKNOWLEDGE_AFTER_NS = 100_000_000
+_MAX_ACKNOWLEDGE_AFTER_NS = 100_000_000
 # A rank counts as dead if it has not answered another one for 5 s, or for the time of 12 full queues if that
 # is longer: queues on the way there and back may be full. Repairs take only milliseconds.
 _SILENCE_NS, _SILENCE_QUEUES = 5_000_000_000, 12
-_LEAST_INTERVAL_NS = 250_000_000
+_MIN_INTERVAL_NS = 250_000_000
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def run_measured_traffic(
         TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     spec = fabric.options.links
-    most_packets_per_s = spec.rate_bps / (options.frame_bytes * 8)
+    max_packets_per_s = spec.rate_bps / (options.frame_bytes * 8)
     duration_ns = round(options.duration_s * _NS)
     begin_ns = round(options.warmup_s * _NS)
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
@@ -88,12 +88,12 @@ def run_measured_traffic(
     pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
     schedule = PatternSchedule(
         pattern,
-        options.load * most_packets_per_s,
+        options.load * max_packets_per_s,
         end_ns,
         options.flows,
         options.seed,
         options.arrivals,
-        most_packets_per_s,
+        max_packets_per_s,
     )
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
     return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts, steady, ends)
@@ -129,7 +129,7 @@ def make_job(
 
 def interval_ns(end_ns: int) -> int:
     """Returns the time step of a traffic series in ns, given the end of the traffic in ns."""
-    return max(_LEAST_INTERVAL_NS, end_ns // _INTERVALS)
+    return max(_MIN_INTERVAL_NS, end_ns // _INTERVALS)
 
 
 def path_delay_ns(fabric: LiveFabric) -> int:
@@ -177,10 +177,10 @@ def run_collective_traffic(
         flows=options.flows,
         seed=options.seed,
         # A quarter of the host's own queue is left for its acknowledgements.
-        most_in_flight=max(4, spec.queue_packets * 3 // 4),
-        acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MOST_ACKNOWLEDGE_AFTER_NS),
+        max_in_flight=max(4, spec.queue_packets * 3 // 4),
+        acknowledge_after_ns=min(ACKNOWLEDGE_EVERY * packet_ns, _MAX_ACKNOWLEDGE_AFTER_NS),
         silence_ns=max(_SILENCE_NS, _SILENCE_QUEUES * (full_queue_ns + path_delay_ns(fabric))),
-        interval_ns=_LEAST_INTERVAL_NS,
+        interval_ns=_MIN_INTERVAL_NS,
     )
     return run_collective(job, marked_environment(), fabric.network.run_dir, progress, starts)
 

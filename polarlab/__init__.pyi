@@ -56,7 +56,7 @@ from polarlab.api.results import report as report
 from polarlab.api.simulations import crosscheck as crosscheck
 from polarlab.api.simulations import saturation as saturation
 from polarlab.api.simulations import simulate as simulate
-from polarlab.web.shown import watch as watch
+from polarlab.web.live_page import watch as watch
 from routing.deadlock.proof import DeadlockProof as DeadlockProof
 from routing.plan.model import RoutePlan as RoutePlan
 from routing.verification.proof import Proof as Proof

@@ -11,8 +11,8 @@ import traceback
 from pathlib import Path
 from typing import IO
 
+from topology.files.escaping import escape_controls
 from topology.files.libraries import temporary_folder
-from topology.files.shown import shown
 
 _PREFIX, _SUFFIX = "polarlab-error-", ".log"
 OLD_S = 3_600.0  # younger ones may be wanted for a report
@@ -44,7 +44,7 @@ def new_log() -> IO[str]:
 
 def escaped(text: str) -> str:
     """Returns a text that is safe on a terminal: all control characters except line feeds are escaped."""
-    return "\n".join(shown(line) for line in text.split("\n"))
+    return "\n".join(escape_controls(line) for line in text.split("\n"))
 
 
 def remove_old_logs() -> list[Path]:

@@ -7,20 +7,20 @@ import sys
 
 from emulation.subprocesses import END_SIGNALS, add_administration_folders
 from topology.errors import Status, Terminated, internal_text, known_status
+from topology.files.escaping import escape_ambiguous, escape_controls
 from topology.files.libraries import run_as_command
-from topology.files.shown import shown, shown_exactly
 
 __all__ = [
     "END_SIGNALS",
     "Status",
     "Terminated",
     "add_administration_folders",
+    "escape_ambiguous",
+    "escape_controls",
     "internal_text",
     "known_status",
     "print_line",
     "run_as_command",
-    "shown",
-    "shown_exactly",
 ]
 
 
@@ -34,7 +34,7 @@ def print_line(text: str) -> None:
         text: the line, without its end.
     """
     try:
-        print(shown(text), file=sys.stderr, flush=True)
+        print(escape_controls(text), file=sys.stderr, flush=True)
     except BrokenPipeError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno()):

@@ -37,7 +37,7 @@ from routing.reroute.base import FastReroute, RerouteMaker
 from topology.addressing import INITIAL_TTL, Host, hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import Element
+from topology.faults import Component
 
 T = TypeVar("T")
 # Distances of router pairs -> maximum hops of their packets without failures; see RoutePlan.
@@ -90,7 +90,7 @@ class AfterTagTable:
 
     choices: tuple[int, ...] = ()
     groups: tuple[Group, ...] = ()
-    unprotected: tuple[tuple[int, Element], ...] = ()
+    unprotected: tuple[tuple[int, Component], ...] = ()
 
 
 # (a router's ports and matches, its protected groups) -> its table AFTER_TAG
@@ -170,9 +170,9 @@ def compile_plan(
         hop_bound,
         _repair_hops(designs, tags),
         tuple(
-            (design.view.router, destination, element)
+            (design.view.router, destination, component)
             for design in designs
-            for destination, element in dict.fromkeys(
+            for destination, component in dict.fromkeys(
                 (*design.reroute.unprotected, *design.after_tag.unprotected)
             )
             if hosts[destination]

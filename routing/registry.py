@@ -15,7 +15,7 @@ from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
 from topology.errors import UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import hint, join_parameters, split_parameters
 from topology.plugins import Call, Places, Registry
 

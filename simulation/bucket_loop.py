@@ -87,7 +87,7 @@ class BucketLoop:
         """
         for before, switch, adapter in zip(self._plan.switches, plan.switches, self._adapters, strict=True):
             if switch is not before:
-                adapter.take_plan(switch)
+                adapter.use_plan(switch)
         self._plan, self._tables = plan, tables
         self._uses, self._outcomes = _uses(tables), first_outcomes(tables)
         return self._with_all_buckets(network)

@@ -82,4 +82,4 @@ def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadl
     link_of = {int(port): link for link, port in enumerate(inputs.tolist())}
     named = tuple((link_of[queue >> shift], queue & ((1 << shift) - 1)) for queue in queue_cycle)
     waiting, arrived = int(queues[stuck, COUNT].sum()), int(network.counts[ARRIVED])
-    return Deadlock(cycle=cycle, waiting=waiting, arrived=arrived, circle=named)
+    return Deadlock(cycle=cycle, waiting=waiting, arrived=arrived, cyclic_dependency=named)

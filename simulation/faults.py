@@ -33,7 +33,7 @@ from simulation.tables.packets import Arrival
 from topology.drains import NO_DRAIN, Drain, drain_of
 from topology.errors import NegativeResult
 from topology.failures import NO_FAILURE, Failure, failure_of
-from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
+from topology.faults import CONTROLLER, Component, ComponentKind, Fault, link_component
 
 # Called with every fault and every new plan when it takes effect.
 Tell = Callable[[FaultOutcome | PlanOutcome], None]
@@ -45,8 +45,8 @@ _PLAN, _FAULT = range(2)  # order of the steps within a cycle
 class _ComponentState:
     """Components that are down and components that are drained."""
 
-    down: tuple[Element, ...] = ()
-    drained: tuple[Element, ...] = ()
+    down: tuple[Component, ...] = ()
+    drained: tuple[Component, ...] = ()
 
 
 class SimulatedFaults:
@@ -149,17 +149,17 @@ class SimulatedFaults:
     def _apply_fault(self, cycle: int, fault: Fault) -> None:
         self._fault_outcomes.append(FaultOutcome(cycle, str(fault)))
         self._tell(self._fault_outcomes[-1])
-        elements = self._separate_links(fault.element)
-        if fault.element == CONTROLLER:
+        components = self._separate_links(fault.component)
+        if fault.component == CONTROLLER:
             self._controller_works = fault.restores
             if not fault.restores:
                 self._steps = [one for one in self._steps if one[1] == _FAULT]
                 heapq.heapify(self._steps)
         elif fault.maintenance:
-            drained = _changed(self._now.drained, [fault.element], removed=fault.restores)
+            drained = _changed(self._now.drained, [fault.component], removed=fault.restores)
             self._now = replace(self._now, drained=drained)
         else:
-            self._now = replace(self._now, down=_changed(self._now.down, elements, removed=fault.restores))
+            self._now = replace(self._now, down=_changed(self._now.down, components, removed=fault.restores))
         if self._replan_cycles is not None and self._controller_works:
             ready = cycle + self._replan_cycles
             self._steps = [one for one in self._steps if one[:2] != (ready, _PLAN)]
@@ -173,16 +173,16 @@ class SimulatedFaults:
         step = self._steps[0][-1]
         return step if isinstance(step, Fault) and not step.restores else None
 
-    def _separate_links(self, element: Element) -> list[Element]:
+    def _separate_links(self, component: Component) -> list[Component]:
         """Returns the component as a list, with parallel links listed one by one."""
-        if element.kind is not ElementKind.LINK:
-            return [element]
-        return [link_element(link) for link in self._whole.topology.link_list if element.covers(link)]
+        if component.kind is not ComponentKind.LINK:
+            return [component]
+        return [link_component(link) for link in self._whole.topology.link_list if component.covers(link)]
 
     def _install_plan(self, cycle: int, known: _ComponentState) -> None:
         """Installs the plan for the failures that the controller knew, if it can be proven."""
         topology = self._whole.topology
-        names = ", ".join(element.location for element in known.down) or NO_FAILURE.name
+        names = ", ".join(component.location for component in known.down) or NO_FAILURE.name
         failure = replace(failure_of(topology, known.down), name=names)
         drain = drain_of(topology, known.drained)
         self._controller_view = known
@@ -209,13 +209,13 @@ class SimulatedFaults:
     @property
     def _dead(self) -> frozenset[int]:
         """The routers that do not forward packets."""
-        return frozenset(e.routers[0] for e in self._now.down if e.kind is not ElementKind.LINK)
+        return frozenset(e.routers[0] for e in self._now.down if e.kind is not ComponentKind.LINK)
 
     def _failure(self) -> Failure:
         """Returns the failure that switches see: ports that are down and dead routers."""
-        hang = ElementKind.HANG
-        down = [element for element in self._now.down if element.kind is not hang]
-        down += [element for element in self._controller_view.down if element.kind is hang]
+        hang = ComponentKind.HANG
+        down = [component for component in self._now.down if component.kind is not hang]
+        down += [component for component in self._controller_view.down if component.kind is hang]
         return replace(failure_of(self._whole.topology, down), failed_routers=self._dead)
 
     def _tables(self) -> ForwardingTables:
@@ -243,7 +243,9 @@ class SimulatedFaults:
         return broken
 
 
-def _changed(before: Sequence[Element], elements: Iterable[Element], *, removed: bool) -> tuple[Element, ...]:
+def _changed(
+    before: Sequence[Component], components: Iterable[Component], *, removed: bool
+) -> tuple[Component, ...]:
     """Returns `before` with the given components added, or removed."""
-    others = dict.fromkeys(elements)
+    others = dict.fromkeys(components)
     return tuple(one for one in before if one not in others) + (() if removed else tuple(others))

@@ -16,14 +16,14 @@ class Deadlock:
         cycle: clock cycle in which the simulator detected it; the check runs at least every 1,000 cycles.
         waiting: packets that can never move again: those in the cyclic dependency and those behind it.
         arrived: packets that had arrived since the first clock cycle.
-        circle: the cyclic dependency: (directed link, virtual channel) of buffers, each of which waits for
+        cyclic_dependency: (directed link, virtual channel) of buffers, each of which waits for
             room in the next one, and the last in the first.
     """
 
     cycle: int
     waiting: int
     arrived: int
-    circle: tuple[tuple[int, int], ...]
+    cyclic_dependency: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from _pytest.runner import runtestprotocol
 
 NEEDED = ("ovs-vswitchd", "ovsdb-server", "mnexec", "tc", "ip")
 # A test that a busy machine can spoil is tried so often before it counts as failed.
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 _SLOW_TIMEOUT_S = 3600
 _PAUSE_S = 2.0  # by then what disturbed it may be over
 _ATTEMPTS = "attempts"
@@ -75,9 +75,9 @@ def _skipped_without_mininet(report: Any, path: str) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Runs a test; one with the marker `tried_again` until it passes, `MOST_ATTEMPTS` times at most."""
+    """Runs a test; one with the marker `tried_again` until it passes, `MAX_ATTEMPTS` times at most."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-    most = 1 if item.get_closest_marker("tried_again") is None else MOST_ATTEMPTS
+    most = 1 if item.get_closest_marker("tried_again") is None else MAX_ATTEMPTS
     with _machine(item, alone=False):
         attempts, reports = 1, runtestprotocol(item, nextitem=nextitem, log=False)
     while attempts < most and any(report.failed for report in reports):

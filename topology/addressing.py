@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 NETWORK = 10 << 24
 NETWORK_PREFIX = 8

@@ -12,7 +12,7 @@ from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.failures import Failure, failure_of
-from topology.faults import CONTROLLER, FORCE, Element, ElementKind, Fault, parse_drained
+from topology.faults import CONTROLLER, FORCE, Component, ComponentKind, Fault, parse_drained
 from topology.shortest_paths import connected_components
 
 _MAX_NAMED = 10
@@ -25,24 +25,24 @@ class Drain:
     A drained link carries no packets. A drained switch carries packets from and to its own hosts only.
 
     Attributes:
-        elements: the drained components, links and switches.
+        components: the drained components, links and switches.
         ends: (router, port) of both ends of every drained link, without the links of drained switches.
         routers: the routers of the drained switches.
     """
 
-    elements: tuple[Element, ...] = ()
+    components: tuple[Component, ...] = ()
     ends: frozenset[tuple[int, int]] = frozenset()
     routers: frozenset[int] = frozenset()
 
     @property
     def any_drained(self) -> bool:
         """Whether a link or a switch is drained."""
-        return bool(self.elements)
+        return bool(self.components)
 
     @property
     def name(self) -> str:
         """A name for messages, such as `s3, s1-s2`; `none` if nothing is drained."""
-        return ", ".join(element.location for element in self.elements) or "none"
+        return ", ".join(component.location for component in self.components) or "none"
 
     def ports(self, topology: Topology, router: int) -> frozenset[int]:
         """Returns the ports of a router that lead over a drained link or to a drained switch.
@@ -72,20 +72,22 @@ class Drain:
 NO_DRAIN = Drain()
 
 
-def drain_of(topology: Topology, elements: Iterable[Element]) -> Drain:
+def drain_of(topology: Topology, components: Iterable[Component]) -> Drain:
     """Returns the combined drain of several components of a fabric.
 
     Args:
         topology: the graph of routers.
-        elements: links between switches, and switches.
+        components: links between switches, and switches.
     """
-    ordered = sorted(set(elements), key=lambda element: (element.kind is ElementKind.LINK, element.routers))
-    links = [element for element in ordered if element.kind is ElementKind.LINK]
-    drained = [link for link in topology.link_list if any(element.covers(link) for element in links)]
+    ordered = sorted(
+        set(components), key=lambda component: (component.kind is ComponentKind.LINK, component.routers)
+    )
+    links = [component for component in ordered if component.kind is ComponentKind.LINK]
+    drained = [link for link in topology.link_list if any(component.covers(link) for component in links)]
     return Drain(
         tuple(ordered),
         frozenset(end for link in drained for end in link.ends),
-        frozenset(e.routers[0] for e in ordered if e.kind is ElementKind.SWITCH),
+        frozenset(e.routers[0] for e in ordered if e.kind is ComponentKind.SWITCH),
     )
 
 
@@ -99,7 +101,7 @@ def drain_named(topology: Topology, names: Iterable[str]) -> Drain:
     Raises:
         ParameterError: a name is malformed, or the fabric does not have such a component.
     """
-    return drain_of(topology, [element for name in names for element in parse_drained(name, topology)])
+    return drain_of(topology, [component for name in names for component in parse_drained(name, topology)])
 
 
 def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -> tuple[tuple[str, ...], ...]:
@@ -116,7 +118,7 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
         cut off; empty if the drain separates nothing.
     """
     out = failure.failed_routers | after.routers
-    now, then = (_components(topology, failure, drain) for drain in (before, after))
+    now, then = (_connected_parts(topology, failure, drain) for drain in (before, after))
     parts: dict[int, list[int]] = {}
     for router in range(topology.routers):
         if router not in out:
@@ -129,33 +131,38 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
 
 
 def with_drained(
-    topology: Topology, before: Drain, elements: Iterable[Element], failure: Failure, *, force: bool = False
+    topology: Topology,
+    before: Drain,
+    components: Iterable[Component],
+    failure: Failure,
+    *,
+    force: bool = False,
 ) -> Drain:
     """Returns a drain extended by more components, if these can be drained.
 
     Args:
         topology: the graph of routers.
         before: the components that are drained already.
-        elements: the components to drain in addition.
+        components: the components to drain in addition.
         failure: the links and switches that have failed.
         force: whether to drain them even if that cuts off others.
 
     Raises:
         ParameterError: a component is drained already or has failed, or its drain would cut off others.
     """
-    elements = tuple(elements)
-    for element in elements:
-        own = drain_of(topology, [element])
+    components = tuple(components)
+    for component in components:
+        own = drain_of(topology, [component])
         if own.ends <= before.ends and own.routers <= before.routers:
             raise ParameterError(
-                f"component to drain must carry traffic; {element.location} is already drained"
+                f"component to drain must carry traffic; {component.location} is already drained"
             )
         if own.routers & failure.failed_routers or (own.ends and own.ends <= failure.failed_ends):
-            raise ParameterError(f"component to drain must be up; {element.location} is down")
-    after = drain_of(topology, (*before.elements, *elements))
+            raise ParameterError(f"component to drain must be up; {component.location} is down")
+    after = drain_of(topology, (*before.components, *components))
     parts = cut_off(topology, failure, before, after)
     if parts and not force:
-        names = ", ".join(element.location for element in elements)
+        names = ", ".join(component.location for component in components)
         raise ParameterError(
             f"drain must leave the other switches connected; {names} would cut off {cut_off_text(parts)}; "
             f"{FORCE} drains anyway"
@@ -163,28 +170,29 @@ def with_drained(
     return after
 
 
-def without_drained(topology: Topology, before: Drain, elements: Iterable[Element]) -> Drain:
+def without_drained(topology: Topology, before: Drain, components: Iterable[Component]) -> Drain:
     """Returns a drain without some of its components.
 
     Args:
         topology: the graph of routers.
         before: the drained components.
-        elements: the components whose drain ends; a link without a number includes all its parallel links.
+        components: the components whose drain ends; a link without a number includes all its parallel links.
 
     Raises:
         ParameterError: a component is not drained.
     """
-    ended: set[Element] = set()
-    for element in elements:
+    ended: set[Component] = set()
+    for component in components:
         covered = {
             one
-            for one in before.elements
-            if (one.kind, one.routers) == (element.kind, element.routers) and element.copy in (0, one.copy)
+            for one in before.components
+            if (one.kind, one.routers) == (component.kind, component.routers)
+            and component.copy in (0, one.copy)
         }
         if not covered:
-            raise ParameterError(f"{element.location} is not drained; drained: {before.name}")
+            raise ParameterError(f"{component.location} is not drained; drained: {before.name}")
         ended |= covered
-    return drain_of(topology, [element for element in before.elements if element not in ended])
+    return drain_of(topology, [component for component in before.components if component not in ended])
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
@@ -198,19 +206,19 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
         ParameterError: a component cannot be drained or undrained at that time; the message quotes the fault.
     """
     drain = NO_DRAIN
-    failed: set[Element] = set()
+    failed: set[Component] = set()
     for fault in faults:
         if not fault.maintenance:
-            (failed.discard if fault.restores else failed.add)(fault.element)
+            (failed.discard if fault.restores else failed.add)(fault.component)
             continue
         try:
             if CONTROLLER in failed:
                 raise ParameterError("controller must be up to divert traffic, but has failed")
             if fault.restores:
-                drain = without_drained(topology, drain, [fault.element])
+                drain = without_drained(topology, drain, [fault.component])
             else:
                 failure = failure_of(topology, failed)
-                drain = with_drained(topology, drain, [fault.element], failure, force=fault.forced)
+                drain = with_drained(topology, drain, [fault.component], failure, force=fault.forced)
         except ParameterError as error:
             raise ParameterError(f"`{fault.line}`: {error}") from None
 
@@ -228,7 +236,7 @@ def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
     return "; ".join(texts)
 
 
-def _components(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
+def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
     """Returns the number of each router's component without failed and drained components."""
     ends = {end for link in topology.link_list if {link.a, link.b} & drain.routers for end in link.ends}
     routers = failure.failed_routers | drain.routers

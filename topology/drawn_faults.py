@@ -16,14 +16,18 @@ import numpy as np
 
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, SECONDS, Element, ElementKind, Fault, TimeUnit, link_element
-from topology.files.shown import quoted
+from topology.faults import CONTROLLER, SECONDS, Component, ComponentKind, Fault, TimeUnit, link_component
+from topology.files.escaping import quoted
 
 PREFIX = "mtbf:"
 FORM = SECONDS.form
 # A schedule with more failures than this is probably a mistake in the unit.
-MOST_FAILURES = 10_000
-_KINDS = {"links": ElementKind.LINK, "switches": ElementKind.SWITCH, "controller": ElementKind.CONTROLLER}
+MAX_FAILURES = 10_000
+_KINDS = {
+    "links": ComponentKind.LINK,
+    "switches": ComponentKind.SWITCH,
+    "controller": ComponentKind.CONTROLLER,
+}
 _REPAIR = "mttr"
 
 
@@ -37,7 +41,7 @@ class FaultProcess:
         unit: the unit of both times and of the schedule, which replaces s if it is another one.
     """
 
-    mtbf_s: Mapping[ElementKind, float]
+    mtbf_s: Mapping[ComponentKind, float]
     mttr_s: float
     unit: TimeUnit = SECONDS
 
@@ -77,11 +81,11 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
 def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
     match = re.fullmatch(rf"(\d*\.?\d+)({'|'.join(unit.multiples)})", text, re.ASCII)
     time = float(match[1]) * unit.multiples[match[2]] if match else -1.0
-    if not unit.step <= time <= unit.most:
+    if not unit.step <= time <= unit.limit:
         if unit == SECONDS:
-            domain = f"1ms to {unit.most}s, such as 500ms, 30s or 2min"
+            domain = f"1ms to {unit.limit}s, such as 500ms, 30s or 2min"
         else:
-            domain = f"{unit.step:g} to {unit.most} {unit.name}, without a unit"
+            domain = f"{unit.step:g} to {unit.limit} {unit.name}, without a unit"
         raise ParameterError(f"{name} must be a time of {domain}, got {quoted(text)}")
     return time
 
@@ -103,12 +107,12 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         and a link only while both of its switches are up.
 
     Raises:
-        ParameterError: the expected number of failures exceeds `MOST_FAILURES`.
+        ParameterError: the expected number of failures exceeds `MAX_FAILURES`.
     """
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
-    if expected > MOST_FAILURES:
+    if expected > MAX_FAILURES:
         raise ParameterError(
-            f"drawn faults must be at most {MOST_FAILURES}, got {expected:.0f} in {end_s:g} "
+            f"drawn faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
             f"{process.unit.name}; choose a longer "
             "time between failures"
         )
@@ -120,19 +124,19 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         for place, kind in enumerate(kinds)
         for time_s in draws[kind].failure_times(process.mtbf_s[kind], end_s)
     ]
-    down: dict[Element, float] = {}  # component -> time of its repair
+    down: dict[Component, float] = {}  # component -> time of its repair
     faults: list[Fault] = []
     for time_s, _, kind in sorted(failures, key=lambda failure: failure[:2]):
-        down = {element: repaired_s for element, repaired_s in down.items() if repaired_s > time_s}
+        down = {component: repaired_s for component, repaired_s in down.items() if repaired_s > time_s}
         repair_s, choose = draws[kind].repair(process.mttr_s)
-        candidates = _ELEMENTS[kind](topology, down)
+        candidates = _COMPONENTS[kind](topology, down)
         if not candidates:
             continue
-        element = candidates[choose(len(candidates))]
-        down[element] = round(time_s + repair_s, process.unit.decimals)
-        faults.append(Fault(time_s, element))
-        if down[element] < end_s:
-            faults.append(Fault(down[element], element, restores=True))
+        component = candidates[choose(len(candidates))]
+        down[component] = round(time_s + repair_s, process.unit.decimals)
+        faults.append(Fault(time_s, component))
+        if down[component] < end_s:
+            faults.append(Fault(down[component], component, restores=True))
     # At equal times a repair precedes a failure, because the repaired component may be the one that fails.
     return tuple(sorted(faults, key=lambda fault: (fault.time_s, not fault.restores)))
 
@@ -169,23 +173,23 @@ class _Draws:
         return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))
 
 
-def _links_up(topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
-    dark = {element.routers[0] for element in down if element.kind is ElementKind.SWITCH}
-    lit = (link_element(link) for link in topology.link_list if not {link.a, link.b} & dark)
-    return [element for element in lit if element not in down]
+def _links_up(topology: Topology, down: Mapping[Component, float]) -> Sequence[Component]:
+    dark = {component.routers[0] for component in down if component.kind is ComponentKind.SWITCH}
+    lit = (link_component(link) for link in topology.link_list if not {link.a, link.b} & dark)
+    return [component for component in lit if component not in down]
 
 
-def _switches_up(topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
-    switches = (Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers))
-    return [element for element in switches if element not in down]
+def _switches_up(topology: Topology, down: Mapping[Component, float]) -> Sequence[Component]:
+    switches = (Component(ComponentKind.SWITCH, (router,)) for router in range(topology.routers))
+    return [component for component in switches if component not in down]
 
 
-def _controller_up(_topology: Topology, down: Mapping[Element, float]) -> Sequence[Element]:
+def _controller_up(_topology: Topology, down: Mapping[Component, float]) -> Sequence[Component]:
     return [] if CONTROLLER in down else [CONTROLLER]
 
 
-_ELEMENTS: Mapping[ElementKind, Callable[[Topology, Mapping[Element, float]], Sequence[Element]]] = {
-    ElementKind.LINK: _links_up,
-    ElementKind.SWITCH: _switches_up,
-    ElementKind.CONTROLLER: _controller_up,
+_COMPONENTS: Mapping[ComponentKind, Callable[[Topology, Mapping[Component, float]], Sequence[Component]]] = {
+    ComponentKind.LINK: _links_up,
+    ComponentKind.SWITCH: _switches_up,
+    ComponentKind.CONTROLLER: _controller_up,
 }

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from topology.addressing import switch_name
 from topology.base import Topology
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def link_failures(topology: Topology) -> Iterator[Failure]:
         One failure per link, in the order of `Topology.link_list`.
     """
     for link in topology.link_list:
-        yield Failure(f"link {link_element(link).location}", frozenset(link.ends))
+        yield Failure(f"link {link_component(link).location}", frozenset(link.ends))
 
 
 def switch_failures(topology: Topology) -> Iterator[Failure]:
@@ -88,19 +88,19 @@ SCENARIOS: Mapping[str, Callable[[Topology], Iterable[Failure]]] = {
 }
 
 
-def failure_of(topology: Topology, elements: Iterable[Element]) -> Failure:
+def failure_of(topology: Topology, components: Iterable[Component]) -> Failure:
     """Returns the combined failure of several components of a fabric.
 
     Args:
         topology: the graph of routers.
-        elements: links and switches; a hung switch counts as failed like one without power. The controller
+        components: links and switches; a hung switch counts as failed like one without power. The controller
             is ignored, because it forwards no packets.
 
     Returns:
         One failure, named after its components.
     """
-    elements = [element for element in elements if element.kind is not ElementKind.CONTROLLER]
-    routers = frozenset(e.routers[0] for e in elements if e.kind is not ElementKind.LINK)
-    failed = [link for link in topology.link_list if any(element.covers(link) for element in elements)]
+    components = [component for component in components if component.kind is not ComponentKind.CONTROLLER]
+    routers = frozenset(e.routers[0] for e in components if e.kind is not ComponentKind.LINK)
+    failed = [link for link in topology.link_list if any(component.covers(link) for component in components)]
     ends = frozenset(end for link in failed for end in link.ends)
-    return Failure(", ".join(element.name for element in elements) or "none", ends, routers)
+    return Failure(", ".join(component.name for component in components) or "none", ends, routers)

@@ -31,7 +31,7 @@ import numpy as np
 from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import hint
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
@@ -45,7 +45,7 @@ class TimeUnit:
 
     Attributes:
         name: its name in messages.
-        most: the latest time.
+        limit: the latest time.
         decimals: number of decimals of drawn times.
         whole: whether times are whole numbers.
         multiples: unit suffix in drawn schedules -> its length.
@@ -53,7 +53,7 @@ class TimeUnit:
     """
 
     name: str
-    most: int
+    limit: int
     decimals: int
     whole: bool
     multiples: Mapping[str, float]
@@ -69,7 +69,7 @@ SECONDS = TimeUnit("s", 86_400, 3, False, {"ms": 0.001, "s": 1.0, "min": 60.0}, 
 CYCLES = TimeUnit("cycles", 10**9, 0, True, {"": 1.0}, "mtbf:links=3000,mttr=1000")
 
 
-class ElementKind(enum.Enum):
+class ComponentKind(enum.Enum):
     """The kinds of components that can fail."""
 
     LINK = "link"
@@ -79,7 +79,7 @@ class ElementKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class Component:
     """A component of a fabric that can fail.
 
     Attributes:
@@ -89,7 +89,7 @@ class Element:
         host: the host, for the link between a host and its router; None for all other components.
     """
 
-    kind: ElementKind
+    kind: ComponentKind
     routers: tuple[int, ...] = ()
     copy: int = 0
     host: Host | None = None
@@ -119,12 +119,12 @@ class Element:
         Returns:
             True for the link itself and for every link of a switch; never for a host's link.
         """
-        if self.kind is not ElementKind.LINK:
+        if self.kind is not ComponentKind.LINK:
             return bool({link.a, link.b} & set(self.routers))
         return self.routers == (link.a, link.b) and self.copy in (0, link.copy)
 
 
-CONTROLLER = Element(ElementKind.CONTROLLER)
+CONTROLLER = Component(ComponentKind.CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +133,14 @@ class Fault:
 
     Attributes:
         time_s: seconds from the start of traffic, 0 to 86400; in a simulation, cycles.
-        element: the component.
+        component: the component.
         restores: whether the component is restored or its drain ends; otherwise it fails or is drained.
         maintenance: whether it is drained or its drain ends; otherwise it fails or is restored.
         forced: whether it is drained even if that cuts off other components.
     """
 
     time_s: float
-    element: Element
+    component: Component
     restores: bool = False
     maintenance: bool = False
     forced: bool = False
@@ -153,10 +153,10 @@ class Fault:
 
     def __str__(self) -> str:
         verbs = ("drain", "undrain") if self.maintenance else ("fail", "restore")
-        return f"{verbs[self.restores]} {self.element.name}" + (f" {FORCE}" if self.forced else "")
+        return f"{verbs[self.restores]} {self.component.name}" + (f" {FORCE}" if self.forced else "")
 
 
-def link_element(link: Link) -> Element:
+def link_component(link: Link) -> Component:
     """Returns a link as a component that can fail.
 
     Args:
@@ -165,10 +165,10 @@ def link_element(link: Link) -> Element:
     Returns:
         The component; for one of several parallel links, only that link.
     """
-    return Element(ElementKind.LINK, (link.a, link.b), link.copy)
+    return Component(ComponentKind.LINK, (link.a, link.b), link.copy)
 
 
-def host_link(host: Host) -> Element:
+def host_link(host: Host) -> Component:
     """Returns the link between a host and its router as a component that can fail.
 
     Args:
@@ -177,7 +177,7 @@ def host_link(host: Host) -> Element:
     Returns:
         The component.
     """
-    return Element(ElementKind.LINK, (host.router,), host=host)
+    return Component(ComponentKind.LINK, (host.router,), host=host)
 
 
 def names_host_link(text: str) -> bool:
@@ -192,9 +192,9 @@ def names_host_link(text: str) -> bool:
     return bool(_HOST_LINK.fullmatch(text))
 
 
-def parse_elements(
+def parse_components(
     text: str, topology: Topology, seed: int, hosts: Sequence[Host] | None = None
-) -> tuple[Element, ...]:
+) -> tuple[Component, ...]:
     """Returns the components that a text names.
 
     Args:
@@ -211,14 +211,14 @@ def parse_elements(
         ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
     words = [word.strip() for word in text.split(",")]
-    elements: list[Element] = []
+    components: list[Component] = []
     for word in words:
         of_host = names_host_link(word)
-        elements += [_parse_host_link(word, hosts)] if of_host else _parse(word, topology, seed)
-    return tuple(dict.fromkeys(elements))
+        components += [_parse_host_link(word, hosts)] if of_host else _parse(word, topology, seed)
+    return tuple(dict.fromkeys(components))
 
 
-def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
+def parse_drained(text: str, topology: Topology) -> tuple[Component, ...]:
     """Returns the components to drain that a text names.
 
     Args:
@@ -231,23 +231,23 @@ def parse_drained(text: str, topology: Topology) -> tuple[Element, ...]:
     Raises:
         ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
-    elements: list[Element] = []
+    components: list[Component] = []
     for word in (word.strip() for word in text.split(",")):
         kind, _, rest = word.rpartition(":")
-        if kind == ElementKind.LINK.value and not names_host_link(word):
-            elements += _parse(word, topology, seed=1)
-        elif kind in ("", ElementKind.SWITCH.value) and re.fullmatch(r"s\d+", rest):
-            elements.append(Element(ElementKind.SWITCH, (switch_router(rest, topology.routers),)))
+        if kind == ComponentKind.LINK.value and not names_host_link(word):
+            components += _parse(word, topology, seed=1)
+        elif kind in ("", ComponentKind.SWITCH.value) and re.fullmatch(r"s\d+", rest):
+            components.append(Component(ComponentKind.SWITCH, (switch_router(rest, topology.routers),)))
         else:
             names = [*map(switch_name, range(topology.routers)), "switch:s1", "link:s1-s2"]
             raise ParameterError(
                 "component to drain must be a switch, such as s3, or a link between switches, such as "
                 f"link:s1-s2, got {quoted(word)}{hint(word, names)}"
             )
-    return tuple(dict.fromkeys(elements))
+    return tuple(dict.fromkeys(components))
 
 
-def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Element:
+def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Component:
     """Returns the link of a host that a text names."""
     if hosts is None:
         raise ParameterError(
@@ -262,35 +262,37 @@ def _parse_host_link(word: str, hosts: Sequence[Host] | None) -> Element:
     )
 
 
-def _parse(word: str, topology: Topology, seed: int) -> Sequence[Element]:
+def _parse(word: str, topology: Topology, seed: int) -> Sequence[Component]:
     kind, _, rest = word.partition(":")
-    if word == ElementKind.CONTROLLER.value:
+    if word == ComponentKind.CONTROLLER.value:
         return [CONTROLLER]
     if kind == "random" and re.fullmatch(r"[0-9]{1,9}", rest):
         return _random_links(int(rest), topology, seed)
     if word == RANDOM_LINK:
         return _random_links(1, topology, seed)
     if word == RANDOM_SWITCH:
-        return [Element(ElementKind.SWITCH, (int(np.random.default_rng(seed).integers(topology.routers)),))]
-    if kind in (ElementKind.SWITCH.value, ElementKind.HANG.value):
-        return [Element(ElementKind(kind), (switch_router(rest, topology.routers),))]
+        return [
+            Component(ComponentKind.SWITCH, (int(np.random.default_rng(seed).integers(topology.routers)),))
+        ]
+    if kind in (ComponentKind.SWITCH.value, ComponentKind.HANG.value):
+        return [Component(ComponentKind(kind), (switch_router(rest, topology.routers),))]
     between, _, copy = rest.partition(".")
     ends = between.split("-")
-    if kind == ElementKind.LINK.value and len(ends) == 2:
+    if kind == ComponentKind.LINK.value and len(ends) == 2:
         a, b = sorted(switch_router(end, topology.routers) for end in ends)
-        return [Element(ElementKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
+        return [Component(ComponentKind.LINK, (a, b), _link_copy(word, copy, a, b, topology))]
     raise ParameterError(
         "component must be link:s1-s2, link:s1-s2.1, switch:s4, hang:s4, random:3 (links), random-link, "
         f"random-switch or controller, got {quoted(word)}"
     )
 
 
-def _random_links(count: int, topology: Topology, seed: int) -> list[Element]:
+def _random_links(count: int, topology: Topology, seed: int) -> list[Component]:
     """Returns distinct random links, in the order of `link_list`."""
     if not 1 <= count <= topology.links:
         raise ParameterError(f"number of random links must be 1 to {topology.links}, got {count}")
     drawn = np.random.default_rng(seed).choice(topology.links, count, replace=False)
-    return [link_element(topology.link_list[index]) for index in sorted(drawn.tolist())]
+    return [link_component(topology.link_list[index]) for index in sorted(drawn.tolist())]
 
 
 def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
@@ -344,11 +346,11 @@ def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit)
         form = "TIME fail|restore|drain|undrain COMPONENT, such as `2.5 fail link:s1-s2`"
         raise ParameterError(f"fault must be {form}, got {quoted(' '.join(words))}")
     time_s = float(words[0])
-    if time_s > unit.most or (unit.whole and not time_s.is_integer()):
+    if time_s > unit.limit or (unit.whole and not time_s.is_integer()):
         whole = "whole " if unit.whole else ""
-        raise ParameterError(f"fault time must be 0 to {unit.most} {whole}{unit.name}, got {words[0]}")
+        raise ParameterError(f"fault time must be 0 to {unit.limit} {whole}{unit.name}, got {words[0]}")
     if words[1] in ("fail", "restore"):
-        elements = parse_elements(words[2], topology, seed)
-        return [Fault(time_s, element, words[1] == "restore") for element in elements]
+        components = parse_components(words[2], topology, seed)
+        return [Fault(time_s, component, words[1] == "restore") for component in components]
     drained = parse_drained(words[2], topology)
-    return [Fault(time_s, element, words[1] == "undrain", True, forced) for element in drained]
+    return [Fault(time_s, component, words[1] == "undrain", True, forced) for component in drained]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 MIN_RATE_BPS = 10_000
 MAX_RATE_BPS = 10_000_000_000

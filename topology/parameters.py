@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 Value = bool | int | float | str
 
-_NO_LEAST, _NO_MOST = -math.inf, math.inf
+_NO_MIN, _NO_MAX = -math.inf, math.inf
 # Names of types in messages.
 _TYPES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 _FILE = "the name of a file"
@@ -67,8 +67,8 @@ class Parameter:
     unit: str = ""
     default: Value | None = None
     default_text: str = ""
-    least: float = _NO_LEAST
-    most: float = _NO_MOST
+    least: float = _NO_MIN
+    most: float = _NO_MAX
     above: float | None = None
     choices: Callable[[], Iterable[str]] | None = None
     words: Sequence[str] = ()
@@ -93,11 +93,11 @@ class Parameter:
         if self.choices is not None:
             return f"one of {', '.join(self.choices())}"
         if self.above is not None:
-            upper = "" if self.most == _NO_MOST else f" and at most {value_text(self.most)}"
+            upper = "" if self.most == _NO_MAX else f" and at most {value_text(self.most)}"
             return f"over {value_text(self.above)}{upper}{self._unit}"
-        if self.least != _NO_LEAST and self.most != _NO_MOST:
+        if self.least != _NO_MIN and self.most != _NO_MAX:
             return f"{value_text(self.least)} to {value_text(self.most)}{self._unit}"
-        if self.least != _NO_LEAST:
+        if self.least != _NO_MIN:
             return f"{value_text(self.least)} or more{self._unit}"
         return _FILE if self.file else _TYPES[self.type] + self._unit
 

@@ -17,7 +17,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families.family import GROUPS, Family
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import hint
 from topology.plugins import Call, Places, Registry
 

@@ -28,7 +28,7 @@ class OccupancySource(Protocol):
         """Returns the problems that were not returned before."""
 
 
-MOST_PROBLEMS = 1000  # a limit, as texts can contain words of switches, which can send any number of them
+MAX_PROBLEMS = 1000  # a limit, as texts can contain words of switches, which can send any number of them
 
 
 class ProblemLog:
@@ -40,7 +40,7 @@ class ProblemLog:
 
     def add(self, text: str) -> None:
         """Adds a problem unless it was added before."""
-        if text not in self._known and len(self._known) < MOST_PROBLEMS:
+        if text not in self._known and len(self._known) < MAX_PROBLEMS:
             self._known.add(text)
             self._new.append(text)
 

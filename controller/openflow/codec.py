@@ -100,7 +100,7 @@ class _EncodedRule(NamedTuple):
 # Switches of a fabric share most of their rules, and hashing a rule costs more than everything else about it.
 # Rules are therefore looked up by id first, which stays unique because this table keeps them alive.
 _known_rules: dict[int, dict[int, tuple[plan.Rule, _EncodedRule]]] = {version: {} for version in DIALECTS}
-_MOST_KNOWN = 1 << 20
+_MAX_KNOWN = 1 << 20
 
 
 def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
@@ -109,7 +109,7 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     if entry:
         return entry[1]
     encoded = _encode_rule(dialect, rule)
-    if len(known) >= _MOST_KNOWN:  # after many plans
+    if len(known) >= _MAX_KNOWN:  # after many plans
         known.clear()
     known[id(rule)] = rule, encoded
     return encoded

@@ -107,11 +107,11 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
 
     error_msg_handler = None  # would only log, which takes a millisecond for each error of a switch
 
-    def __init__(self, listener: Any, context: ssl.SSLContext | None, most: int) -> None:
+    def __init__(self, listener: Any, context: ssl.SSLContext | None, limit: int) -> None:
         super().__init__()
         self._listener = listener
         self._context = context
-        self._most = most
+        self._limit = limit
         self._open: set[SwitchSocket] = set()
         self._warnings = Warnings()
 
@@ -142,11 +142,11 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
         answer late; if the newest were, whoever opens many connections would keep out everyone else. The
         datapath id does not help: anyone can claim any id, any number of times.
         """
-        if len(self._open) >= self._most:
+        if len(self._open) >= self._limit:
             unserved = [switch for switch in self._open if not switch.served]
             loser = random.choice(unserved or list(self._open))  # noqa: S311  # no secret
             self._open.remove(loser)
-            loser.refuse(f"the limit of {self._most} open connections is reached")
+            loser.refuse(f"the limit of {self._limit} open connections is reached")
             hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
 
     def _serve(self, switch: SwitchSocket, address: Any) -> None:

@@ -38,8 +38,8 @@ _STATUS_HEAD = 16  # bytes of a port status message before the port's descriptio
 _HALF = struct.Struct("!H")
 
 # More than any switch of a fabric has; these limits bound the memory that one connection can consume.
-MOST_PORTS = 4096
-MOST_ENTRIES = 1 << 18  # rules or groups in one description, over all of its messages
+MAX_PORTS = 4096
+MAX_ENTRIES = 1 << 18  # rules or groups in one description, over all of its messages
 
 
 class MalformedMessage(ValueError):
@@ -143,16 +143,16 @@ class Door:
         while place < len(message):
             place += size(message, place)
             entries += 1
-        if entries > MOST_ENTRIES:
-            raise MalformedMessage(f"a description must have at most {MOST_ENTRIES} entries, got {entries}")
+        if entries > MAX_ENTRIES:
+            raise MalformedMessage(f"a description must have at most {MAX_ENTRIES} entries, got {entries}")
         self._entries[kind] = entries if flags & _MORE else 0
 
     def _port(self, message: bytes, place: int) -> int:
         """Returns the length of a port's description, and counts the port."""
         size = _port_13(message, place) if self.version == _OPENFLOW_13 else _port_15(message, place)
         self._ports.add(int.from_bytes(message[place : place + 4]))
-        if len(self._ports) > MOST_PORTS:
-            raise MalformedMessage(f"a switch must have at most {MOST_PORTS} ports, got more")
+        if len(self._ports) > MAX_PORTS:
+            raise MalformedMessage(f"a switch must have at most {MAX_PORTS} ports, got more")
         return size
 
     _CHECKS: ClassVar[dict[int, Callable[[Door, bytes], None]]] = {

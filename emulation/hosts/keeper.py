@@ -35,14 +35,14 @@ from emulation.kernel.system_calls import (
     keep_mounts_private,
     leave_keys,
     mount,
-    refuse_new_rights,
+    set_no_new_privileges,
 )
 
 FAILED = "failed"  # the first word of an error message
 _OWN = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _FIRST_PROGRAM = ("sleep", "infinity")
 _CREDENTIALS = struct.Struct("=iII")  # struct ucred: process, user, group
-_MOST_MESSAGE_BYTES = 1 << 12
+_MAX_MESSAGE_BYTES = 1 << 12
 _MAPPED = b"\n"
 _UMASK = 0o022
 
@@ -92,7 +92,7 @@ class Keeper:
             OSError, subprocess.SubprocessError: the kernel refuses.
         """
         self._description, self._channel = description, channel
-        refuse_new_rights()
+        set_no_new_privileges()
         leave_keys()
         filter_calls()
         os.umask(_UMASK)
@@ -215,7 +215,7 @@ def receive(channel: socket.socket) -> tuple[str, int]:
     Args:
         channel: the other end of the keeper's channel, with SO_PASSCRED set.
     """
-    message, rights, _, _ = channel.recvmsg(_MOST_MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
+    message, rights, _, _ = channel.recvmsg(_MAX_MESSAGE_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size))
     processes = [_CREDENTIALS.unpack(data)[0] for _, _, data in rights]
     return message.decode(errors="replace"), processes[0] if processes else 0
 
@@ -228,7 +228,7 @@ def main() -> None:
             sys.stdin.read()
         except Exception as error:
             reason = f"{FAILED} {' '.join(str(error).split())}"
-            channel.send(reason.encode(errors="replace")[:_MOST_MESSAGE_BYTES])
+            channel.send(reason.encode(errors="replace")[:_MAX_MESSAGE_BYTES])
 
 
 if __name__ == "__main__":

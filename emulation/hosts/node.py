@@ -41,7 +41,7 @@ class SpacedNode(LastingNode):
     def use_shell(self) -> None:
         """Starts the shell if it has not been used yet."""
         if self.space and self.shell is None:
-            self.start_again()
+            self.restart()
 
     def guard_shell(self) -> None:
         """Makes the shell's prompt read-only, like `LastingNode.guard_shell`."""

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from emulation.kernel.system_calls import bind
 
-MOST_COVERED = 256  # each is a mount in every host
+MAX_COVERED = 256  # each is a mount in every host
 _TABLE = Path("/proc/net/unix")
 
 
 def cover_sockets(shown: Mapping[str, str]) -> None:
     """Covers the existing sockets that hosts could use.
 
-    If there are more than MOST_COVERED, the sockets of root and of services come first, and a line on
+    If there are more than MAX_COVERED, the sockets of root and of services come first, and a line on
     standard error reports how many are left.
 
     Args:
@@ -34,14 +34,14 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
             with contextlib.suppress(OSError), _opened(place) as file:  # gone, or hidden from hosts
                 if _is_usable(file):
                     owners[place] = os.stat(file).st_uid
-    chosen = sorted(owners, key=owners.__getitem__)[:MOST_COVERED]
+    chosen = sorted(owners, key=owners.__getitem__)[:MAX_COVERED]
     for place in chosen:
         with contextlib.suppress(OSError), _opened(place) as file:
             if _is_usable(file):
                 bind(os.devnull, file)
     if left := len(owners) - len(chosen):
         print(
-            f"programs on hosts can reach {left} sockets of this machine: at most {MOST_COVERED} are hidden",
+            f"programs on hosts can reach {left} sockets of this machine: at most {MAX_COVERED} are hidden",
             file=sys.stderr,
         )
 

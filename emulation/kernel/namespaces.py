@@ -25,7 +25,7 @@ from emulation.kernel.system_calls import (
     keep_mounts_private,
     leave_keys,
     mount,
-    refuse_new_rights,
+    set_no_new_privileges,
 )
 
 NETWORK, MOUNTS, PROCESSES = CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWPID
@@ -136,7 +136,7 @@ def _prepare_thread() -> None:
 
 def _prepare_filtered_thread() -> None:
     _prepare_thread()
-    refuse_new_rights()
+    set_no_new_privileges()
     filter_calls()
 
 

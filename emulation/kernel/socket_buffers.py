@@ -26,8 +26,8 @@ from topology.errors import MachineError
 
 # Upper bound of the bytes that a frame counts against a socket's buffer: its memory, a power of two, and its
 # bookkeeping.
-_LEAST_FRAME_COST_BYTES, _FRAME_COST = 4096, 2.5
-_MOST_BYTES = (1 << 30) - 1  # the kernel doubles the value and counts in 32 bits
+_MIN_FRAME_COST_BYTES, _FRAME_COST = 4096, 2.5
+_MAX_BYTES = (1 << 30) - 1  # the kernel doubles the value and counts in 32 bits
 _RECEIVE_BYTES = 512 << 10  # doubled: 1,300 of the smallest frames, 450 of 1,000 bytes
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33  # Linux, <asm-generic/socket.h>; Python has no names for them
 _PIDFD_GETFD = 438  # the same on all architectures
@@ -47,8 +47,8 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
     Raises:
         MachineError: the kernel refuses, or the process has no packet sockets.
     """
-    cost_bytes = max(_LEAST_FRAME_COST_BYTES, round(_FRAME_COST * frame_bytes))
-    send_bytes = min(frames * cost_bytes, _MOST_BYTES)
+    cost_bytes = max(_MIN_FRAME_COST_BYTES, round(_FRAME_COST * frame_bytes))
+    send_bytes = min(frames * cost_bytes, _MAX_BYTES)
     try:
         process = os.pidfd_open(pid)
     except OSError as error:

@@ -87,7 +87,7 @@ _REFUSALS_TO_THE_PAGE = (
 def filter_calls(*, of_the_page: bool = False) -> None:
     """Filters the system calls of this thread and all its descendants.
 
-    The thread must have called `refuse_new_rights`.
+    The thread must have called `set_no_new_privileges`.
 
     Args:
         of_the_page: whether to refuse shared memory, new sockets, changes to open sockets, and outliving the

@@ -185,7 +185,7 @@ def attach(tree: int, place: str) -> None:
     call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, os.fsencode(place), _MOVE_MOUNT_F_EMPTY_PATH)
 
 
-def refuse_new_rights() -> None:
+def set_no_new_privileges() -> None:
     """Permanently prevents this thread and its descendants from gaining privileges by setuid programs."""
     call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 

@@ -24,10 +24,10 @@ from emulation.nodes import FabricHost
 from topology.errors import PolarLabError, Status, Terminated, UsageError
 from topology.parameters import hint
 
-_LOOK_EVERY_MS = 200
-_LOOK_SOON_MS = 5  # between the prompt and the moment when the shell waits for a line
+_POLL_INTERVAL_MS = 200
+_SHORT_POLL_INTERVAL_MS = 5  # between the prompt and the moment when the shell waits for a line
 _SETTLE_S = 2.0  # time limit for an interrupted command to end
-_MOST_BYTES = 4000  # limit of a line: a terminal passes on no more at once
+_MAX_BYTES = 4000  # limit of a line: a terminal passes on no more at once
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _COMMENT = re.compile(r"(^|\s)#.*")
 _NODE = re.compile(r"h\d+_\d+|s\d+")
@@ -207,7 +207,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
             if ready:
                 output(node.monitor(findPid=False))
             else:
-                node.look()
+                node.check_idle()
             return 0 if node.command_ended else None
 
         if node.waiting:
@@ -232,7 +232,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         with self._key_by_key():
             while True:
                 try:
-                    pause_ms = _LOOK_EVERY_MS if node.waiting else _LOOK_SOON_MS
+                    pause_ms = _POLL_INTERVAL_MS if node.waiting else _SHORT_POLL_INTERVAL_MS
                     ready = {descriptor for descriptor, _ in poller.poll(pause_ms)}
                     if keys is not None and keys in ready:
                         node.write(os.read(keys, 1024).decode(errors="replace"))
@@ -267,7 +267,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
                 end_s = time.monotonic() + _SETTLE_S
                 with contextlib.suppress(ShellEnded):
                     while node.waiting and time.monotonic() < end_s:
-                        node.monitor(_LOOK_EVERY_MS, findPid=False)
+                        node.monitor(_POLL_INTERVAL_MS, findPid=False)
                     if node.waiting:
                         node.end_shell()
                 if node.shell_ended:
@@ -357,5 +357,5 @@ def _check_line(line: str) -> None:
     control = _CONTROL_CHARACTERS.search(line)
     if control:
         raise UsageError(f"a line must not contain control characters, got {control[0]!r}")
-    if len(line.encode(errors="replace")) > _MOST_BYTES:
-        raise UsageError(f"a line must be at most {_MOST_BYTES} bytes, got {len(line.encode())}")
+    if len(line.encode(errors="replace")) > _MAX_BYTES:
+        raise UsageError(f"a line must be at most {_MAX_BYTES} bytes, got {len(line.encode())}")

@@ -8,8 +8,8 @@ import threading
 import time
 from typing import IO
 
-_MOST = 16  # limit of a node's terminals; the oldest ones are closed
-_LOOK_EVERY_MS = 500
+_MAX_TERMINALS = 16  # limit of a node's terminals; the oldest ones are closed
+_POLL_INTERVAL_MS = 500
 _READ_EVERY_S = 0.02  # limits the load that a program causes by printing forever
 _READ_BYTES = 1 << 16
 
@@ -26,7 +26,7 @@ class LeftTerminals:
         """Keeps the nonblocking master side of a terminal open until no program uses it."""
         with self._changing:
             self._masters.append(master)
-            if len(self._masters) > _MOST:
+            if len(self._masters) > _MAX_TERMINALS:
                 self._masters.pop(0).close()
             if not self._reading:
                 self._reading = True
@@ -48,7 +48,7 @@ class LeftTerminals:
                     poller.register(master, select.POLLIN)
             if not self._reading:
                 return
-            poller.poll(_LOOK_EVERY_MS)
+            poller.poll(_POLL_INTERVAL_MS)
             time.sleep(_READ_EVERY_S)
 
 

@@ -21,7 +21,7 @@ from topology.files.foreign import read_judged
 from topology.files.reading import SETTINGS_BYTES
 
 _WAIT_S = 30  # time limit for switches to connect
-_MOST_NESTED = 10  # limit of nested `source` files
+_MAX_NESTED = 10  # limit of nested `source` files
 _IPERF_S = "5"
 _PING_S = "1"  # longest wait for a reply
 _PING_TIMEOUT_S = 10.0  # time limit of `ping` beyond that
@@ -74,8 +74,8 @@ class FabricCLI(NodeCLI):
         text, foreign = read_judged(path, SETTINGS_BYTES)
         if foreign:
             raise UsageError(f"source runs lines as root, and {foreign.reason}; use your own copy")
-        if self._nested >= _MOST_NESTED:
-            raise UsageError(f"files must be nested at most {_MOST_NESTED} deep, got {path} inside them")
+        if self._nested >= _MAX_NESTED:
+            raise UsageError(f"files must be nested at most {_MAX_NESTED} deep, got {path} inside them")
         self._nested += 1
         try:
             for inner in text.removesuffix("\n").split("\n"):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _FLAGS, _EXITING = 6, 0x4  # index of the kernel's flags in `stat` after the process's name; PF_EXITING
 _ENDED = ("Z", "X")
-_MOST_BYTES = 6 << 20  # limit of a program's arguments and environment (execve(2))
+_MAX_BYTES = 6 << 20  # limit of a program's arguments and environment (execve(2))
 _TERMINAL, _FIRST_DESCRIPTORS = "0x0", "0x1"  # read() of descriptor 0; select() among descriptors below 1
 
 
@@ -34,7 +34,7 @@ class Waiting(NamedTuple):
         return self.argument in (_TERMINAL, _FIRST_DESCRIPTORS)
 
 
-def process_file(pid: int, name: str, most: int = _MOST_BYTES) -> bytes:
+def process_file(pid: int, name: str, limit: int = _MAX_BYTES) -> bytes:
     """Returns the start of a file in a process's /proc folder; empty if the process or the file is gone.
 
     The length is limited because any user can make `environ` and `cmdline` of a process endless
@@ -43,11 +43,11 @@ def process_file(pid: int, name: str, most: int = _MOST_BYTES) -> bytes:
     Args:
         pid: the process.
         name: the file.
-        most: limit of bytes; the default suffices for every environment with which a program can start.
+        limit: limit of bytes; the default suffices for every environment with which a program can start.
     """
     try:
         with open(f"/proc/{pid}/{name}", "rb") as file:
-            return file.read(most)
+            return file.read(limit)
     except OSError:
         return b""
 
@@ -84,14 +84,14 @@ def children(pid: int) -> frozenset[int]:
     return frozenset(_numbers(pid, f"task/{pid}/children"))
 
 
-def descendants(pid: int, most_s: float) -> list[int]:
+def descendants(pid: int, max_s: float) -> list[int]:
     """Returns the descendants of a process.
 
     Args:
         pid: the process.
-        most_s: time limit of the search; descendants not found by then are missing.
+        max_s: time limit of the search; descendants not found by then are missing.
     """
-    end_s = time.monotonic() + most_s
+    end_s = time.monotonic() + max_s
     family, known = [pid], {pid}
     for one in family:
         if time.monotonic() > end_s:

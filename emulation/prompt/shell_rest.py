@@ -60,7 +60,7 @@ class ShellState:
             return True
         return False
 
-    def look(self) -> str:
+    def check_idle(self) -> str:
         """Checks a shell that has printed nothing for a while; returns why it cannot continue, or ""."""
         now_s = time.monotonic()
         started = children(self._pid) - self._earlier_children

@@ -8,7 +8,7 @@ import shlex
 import time
 from typing import NamedTuple
 
-_MOST_CHARACTERS = 4096  # of output kept while waiting for the answer
+_MAX_CHARACTERS = 4096  # of output kept while waiting for the answer
 _LONG_S = 10.0
 _numbers = itertools.count(1)
 
@@ -41,7 +41,7 @@ class StatusQuestion:
 
     def answer(self, text: str) -> StatusAnswer | None:
         """Adds printed text and returns the answer if it is complete, else None."""
-        self._text = (self._text + text)[-_MOST_CHARACTERS:]
+        self._text = (self._text + text)[-_MAX_CHARACTERS:]
         match = self._pattern.search(self._text)
         return match and StatusAnswer(int(match[1]), int(match[2]) if match[2] else None, bool(match[3]))
 

@@ -23,7 +23,7 @@ from emulation.subprocesses import (
 
 _FIRST_PORT, _PORTS = 20_201, 20  # not iperf3's default 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0
-_LOOK_EVERY_S = 0.02
+_POLL_INTERVAL_S = 0.02
 _NO_REPORTS = ("-i", "0")  # except at the end
 
 
@@ -80,7 +80,7 @@ def _start_server(host: LastingNode) -> tuple[subprocess.Popen[bytes], int]:
             while server.poll() is None and time.monotonic() < end_s:
                 if listening_sessions({server.pid}, end_s):
                     return server, port
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(_POLL_INTERVAL_S)
         except BaseException:  # Ctrl-C
             discard(server)
             raise

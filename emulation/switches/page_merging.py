@@ -29,7 +29,7 @@ KSM = Path("/sys/kernel/mm/ksm")
 SEARCH = {"pages_to_scan": "5000", "sleep_millisecs": "0", "use_zero_pages": "1", "run": "1"}
 HARDLY_MORE = 1.02  # the search ends when a pass increases the merged pages by less than this factor
 _PR_SET_MEMORY_MERGE, _PR_GET_MEMORY_MERGE = 67, 68
-_LOOK_EVERY_S, _TIMEOUT_S = 0.02, 120.0
+_POLL_INTERVAL_S, _TIMEOUT_S = 0.02, 120.0
 CLEAN_UP_TIMEOUT_S = 5.0
 _PASSES = 3  # after this many, all equal pages are merged
 _RESERVE = 1 / 6  # fraction of free memory below which starts wait for merging
@@ -111,7 +111,7 @@ def clean_up(note: Path) -> None:
         begin_search(note)
         last, deadline = _counter("full_scans") + _PASSES, time.monotonic() + CLEAN_UP_TIMEOUT_S
         while _counter("full_scans") < last and time.monotonic() < deadline:
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_POLL_INTERVAL_S)
         end_search(note)
     note.unlink()
 
@@ -145,7 +145,7 @@ class PageMerging:
         begin_search(self._note)
         last = _counter("full_scans") + _PASSES
         while _memory_is_short() and _get("run") == "1" and _counter("full_scans") < last:
-            if self._ended.wait(_LOOK_EVERY_S):
+            if self._ended.wait(_POLL_INTERVAL_S):
                 return
 
     def finish(self) -> None:
@@ -162,7 +162,7 @@ class PageMerging:
     def _wait_and_end(self) -> None:
         """Ends the search when a whole pass has merged hardly any more pages."""
         deadline, merged, passes = time.monotonic() + _TIMEOUT_S, 0, _counter("full_scans")
-        while _get("run") == "1" and time.monotonic() < deadline and not self._ended.wait(_LOOK_EVERY_S):
+        while _get("run") == "1" and time.monotonic() < deadline and not self._ended.wait(_POLL_INTERVAL_S):
             if _counter("full_scans") <= passes:
                 continue
             before, merged, passes = merged, _counter("pages_sharing"), _counter("full_scans")

@@ -8,7 +8,7 @@ from pkgutil import resolve_name
 from experiments.comparison.model import Comparison
 from experiments.results.kinds import Results, folder_of
 from experiments.results.open import open_results
-from experiments.results.tables import damage_named
+from experiments.results.tables import reporting_corruption
 from topology.errors import ParameterError
 
 
@@ -42,6 +42,6 @@ def compare(*results: Results | Path | str) -> Comparison:
                 f"and a {one.kind.name} ({one.folder})"
             )
     compare_kind = resolve_name(kind.compare)
-    with damage_named(*folders):
+    with reporting_corruption(*folders):
         comparison: Comparison = compare_kind(opened)
     return comparison

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # costs a wake-up at each switch, and a path of two hops has three switches.
 FRAMES_PER_CORE = 1200
 _MEASURED_HOPS = 2.0
-_MOST_ROUTERS = 1 << 20
+_MAX_ROUTERS = 1 << 20
 
 
 def largest_fabric_routers(hosts_per_router: int) -> int:
@@ -49,7 +49,7 @@ def largest_fabric_routers(hosts_per_router: int) -> int:
         links = round(routers * math.sqrt(routers) / 2)
         return fabric_memory_bytes(routers, routers * hosts_per_router, links)
 
-    return bisect_right(range(_MOST_ROUTERS), available_memory_bytes(), key=needed) - 1
+    return bisect_right(range(_MAX_ROUTERS), available_memory_bytes(), key=needed) - 1
 
 
 def link_rate_bps(
@@ -73,7 +73,7 @@ def link_rate_bps(
     return frames_per_s * frame_bytes * 8 / (hosts * load * slower)
 
 
-MOST_BPS = 2_000_000  # also the default for traffic without a fixed load: programs, TCP flows
+MAX_BPS = 2_000_000  # also the default for traffic without a fixed load: programs, TCP flows
 
 
 class Demand(NamedTuple):
@@ -103,18 +103,18 @@ def default_link_rate(experiment: Experiment, values: Mapping[str, Given]) -> Gi
         UsageError: a value is outside its domain.
     """
     if experiment.kind != SWEEP and experiment.traffic_kind not in (PACKETS, COLLECTIVE):
-        return rate_text(MOST_BPS)
+        return rate_text(MAX_BPS)
     return rate_text(default_rate_bps(experiment.topology, _demand(experiment, values)))
 
 
 def default_rate_bps(topology: Topology, demand: Demand) -> int:
-    """Returns the highest link rate among 1, 2, 5 x 10^n bit/s, up to MOST_BPS, that the machine can carry.
+    """Returns the highest link rate among 1, 2, 5 x 10^n bit/s, up to MAX_BPS, that the machine can carry.
 
     Args:
         topology: graph of the routers.
         demand: the traffic.
     """
-    return even_rate_bps(min(MOST_BPS, carried_rate_bps(topology, demand)))
+    return even_rate_bps(min(MAX_BPS, carried_rate_bps(topology, demand)))
 
 
 def carried_rate_bps(topology: Topology, demand: Demand) -> float:
@@ -140,16 +140,16 @@ def default_of_fabric(fabric: Experiment, load: float) -> str:
     return rate_text(default_rate_bps(fabric.topology, _demand_on(fabric, load)))
 
 
-def carried_load(fabric: Experiment, most: float) -> float:
+def carried_load(fabric: Experiment, limit: float) -> float:
     """Estimates the highest load, in steps of 0.01, that the machine can carry on a fabric.
 
     Args:
         fabric: specification of the fabric.
-        most: upper limit of the returned load.
+        limit: upper limit of the returned load.
     """
     rate_bps = parse_rate_bps(str(fabric.complete_values["link-rate"]))
     carried = carried_rate_bps(fabric.topology, _demand_on(fabric, 1.0)) / rate_bps
-    return most if carried >= most else max(0.01, math.floor(100 * carried) / 100)
+    return limit if carried >= limit else max(0.01, math.floor(100 * carried) / 100)
 
 
 def _demand_on(fabric: Experiment, load: float) -> Demand:

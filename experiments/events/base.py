@@ -33,7 +33,7 @@ class Ongoing(Event):
         return None
 
 
-Notify = Callable[[Event], object]
+OnEvent = Callable[[Event], object]
 
 
 def ignore(_event: Event) -> None:

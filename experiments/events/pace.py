@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from experiments.events.base import Event, Notify, Ongoing
+from experiments.events.base import Event, OnEvent, Ongoing
 
 ONGOING_EVERY_S = 5.0
 
@@ -31,29 +31,29 @@ class Pace:
         return True
 
 
-class EveryEvent:
+class Unthrottled:
     """Callback that `paced` does not throttle, because a progress bar needs every event."""
 
-    def __init__(self, notify: Notify) -> None:
+    def __init__(self, on_event: OnEvent) -> None:
         """Wraps a callback.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
         """
-        self._notify = notify
+        self._on_event = on_event
 
     def __call__(self, event: Event) -> None:
         """Passes an event on."""
-        self._notify(event)
+        self._on_event(event)
 
 
-def paced(notify: Notify) -> Notify:
-    """Returns a callback that passes on only the events that are due; an `EveryEvent` is returned unchanged.
+def paced(on_event: OnEvent) -> OnEvent:
+    """Returns a callback that passes on only the events that are due; an `Unthrottled` is returned unchanged.
 
     Args:
-        notify: called with each event that is due.
+        on_event: called with each event that is due.
     """
-    if isinstance(notify, EveryEvent):
-        return notify
+    if isinstance(on_event, Unthrottled):
+        return on_event
     pace = Pace()
-    return lambda event: notify(event) if pace.due(event) else None
+    return lambda event: on_event(event) if pace.due(event) else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.events.base import Event, Ongoing, time_left
-from experiments.validity.judgement import MOST_HELD_RMS
+from experiments.validity.judgement import MAX_HELD_RMS
 from experiments.validity.samples import HeldLately
 
-_LEAST_DONE = 0.02  # fraction of the work; an estimate from less would be noise
-_MOST_NAMED = 3
+_MIN_DONE = 0.02  # fraction of the work; an estimate from less would be noise
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Progress(Ongoing):
         if self.held is None:
             return ""
         mean, rms = self.held
-        many = "" if rms.frame_times <= MOST_HELD_RMS else f", {rms.switch} many at a time"
+        many = "" if rms.frame_times <= MAX_HELD_RMS else f", {rms.switch} many at a time"
         return f"; {mean.switch} held frames for {mean.frame_times:.2f} frame times{many}"
 
 
@@ -139,7 +139,7 @@ class CollectiveProgress(Progress):
     @property
     def expected_s(self) -> float | None:
         """Total length in s, extrapolated from the progress so far; None while under 2 % is done."""
-        return self.seconds / self.done if self.done and self.done >= _LEAST_DONE else None
+        return self.seconds / self.done if self.done and self.done >= _MIN_DONE else None
 
     def __str__(self) -> str:
         part = "" if self.done is None else f"{self.done:.0%} done, "
@@ -199,8 +199,8 @@ class ProgramsProgress(Ongoing):
     def __str__(self) -> str:
         # The host and the name of the program, as in `h1_1 iperf3`.
         names = [" ".join(line.split()[:2]) for line in self.lines]
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        named = ", ".join(names[:_MOST_NAMED]) + more
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        named = ", ".join(names[:_MAX_NAMED]) + more
         return f"{self.seconds:.1f} s of at most {self.timeout_s:g} s: {named}"
 
 

@@ -24,12 +24,12 @@ class Course:
         self._ports_set_s = faults.ports_set(clock)
         self._faults = faults.record(clock)
         self._restarted = faults.restart(clock)
-        broken = [entry for entry in self._started if entry.fault.element != CONTROLLER]
+        broken = [entry for entry in self._started if entry.fault.component != CONTROLLER]
         self._fails = [entry for entry in broken if not entry.fault.restores]
         restores = [entry for entry in broken if entry.fault.restores]
         self._fail_s = self._fails[0].began_s if self._fails else options.fail_s
         self._restore_s = restores[0].began_s if restores else options.restore_s
-        heard_s = probes.all_heard_again_s(self._fail_s, self._restore_s)
+        heard_s = probes.all_recovered_s(self._fail_s, self._restore_s)
         self._heard_s = heard_s if self._fails else None
 
     def summary(self, fabric: PlannedFabric, affected: int) -> FailoverSummary:
@@ -50,7 +50,7 @@ class Course:
             routing=fabric.options.routing,
             hosts=fabric.options.hosts,
             local_repair=fabric.options.local_repair,
-            failed=tuple(entry.fault.element.name for entry in self._started if not entry.fault.restores),
+            failed=tuple(entry.fault.component.name for entry in self._started if not entry.fault.restores),
             pairs_watched=len(fast.pairs),
             packets_sent=len(self.probes.sent_s),
             packets_lost=int((~self.probes.arrived).sum()),
@@ -72,7 +72,7 @@ class Course:
 
     def _controller_restart(self) -> ControllerRestart | None:
         """Returns the timing of the new controller's start; None if none was started."""
-        restarts = [e.began_s for e in self._started if e.fault.element == CONTROLLER and e.fault.restores]
+        restarts = [e.began_s for e in self._started if e.fault.component == CONTROLLER and e.fault.restores]
         if not restarts:
             return None
         began_s = restarts[-1]

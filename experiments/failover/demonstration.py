@@ -17,7 +17,7 @@ import numpy as np
 from emulation.cleanup import signals_deferred
 from emulation.requirements import require_emulation
 from emulation.subprocesses import marked_environment
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
 from experiments.events.progress import ProbesSent
@@ -39,7 +39,7 @@ from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
 from topology.errors import NegativeResult, Terminated
 from topology.failures import Failure, failure_of, link_failures
-from topology.faults import Element, link_element
+from topology.faults import Component, link_component
 from topology.shortest_paths import connected_components
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted, run_traffic
 from traffic.engine.telemetry import TrafficSnapshot
@@ -74,7 +74,7 @@ def run_failover(
     fabric_options: FabricOptions,
     options: FailoverOptions,
     folder: Path,
-    notify: Notify,
+    on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> FailoverSummary:
     """Runs the demonstration, writes its results into the folder, and returns its summary.
@@ -83,7 +83,7 @@ def run_failover(
         fabric_options: specification of the fabric.
         options: specification of the demonstration.
         folder: output directory, new or empty.
-        notify: called with each event.
+        on_event: called with each event.
         watching: lets viewers watch the fabric meanwhile.
 
     Raises:
@@ -92,16 +92,16 @@ def run_failover(
         KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
     require_emulation()
-    with kept_directory(folder) as directory, live_fabric(fabric_options, notify, watching) as fabric:
-        check_all_pairs(fabric, notify)
+    with kept_directory(folder) as directory, live_fabric(fabric_options, on_event, watching) as fabric:
+        check_all_pairs(fabric, on_event)
         write_manifest(directory, run_manifest(fabric, options.settings(), options.seed), fabric)
 
         def keep(observed: Observation) -> None:
-            with directory.storing(observed.summary, notify):
+            with directory.storing(observed.summary, on_event):
                 write_observation(directory, observed)
 
-        observed = observe_failure(fabric, options, notify, keep=keep)
-    notify(ResultsWritten(folder, interrupted=observed.summary.interrupted))
+        observed = observe_failure(fabric, options, on_event, keep=keep)
+    on_event(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
         raise KeyboardInterrupt
     return observed.summary
@@ -110,7 +110,7 @@ def run_failover(
 def observe_failure(
     fabric: LiveFabric,
     options: FailoverOptions,
-    notify: Notify,
+    on_event: OnEvent,
     *,
     check: bool = True,
     keep: Callable[[Observation], None] = lambda _observed: None,
@@ -120,32 +120,32 @@ def observe_failure(
     Args:
         fabric: the fabric.
         options: specification of the demonstration.
-        notify: called with each event.
+        on_event: called with each event.
         check: whether to check at the end that all pairs use their initial paths again.
         keep: called with the observation once it is complete; signals are deferred until it returns.
     """
     topology = fabric.options.topology
-    elements = options.elements
-    if not elements and not options.kill_controller:
-        elements = (busiest_link(topology),)
-    failure = failure_of(topology, elements)
+    components = options.elements
+    if not components and not options.kill_controller:
+        components = (busiest_link(topology),)
+    failure = failure_of(topology, components)
     watched = failure if failure.any_failed else failure_of(topology, [busiest_link(topology)])
     schedule, affected = _probe_schedule(fabric, watched, failure, options)
-    notify(
+    on_event(
         Notice(
             "failover-started",
             seconds=options.end_s,
-            failing=_failing(elements, options),
+            failing=_failing(components, options),
             fail_s=options.fail_s,
         )
     )
     stolen_s = cpu_stolen_s()
-    with FaultSchedule(fabric, options.schedule(elements), notify) as faults:
+    with FaultSchedule(fabric, options.schedule(components), on_event) as faults:
         with ControllerMonitor(fabric) as controller:
-            result = _send_probes(fabric, schedule, faults, notify)
+            result = _send_probes(fabric, schedule, faults, on_event)
         stolen_s = cpu_stolen_s() - stolen_s
         try:
-            troubles = _troubles_after(fabric, faults, result, notify, check=check)
+            troubles = _troubles_after(fabric, faults, result, on_event, check=check)
             if controller.coverage.lacking:
                 troubles.append(controller.coverage.reason)
             restored = not troubles if check else None
@@ -167,7 +167,7 @@ def observe_failure(
 
 
 def _troubles_after(
-    fabric: LiveFabric, faults: FaultSchedule, result: TrafficResult, notify: Notify, *, check: bool
+    fabric: LiveFabric, faults: FaultSchedule, result: TrafficResult, on_event: OnEvent, *, check: bool
 ) -> list[str]:
     """Restores the fabric, and returns what is wrong with it or with the traffic."""
     faults.end()
@@ -176,44 +176,44 @@ def _troubles_after(
         troubles.append(f"{result.received.damaged} damaged or forged probes arrived")
     if check and not troubles:
         try:
-            check_all_pairs(fabric, notify)
+            check_all_pairs(fabric, on_event)
         except NegativeResult as error:
             troubles.append(str(error))
     return troubles
 
 
-def _failing(elements: tuple[Element, ...], options: FailoverOptions) -> str:
+def _failing(components: tuple[Component, ...], options: FailoverOptions) -> str:
     """Returns the names of all failing components as text."""
-    names = ", ".join(element.name for element in elements) or "nothing"
+    names = ", ".join(component.name for component in components) or "nothing"
     if options.kill_controller:
-        names += ", and the controller" if elements else " but the controller"
+        names += ", and the controller" if components else " but the controller"
     return names
 
 
 def _send_probes(
-    fabric: LiveFabric, schedule: ProbeSchedule, faults: FaultSchedule, notify: Notify
+    fabric: LiveFabric, schedule: ProbeSchedule, faults: FaultSchedule, on_event: OnEvent
 ) -> TrafficResult:
     """Sends the probes while faults are injected, and returns the counts, even if interrupted."""
     window_ns, flows = (0, schedule.end_ns), len(schedule.streams)
     job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
 
     def report(live: TrafficSnapshot) -> None:
-        notify(ProbesSent(max(0.0, live.seconds), schedule.end_ns / 1e9))
+        on_event(ProbesSent(max(0.0, live.seconds), schedule.end_ns / 1e9))
 
     try:
         return run_traffic(job, marked_environment(), fabric.network.run_dir, report, faults.start)
     except TrafficInterrupted as interruption:
-        notify(Interrupted())
+        on_event(Interrupted())
         return interruption.result
     except TrafficBroken as broken:
         return broken.result
 
 
-def busiest_link(topology: Topology) -> Element:
+def busiest_link(topology: Topology) -> Component:
     """Returns the first of the links that the most minimal paths cross."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
-    return link_element(links[int(np.argmax(counts))])
+    return link_component(links[int(np.argmax(counts))])
 
 
 def _probe_schedule(
@@ -228,9 +228,9 @@ def _probe_schedule(
     count = len(routers)
     crossing = crossing_pairs(fabric.options.topology, watched)[routers[:, None], routers]
     dead = np.isin(routers, list(failure.failed_routers))
-    component = np.array(connected_components(fabric.options.topology, failure))[routers]
+    part = np.array(connected_components(fabric.options.topology, failure))[routers]
     # Pairs that the failure cuts off are left out: no repair can connect them.
-    alive = ~np.eye(count, dtype=bool) & ~dead[:, None] & ~dead & (component[:, None] == component)
+    alive = ~np.eye(count, dtype=bool) & ~dead[:, None] & ~dead & (part[:, None] == part)
     affected, slow = np.flatnonzero((crossing & alive).ravel()), np.flatnonzero(alive.ravel())
     slow_ns = max(SLOW_NS, round(len(slow) / (SLOW_SHARE * PROBES_PER_S) * 1e9))
     fitting = int((PROBES_PER_S - len(slow) / slow_ns * 1e9) * FAST_NS / 1e9)

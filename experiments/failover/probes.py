@@ -83,7 +83,7 @@ class Probes:
             longest = max(longest, float(np.diff(edges).max()))
         return longest
 
-    def all_heard_again_s(self, begin_s: float, end_s: float) -> float | None:
+    def all_recovered_s(self, begin_s: float, end_s: float) -> float | None:
         """Returns the time in s at which the last watched pair delivered again after its last loss in a span.
 
         Returns:

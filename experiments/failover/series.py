@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from emulation.requirements import require_emulation
-from experiments.events.base import Event, Notify, Ongoing
+from experiments.events.base import Event, OnEvent, Ongoing
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
 from experiments.failover.demonstration import Observation, observe_failure, write_observation
@@ -41,7 +41,7 @@ def run_failover_series(
     fabric_options: FabricOptions,
     options: FailoverSeriesOptions,
     folder: Path,
-    notify: Notify,
+    on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> FailoverSeries:
     """Runs failovers one after another, writes their results, and returns the combined result.
@@ -53,7 +53,7 @@ def run_failover_series(
         fabric_options: specification of the fabric.
         options: specification of the failovers.
         folder: output directory, new or empty.
-        notify: called with each event.
+        on_event: called with each event.
         watching: lets viewers watch the fabric meanwhile.
 
     Raises:
@@ -63,11 +63,11 @@ def run_failover_series(
     """
     require_emulation()
     with kept_directory(folder) as directory:
-        failovers = _Failovers(fabric_options, options, directory, notify, watching)
-        with InTurn(notify) as in_turn:
+        failovers = _Failovers(fabric_options, options, directory, on_event, watching)
+        with InTurn(on_event) as in_turn:
             do_points([failovers], in_turn)
         series = failovers.series()
-    notify(ResultsWritten(folder, interrupted=series.interrupted))
+    on_event(ResultsWritten(folder, interrupted=series.interrupted))
     if series.interrupted:
         raise KeyboardInterrupt
     return series
@@ -81,21 +81,21 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         fabric: FabricOptions,
         options: FailoverSeriesOptions,
         directory: RunDirectory,
-        notify: Notify,
+        on_event: OnEvent,
         watching: Watching,
     ) -> None:
         super().__init__(options.repetitions)
         self.measured: list[tuple[int, FailoverSummary]] = []
         self._fabric, self._options, self._directory = fabric, options, directory
-        self._notify, self._watching = notify, watching
+        self._on_event, self._watching = on_event, watching
         self._interrupted = False
         self._seconds_left: float | None = None
 
     @contextmanager
-    def standing(self, notify: Notify) -> Iterator[LiveFabric]:
+    def fabric_up(self, on_event: OnEvent) -> Iterator[LiveFabric]:
         """Brings the fabric up and checks all pairs; an interrupted series keeps its results so far."""
-        with live_fabric(self._fabric, notify, self._watching) as fabric:
-            check_all_pairs(fabric, notify)
+        with live_fabric(self._fabric, on_event, self._watching) as fabric:
+            check_all_pairs(fabric, on_event)
             first, settings = self._options.repetitions[0].seed, self._options.settings()
             write_manifest(self._directory, run_manifest(fabric, settings, first), fabric)
             try:
@@ -103,7 +103,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
             except (KeyboardInterrupt, Terminated):
                 if not self.measured:
                     raise
-                notify(Interrupted())
+                on_event(Interrupted())
                 self._interrupted = True
                 self._directory.write_record(SUMMARY, self.series())
 
@@ -113,9 +113,9 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         def keep(observed: Observation) -> None:
             self._directory.keep()
             self.measured.append((point.seed, observed.summary))
-            _write(fabric, point, observed, self.series(), self._directory, self._notify)
+            _write(fabric, point, observed, self.series(), self._directory, self._on_event)
 
-        self._notify(
+        self._on_event(
             Notice(
                 "failover-repeated",
                 seed=point.seed,
@@ -124,13 +124,13 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
                 seconds_left=self._seconds_left,
             )
         )
-        return observe_failure(fabric, point, _only_progress(self._notify), keep=keep).summary
+        return observe_failure(fabric, point, _only_progress(self._on_event), keep=keep).summary
 
     def keep(self, point: FailoverOptions, outcome: FailoverSummary, seconds_left: float | None) -> None:
         """Reports the end of a failover; it is the last if not all pairs reach each other any more."""
         super().keep(point, outcome, seconds_left)
         self._seconds_left = seconds_left
-        self._notify(failover_ended(point, outcome))
+        self._on_event(failover_ended(point, outcome))
         if outcome.interrupted or outcome.restored is False:
             self.missing.clear()
 
@@ -149,19 +149,19 @@ def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Eve
     """
     if summary.interrupted and not summary.failed:
         controller = [CONTROLLER] if repetition.kill_controller else []
-        drawn = ", ".join(element.name for element in [*repetition.elements, *controller])
+        drawn = ", ".join(component.name for component in [*repetition.elements, *controller])
         return Notice("failover-interrupted", failed=drawn)
     return Notice(
         "failover-ended", failed=", ".join(summary.failed), gap_ms=summary.gap_ms, lost=summary.packets_lost
     )
 
 
-def _only_progress(notify: Notify) -> Notify:
+def _only_progress(on_event: OnEvent) -> OnEvent:
     """Returns a callback that passes on progress only: many failovers would print too many lines."""
 
     def pass_on(event: Event) -> None:
         if isinstance(event, Ongoing | Interrupted):
-            notify(event)
+            on_event(event)
 
     return pass_on
 
@@ -172,11 +172,11 @@ def _write(
     observed: Observation,
     series: FailoverSeries,
     directory: RunDirectory,
-    notify: Notify,
+    on_event: OnEvent,
 ) -> None:
     """Writes a failover into its own folder, its row, and the combined result so far."""
     row = repetition_of(repetition.seed, observed.summary)
-    with directory.storing(observed.summary, notify):
+    with directory.storing(observed.summary, on_event):
         directory.write_record(SUMMARY, series)
         own = RunDirectory(directory.path / seed_folder(repetition.seed))
         with own.keeping_what_fits():

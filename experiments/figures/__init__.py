@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from topology.files.libraries import homes, import_apart, trusted_folder
+from topology.files.libraries import homes, import_isolated, trusted_folder
 
 _BACKEND, _FOLDER = "MPLBACKEND", "MPLCONFIGDIR"
 
@@ -34,8 +34,8 @@ def _load() -> None:
     os.environ[_FOLDER] = str(trusted_folder(folders, "matplotlib"))
     try:
         # Its data folder has the default settings.
-        import_apart("matplotlib", Path(found.origin).with_name("mpl-data"))
-        import_apart("matplotlib.font_manager", Path("/"))  # reads the cache
+        import_isolated("matplotlib", Path(found.origin).with_name("mpl-data"))
+        import_isolated("matplotlib.font_manager", Path("/"))  # reads the cache
     finally:
         del os.environ[_FOLDER]
         os.environ |= {name: text for name, text in before.items() if text is not None}

@@ -44,7 +44,7 @@ _FAILOVERS = (
     ("gap_ms", "longest silence", "ms"),
     ("repaired_ms", "time until all pairs were reachable", "ms"),
 )
-_MOST_LABEL = 28  # characters per line
+_MAX_LABEL = 28  # characters per line
 
 
 def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> None:
@@ -128,7 +128,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt:
     # If panels are stacked, each has its own labels.
     figure, row = new_panels((11, 2.3 + 0.45 * count), [1.0] * len(panels), sharey=True)
     places = np.arange(count)[::-1]
-    labels = [textwrap.fill(printable(run), _MOST_LABEL) for run in comparison.runs]
+    labels = [textwrap.fill(printable(run), _MAX_LABEL) for run in comparison.runs]
     invalid = _doubtful(comparison)
     handles: list[Any] = []
     for axes, (name, title, unit) in zip(row, panels, strict=True):

@@ -18,7 +18,7 @@ Events = Sequence[tuple[float, str]]
 IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # formats of times
 # Up to this many events are listed in one column below a figure; beyond, only faults, in several columns.
 _FEW = 14
-_MOST_LISTED = 200
+_MAX_LISTED = 200
 _LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the font size of the list
 _NUMBER_INCHES = 0.15  # width of a number with its frame
 _LEVELS = 3  # rows of numbers, if lines are close together
@@ -111,10 +111,10 @@ def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
 def _list(events: Events, width: float, form: str) -> list[str]:
     """Returns the lines of the list of events; a line has one entry per column."""
     numbers = _listed(events)
-    times = {n: form.format(events[n - 1][0]) for n in numbers[:_MOST_LISTED]}
+    times = {n: form.format(events[n - 1][0]) for n in numbers[:_MAX_LISTED]}
     entries = [f"{n:>2}  {time}  {events[n - 1][1]}" for n, time in times.items()]
-    if len(numbers) > _MOST_LISTED:
-        entries.append(f"    and {len(numbers) - _MOST_LISTED} more")
+    if len(numbers) > _MAX_LISTED:
+        entries.append(f"    and {len(numbers) - _MAX_LISTED} more")
     if not entries:
         return []
     column = 3 + max(map(len, entries))

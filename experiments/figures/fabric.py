@@ -59,7 +59,7 @@ def topology_figure(topology: Topology, title: str) -> Figure:
     axes = figure.subplots()
     draw_fabric(axes, topology, layout)
     set_title(figure, title)
-    legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
+    legend_below(figure, axes.get_legend_handles_labels()[0], max_columns=5, small=True)
     return figure
 
 

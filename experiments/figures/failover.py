@@ -21,7 +21,7 @@ _COLORS = {"watched": ORANGE, "all": DARK}
 _STYLES = {"watched": "-", "all": "--"}
 # Span around the first failure in the enlarged panels.
 _BEFORE_S, _AFTER_S = 0.1, 0.4
-_INCHES, _LEAST_INCHES, _STACKED_INCHES = (12.0, 6.4), 6.0, 5.6
+_INCHES, _MIN_INCHES, _STACKED_INCHES = (12.0, 6.4), 6.0, 5.6
 _SHORTEST_S = 0.01  # minimum time axis, for demonstrations interrupted immediately
 
 Amounts = npt.NDArray[np.float64]
@@ -55,7 +55,7 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
     for row, numbered in zip(panels, (True, False), strict=True):
         for axes in row:
             mark_events(axes, events, numbered=numbered)
-    for losses, hops in panels.T if figure.get_figwidth() <= _LEAST_INCHES else panels.T[:1]:
+    for losses, hops in panels.T if figure.get_figwidth() <= _MIN_INCHES else panels.T[:1]:
         losses.set_ylabel("probes lost [%]")
         hops.set_ylabel("hops")
     panels[0, 0].set_ylim(-4, 125)
@@ -80,7 +80,7 @@ def _new_panels(below: float) -> tuple[Figure, npt.NDArray[Any]]:
     In narrow figures, the enlarged panels are below the others.
     """
     figure = new_figure(_INCHES)
-    if figure.get_figwidth() > _LEAST_INCHES:
+    if figure.get_figwidth() > _MIN_INCHES:
         figure.set_figheight(figure.get_figheight() + below)
         return figure, figure.subplots(2, 2, sharex="col", sharey="row", width_ratios=(2.2, 1))
     figure.set_figheight(_STACKED_INCHES + below)

@@ -23,7 +23,7 @@ from experiments.results.open import Run
 NONE_COMPLETED = "no flow of the measurement window completed"
 _BINS_PER_DECADE = 2
 # Minimum ratio between an end of an axis and the middle of its values.
-_LEAST_SPAN = 2.0
+_MIN_SPAN = 2.0
 _UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "B"))
 
 Values = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ def _curves(axes: Axes, sizes: Values, slowdowns: Values) -> None:
     axes.set(xscale="log", yscale="log", xlim=_limits(sizes), ylim=_limits(np.append(slowdowns, 1.0)))
     axes.xaxis.set_major_formatter(lambda size, _position: _size_text(size))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    if sizes.max() < _LEAST_SPAN**2 * sizes.min():  # the limits may not include a power of ten
+    if sizes.max() < _MIN_SPAN**2 * sizes.min():  # the limits may not include a power of ten
         axes.set_xticks(sorted({float(sizes.min()), float(sizes.max())}))
     plain_log_labels(axes.yaxis)
     legend_above(axes, columns=3)
@@ -80,7 +80,7 @@ def _curves(axes: Axes, sizes: Values, slowdowns: Values) -> None:
 def _limits(values: Values) -> tuple[float, float]:
     """Returns limits of a logarithmic axis: values and a margin, at least a factor of four."""
     least, most = float(values.min()), float(values.max())
-    margin = max((most / least) ** 0.05, _LEAST_SPAN / np.sqrt(most / least), 1.0)
+    margin = max((most / least) ** 0.05, _MIN_SPAN / np.sqrt(most / least), 1.0)
     return least / margin, most * margin
 
 

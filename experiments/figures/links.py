@@ -19,10 +19,10 @@ from experiments.results.open import Run, Simulation
 from experiments.results.run_directory import graph_of_results
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
+from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
 from topology.layout import Layout
 
-_MOST_DRAWN = 4000  # links; drawings of more are solid black
+_MAX_DRAWN = 4000  # links; drawings of more are solid black
 
 
 def draw_links(run: Run | Simulation) -> Figure:
@@ -55,7 +55,7 @@ def draw_links(run: Run | Simulation) -> Figure:
 def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
     topology = graph_of_results(run.folder, run.summary.name, run.summary.params)
     same = topology is not None and [link.name for link in directed_links(topology)] == names
-    return topology if topology is not None and same and topology.links <= _MOST_DRAWN else None
+    return topology if topology is not None and same and topology.links <= _MAX_DRAWN else None
 
 
 def _map(
@@ -85,7 +85,7 @@ def _map(
         pad=0.01,
         label="load of the busier direction, fraction of link capacity",
     )
-    legend_below(figure, axes.get_legend_handles_labels()[0], most=5, small=True)
+    legend_below(figure, axes.get_legend_handles_labels()[0], max_columns=5, small=True)
 
 
 def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequence[str]) -> None:
@@ -96,11 +96,11 @@ def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequenc
     if not names:
         return
     # Links of a hung switch stay up.
-    elements = [e for e in parse_elements(names, topology, 0) if e.kind is not ElementKind.HANG]
+    components = [e for e in parse_components(names, topology, 0) if e.kind is not ComponentKind.HANG]
     failed = [
         line
         for link, line in zip(topology.link_list, link_lines(topology, layout), strict=True)
-        if any(element.covers(link) for element in elements)
+        if any(component.covers(link) for component in components)
     ]
     label = f"links that failed during the run: {len(failed)}"
     axes.add_collection(LineCollection(failed, colors=BLUE, linewidths=2, linestyles="--", zorder=2.5))

@@ -14,12 +14,12 @@ from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 FORMATS = ("png", "svg", "pdf")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 _WIDTH = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_INCHES)})")
-_LEAST_INCHES, _MOST_INCHES = 2.0, 40.0
+_MIN_INCHES, _MAX_INCHES = 2.0, 40.0
 # In figures of a chosen width, text and lines are scaled down: to this share at 3.3 inches (a column of a
 # paper, where text then has 7.5 points), and not at all from 6.9 inches.
 _COLUMN_INCHES, _COLUMN_SCALE, _SCALE_PER_INCH = 3.3, 0.75, 0.07
@@ -86,8 +86,8 @@ def _listed(value: str | Sequence[str]) -> tuple[str, ...]:
 def _inches(value: str | float) -> float:
     matched = _WIDTH.fullmatch(value) if isinstance(value, str) else None
     inches = float(matched[1]) * _INCHES[matched[2]] if matched else value
-    if not isinstance(inches, int | float) or not _LEAST_INCHES <= inches <= _MOST_INCHES:
-        domain = f"{_LEAST_INCHES:g}in to {_MOST_INCHES:g}in, such as 3.3in, 8.4cm, 84mm or 240pt"
+    if not isinstance(inches, int | float) or not _MIN_INCHES <= inches <= _MAX_INCHES:
+        domain = f"{_MIN_INCHES:g}in to {_MAX_INCHES:g}in, such as 3.3in, 8.4cm, 84mm or 240pt"
         raise ParameterError(f"width must be {domain}, got {quoted(value)}")
     return inches
 

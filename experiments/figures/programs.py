@@ -23,9 +23,9 @@ from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.tables import LINK_COLUMNS, LINKS
 
-_MOST_NAMED = 5  # busiest links, which are named in the legend
+_MAX_NAMED = 5  # busiest links, which are named in the legend
 _STYLES = ("-", "--", "-.", ":", (0, (1, 3)))
-_MOST_BARS = 40
+_MAX_BARS = 40
 _LONGEST_LABEL = 60
 
 
@@ -38,7 +38,7 @@ def draw_programs(run: Run) -> Figure:
     Raises:
         ParameterError: a table is damaged.
     """
-    programs = (run.summary.programs or ())[:_MOST_BARS]
+    programs = (run.summary.programs or ())[:_MAX_BARS]
     height = 0.6 + 0.28 * len(programs)
     events = run.events
     figure = new_figure((9.5, 4.2 + height + list_inches(events, 9.5)))
@@ -73,7 +73,7 @@ def _throughput(axes: Axes, run: Run) -> None:
         if not totals[index]:
             continue
         chosen = place == index
-        named = number < _MOST_NAMED
+        named = number < _MAX_NAMED
         edges, rates = _rates(times_s[chosen], sent_bytes[chosen])
         most = max(most, float(rates.max()))
         axes.stairs(

@@ -26,10 +26,10 @@ from experiments.figures.style import (
 from experiments.results.metrics import In, metrics
 from experiments.results.open import Run, Simulation
 from experiments.results.parts.replications import Interval
-from experiments.results.tables import damage_named
+from experiments.results.tables import reporting_corruption
 
-_LEAST_SPAN, _LEAST_PANEL = 0.1, 1.6
-_MOST_SEEDS = 6  # labels below an axis
+_MIN_SPAN, _MIN_PANEL = 0.1, 1.6
+_MAX_SEEDS = 6  # labels below an axis
 
 
 def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
@@ -41,7 +41,7 @@ def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
     Raises:
         ParameterError: the results are incomplete or damaged.
     """
-    with damage_named(run.folder):
+    with reporting_corruption(run.folder):
         figures: dict[str, Figure] = resolve_name(run.kind.draw_seed)(run)
     return figures
 
@@ -88,7 +88,7 @@ def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
     quantiles = QUANTILES if getattr(summary, "flows", None) else ()
     widths = [1.0] * len(panels) + [2.0] * len(quantiles)
     inches = (2.9 * len(panels) + 4.4 * len(quantiles) + 0.6, 4.2)
-    figure, places = new_panels(inches, widths, least=_LEAST_PANEL)
+    figure, places = new_panels(inches, widths, least=_MIN_PANEL)
     for axes, (interval, metric) in zip(places, panels, strict=False):
         _panel(axes, interval, [str(seed) for seed in repeat.seeds], sound)
         axes.set(xlabel="seed", ylabel=metric.label)
@@ -115,12 +115,12 @@ def _panel(axes: Axes, interval: Interval, seeds: list[str], valid: list[bool]) 
     axes.plot(places, values, "o", color=DARK, markersize=scaled(5))
     if named:
         cross_out(axes, [(x, y) for x, y, v in zip(places, values, valid, strict=True) if not v], "o", DARK)
-    every = -(-len(values) // _MOST_SEEDS)
+    every = -(-len(values) // _MAX_SEEDS)
     axes.set_xticks(places[::every], seeds[::every] if named else [""] * len(places[::every]))
     axes.set_xlim(-0.6, len(values) - 0.4)
     axes.margins(y=0.2)
     if max(values) == min(values):  # otherwise the axis would show rounding errors
-        axes.set_ylim(interval.mean - _LEAST_SPAN, interval.mean + max(_LEAST_SPAN, abs(interval.mean)))
+        axes.set_ylim(interval.mean - _MIN_SPAN, interval.mean + max(_MIN_SPAN, abs(interval.mean)))
 
 
 def _legend(figure: Figure, doubt: str) -> None:

@@ -33,8 +33,8 @@ from experiments.results.tables import (
 )
 from topology.errors import ParameterError
 
-_MOST_DIGITS = 15  # total digits above bars before numbers are rotated
-_MOST_HOPS = 255  # maximum of a TTL
+_MAX_DIGITS = 15  # total digits above bars before numbers are rotated
+_MAX_HOPS = 255  # maximum of a TTL
 
 Values = npt.NDArray[np.float64]
 
@@ -114,8 +114,8 @@ def _hops(axes: Axes, run: Run) -> None:
     pairs = run.table(PAIRS, ("distance", "sent_frames"))
     table = run.table(HOPS, HOP_COLUMNS)
     distance, taken = np.array(pairs["distance"], int), np.array(table["hops"], int)
-    if max(distance.max(initial=0), taken.max(initial=0)) > _MOST_HOPS:
-        raise ParameterError(f"{run.folder} is damaged: hops must be at most {_MOST_HOPS}")
+    if max(distance.max(initial=0), taken.max(initial=0)) > _MAX_HOPS:
+        raise ParameterError(f"{run.folder} is damaged: hops must be at most {_MAX_HOPS}")
     hops = np.arange(1 + max(distance.max(initial=0), taken.max(initial=0)))
     expected = np.bincount(distance, np.array(pairs["sent_frames"], float), len(hops))
     measured = np.bincount(taken, np.array(table["packets"], float), len(hops))
@@ -129,7 +129,7 @@ def _hops(axes: Axes, run: Run) -> None:
     axes.ticklabel_format(axis="y", style="plain")  # a power of ten above the axis would overlap the legend
     # Long numbers above adjacent bars would overlap.
     longest = len(f"{int(max(expected.max(), measured.max()))}")
-    upright = longest * len(hops) > _MOST_DIGITS
+    upright = longest * len(hops) > _MAX_DIGITS
     for text in axes.texts:
         text.set_rotation(90 if upright else 0)
     axes.set_ylim(0, max(expected.max(), measured.max(), 1) * (1.35 if upright else 1.15))

@@ -58,7 +58,7 @@ _DARKEST, _LIGHTEST = 0.2, 0.75  # lightness range for several curves of one rou
 _LABELLED_DECADES = (2.5, 0.4)
 _NARROW = 5000.0  # a horizontal axis has labels between powers of ten up to this ratio of its ends
 # Narrow figures: minimum panel width (inches), minimum height (inches), height / width, title (inches).
-_LEAST_PANEL, _LEAST_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
+_MIN_PANEL, _MIN_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
 
 
 def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -127,7 +127,7 @@ def new_panels(
     ratios: Sequence[float] = (1, 1),
     *,
     below: float = 0.0,
-    least: float = _LEAST_PANEL,
+    least: float = _MIN_PANEL,
     sharey: bool = False,
 ) -> tuple[Figure, list[Axes]]:
     """Returns a figure with panels side by side, or in several rows if its width is too small.
@@ -143,7 +143,7 @@ def new_panels(
     columns = count if look.width is None else max(1, min(count, int(look.width / least)))
     figure = new_figure((inches[0], inches[1] + below))
     if look.width is not None:
-        height = min(inches[1], max(_LEAST_HEIGHT, _FLATNESS * look.width / columns))
+        height = min(inches[1], max(_MIN_HEIGHT, _FLATNESS * look.width / columns))
         figure.set_figheight(height * -(-count // columns) + below + _TITLE * look.title)
     if columns == count:
         grid = figure.subplots(1, count, width_ratios=ratios, sharey=sharey, squeeze=False)
@@ -173,17 +173,17 @@ def set_title(figure: Figure, text: str) -> None:
 
 
 def legend_below(
-    figure: Figure, handles: Sequence[Artist], most: int = 4, *, small: bool = False
+    figure: Figure, handles: Sequence[Artist], max_columns: int = 4, *, small: bool = False
 ) -> Legend | None:
     """Draws a legend below all axes of a figure, in as many rows as needed; None without entries.
 
     Args:
         figure: the figure.
         handles: labelled artists.
-        most: maximum number of columns.
+        max_columns: maximum number of columns.
         small: whether font and markers are smaller, for drawings of fabrics.
     """
-    for columns in range(min(most, len(handles)), 0, -1):
+    for columns in range(min(max_columns, len(handles)), 0, -1):
         legend = figure.legend(
             handles=handles,
             loc="outside lower center",

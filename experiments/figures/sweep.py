@@ -25,7 +25,7 @@ from experiments.spec.sweep import Point
 
 # Packet length in the authors' simulator, whose links carry one flit per cycle.
 _FLITS_PER_PACKET = 4
-_MOST_FAULTS = 6  # faults named in a title
+_MAX_FAULTS = 6  # faults named in a title
 _CROSSCHECKED: dict[str, Any] = {
     "linestyle": "-",
     "linewidth": 0.8,
@@ -147,7 +147,7 @@ def _faults_text(settings: SweepSettings) -> str:
         return f"; random faults at each point, {settings.faults_asked}"
     if not settings.faults:
         return ""
-    named, more = settings.faults[:_MOST_FAULTS], len(settings.faults) - _MOST_FAULTS
+    named, more = settings.faults[:_MAX_FAULTS], len(settings.faults) - _MAX_FAULTS
     return "; at each point " + ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 

@@ -23,8 +23,8 @@ _TRIALS = 11
 # A busy machine can only lengthen a time, so that the minimum counts. The minima are stable once a round
 # lowers none of them by more than this share.
 _STABLE = 0.05
-_MOST_ROUNDS = 6
-_LEAST_TRIAL_NS = 20_000_000
+_MAX_ROUNDS = 6
+_MIN_TRIAL_NS = 20_000_000
 
 
 def run_flow_traffic(
@@ -79,7 +79,7 @@ def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, floa
         The minimum by key, once a round lowered none by more than 5 %, or after six rounds.
     """
     least = dict(measure())
-    for _ in range(_MOST_ROUNDS - 1):
+    for _ in range(_MAX_ROUNDS - 1):
         values = measure()
         lowered = any(value < (1 - _STABLE) * least.get(key, math.inf) for key, value in values.items())
         least |= {key: min(value, least.get(key, math.inf)) for key, value in values.items()}
@@ -97,7 +97,7 @@ def _round_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
         chosen = np.argwhere((distances == hops) & (everyone[:, None] != everyone))
         places = np.linspace(0, len(chosen) - 1, _TRIALS).astype(int)
         pairs += [chosen[place] for place in places]
-    gap_ns = _LEAST_TRIAL_NS + round(8 * fabric.options.links.delay_ms * int(distances.max()) * 1e6)
+    gap_ns = _MIN_TRIAL_NS + round(8 * fabric.options.links.delay_ms * int(distances.max()) * 1e6)
     source, destination = np.array(pairs, np.int64).T
     listed = FlowList(np.arange(len(pairs)) * gap_ns, source, destination, np.ones(len(pairs), np.int64))
     end_ns = len(pairs) * gap_ns + _NS

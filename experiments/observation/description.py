@@ -12,7 +12,7 @@ from experiments.spec.settings import FabricSettings
 from routing.registry import routing as routing_named
 from topology.addressing import hosts_of
 from topology.base import Topology
-from topology.faults import link_element
+from topology.faults import link_component
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.patterns import PATTERNS
 
@@ -93,7 +93,7 @@ def described_links(topology: Topology) -> tuple[DescribedLink, ...]:
     places = {(one.source, one.port): place for place, one in enumerate(directed_links(topology))}
     return tuple(
         DescribedLink(
-            link_element(link).name.removeprefix("link:"),
+            link_component(link).name.removeprefix("link:"),
             (link.ends[0][0], link.ends[1][0]),
             (link.ends[0][1], link.ends[1][1]),
             (places[link.ends[0]], places[link.ends[1]]),

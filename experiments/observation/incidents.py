@@ -22,12 +22,12 @@ from routing.replan.surviving_graph import crossing_pairs
 from topology.addressing import Host
 from topology.errors import PolarLabError
 from topology.failures import Failure, failure_of
-from topology.faults import Element, ElementKind
+from topology.faults import Component, ComponentKind
 from topology.shortest_paths import connected_components
 from traffic.engine.sockets import sleep_precisely
 from traffic.metrics.silence import Silence
 
-MOST_PAIRS, LEAST_PAIRS = 16, 2
+MAX_PAIRS, MIN_PAIRS = 16, 2
 _STEP_S = 0.002
 _SETTLED_S = 0.1  # from the end of the change until lost probes are noticed
 _QUIET_S, _LONGEST_S = 1.0, 20.0
@@ -154,7 +154,7 @@ class Incident:
         }
         heard_s = None
         if self.changed_s and self._finished_s and now_s > self._finished_s + _SETTLED_S:
-            heard_s = probes.heard_again_s(self.changed_s, now_s)
+            heard_s = probes.recovered_s(self.changed_s, now_s)
         if self._heard_s is None and self.changed_s and heard_s is not None:
             self._heard_s = heard_s
             changes["repaired_ms"] = round(max(0.0, heard_s - self.changed_s) * 1e3, 1)
@@ -193,41 +193,41 @@ class Incident:
 
 
 def affected_pairs(
-    fabric: LiveFabric, elements: Sequence[Element], standing: Sequence[Element] = ()
+    fabric: LiveFabric, components: Sequence[Component], active_failures: Sequence[Component] = ()
 ) -> list[tuple[Host, Host]]:
     """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross given components.
 
     Args:
         fabric: the fabric.
-        elements: the components that are to fail or to be restored.
-        standing: the components that have already failed.
+        components: the components that are to fail or to be restored.
+        active_failures: the components that have already failed.
     """
     topology, hosts = fabric.options.topology, fabric.hosts
-    chosen = _failure(fabric, elements)
+    chosen = _failure(fabric, components)
     if not chosen.any_failed:  # the controller, or the link of a host: any pair will do
         pairs = [(one, two) for one in hosts for two in hosts if one.router != two.router]
         return _spread(pairs, fabric)
     routers = np.array([host.router for host in hosts])
-    failure = _failure(fabric, [*elements, *standing])
-    component = np.array(connected_components(topology, failure))
+    failure = _failure(fabric, [*components, *active_failures])
+    part = np.array(connected_components(topology, failure))
     dead = np.isin(np.arange(topology.routers), list(failure.failed_routers))
     crossing = crossing_pairs(topology, chosen)[routers[:, None], routers]
-    connected = component[routers][:, None] == component[routers]
+    connected = part[routers][:, None] == part[routers]
     alive = ~dead[routers][:, None] & ~dead[routers]
-    without = cut_off_hosts(hosts, standing)
+    without = cut_off_hosts(hosts, active_failures)
     found = np.argwhere(crossing & connected & alive).tolist()
     pairs = [(hosts[a], hosts[b]) for a, b in found]
     return _spread([pair for pair in pairs if without.isdisjoint(pair)], fabric)
 
 
-def _failure(fabric: LiveFabric, elements: Sequence[Element]) -> Failure:
-    kept = [one for one in elements if one.kind is not ElementKind.CONTROLLER and one.host is None]
+def _failure(fabric: LiveFabric, components: Sequence[Component]) -> Failure:
+    kept = [one for one in components if one.kind is not ComponentKind.CONTROLLER and one.host is None]
     return failure_of(fabric.options.topology, kept)
 
 
 def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Host, Host]]:
     """Returns up to 16 pairs, evenly spread over all; fewer on slow links."""
-    most = min(max(LEAST_PAIRS, fitting_pairs(fabric.options.links.rate_bps)), MOST_PAIRS, len(pairs))
+    most = min(max(MIN_PAIRS, fitting_pairs(fabric.options.links.rate_bps)), MAX_PAIRS, len(pairs))
     places = np.unique(np.linspace(0, len(pairs) - 1, most).round().astype(int))
     return [pairs[place] for place in places.tolist()]
 

@@ -27,11 +27,11 @@ from experiments.session.background import TrafficStatus
 from experiments.session.fabric_session import FabricSession
 from experiments.spec.options import default_frame_bytes
 from experiments.validity.held_monitor import HeldMonitor
-from experiments.validity.judgement import MOST_HELD, MOST_HELD_RMS, Evidence, slower_rate_bps, strain
+from experiments.validity.judgement import MAX_HELD, MAX_HELD_RMS, Evidence, slower_rate_bps, strain
 from experiments.validity.samples import HeldLately
 from topology.addressing import switch_name
 from topology.errors import PolarLabError
-from topology.faults import Element
+from topology.faults import Component
 
 # Seconds between two states: with a viewer, without one, and during an incident.
 WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
@@ -109,28 +109,30 @@ class Observer:
 
     # ---- events ----
 
-    def notify(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Processes an event of the fabric or of the experiment that runs on it."""
         self._experiment.take(event)
         if not isinstance(event, Ongoing):
             self.timeline.add("fabric", _text_of(event))
 
-    def look(self) -> None:
+    def report_now(self) -> None:
         """Makes the observer report the next state at once."""
         self._wake.set()
 
     @contextlib.contextmanager
-    def incident(self, what: str, elements: Sequence[Element], standing: Sequence[Element]) -> Iterator[None]:
+    def incident(
+        self, what: str, components: Sequence[Component], active_failures: Sequence[Component]
+    ) -> Iterator[None]:
         """Probes the pairs that a change affects, from before the block until all pairs deliver again.
 
         Args:
             what: the change that the block makes, in words.
-            elements: the components that it changes.
-            standing: the components that have already failed.
+            components: the components that it changes.
+            active_failures: the components that have already failed.
         """
         self._end_incident()
         self._incidents += 1
-        pairs = affected_pairs(self._fabric, elements, standing)
+        pairs = affected_pairs(self._fabric, components, active_failures)
         incident = self._incident = Incident(
             self._fabric, self._incidents, what, pairs, self._report_incident
         )
@@ -239,8 +241,8 @@ class Observer:
             entries=len(self.timeline),
         )
         if self._session:
-            failed = tuple(element.name for element in self._session.standing_failures())
-            drained = tuple(element.name for element in self._session.drained())
+            failed = tuple(component.name for component in self._session.active_failures())
+            drained = tuple(component.name for component in self._session.drained())
             state = replace(state, failed=failed, drained=drained)
         return state
 
@@ -346,11 +348,11 @@ def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validi
     mean, rms = held
     text = (
         f"{mean.switch} held frames for {mean.frame_times:.2f} frame times in the last second; "
-        f"limit {MOST_HELD:g}"
+        f"limit {MAX_HELD:g}"
     )
-    if rms.frame_times > MOST_HELD_RMS:
+    if rms.frame_times > MAX_HELD_RMS:
         text += f"; {rms.switch} held many at a time, {rms.frame_times:.2f} in the root mean square"
-    valid = mean.frame_times <= MOST_HELD and rms.frame_times <= MOST_HELD_RMS
+    valid = mean.frame_times <= MAX_HELD and rms.frame_times <= MAX_HELD_RMS
     strained = strain(Evidence(0.0, held=mean, held_rms=rms))
     text += rate_remedy(slower_rate_bps(rate_bps, strained), "a lower load")
     return Validity(valid, text, round(mean.frame_times, 3))

@@ -25,7 +25,7 @@ from traffic.wire.tags import Tagger, new_key
 
 INTERVAL_S = 0.01
 BEFORE_S = 0.03  # of probes before the change
-_MOST_SHARE = 0.05  # of a link's rate
+_MAX_SHARE = 0.05  # of a link's rate
 _PATIENCE_S = 0.5  # then a probe that has not arrived is overdue
 
 
@@ -36,12 +36,12 @@ def probe_interval_s(pairs: int, rate_bps: int) -> float:
         pairs: number of pairs.
         rate_bps: rate of the links.
     """
-    return max(INTERVAL_S, pairs * HEADER_BYTES * 8 / (_MOST_SHARE * rate_bps))
+    return max(INTERVAL_S, pairs * HEADER_BYTES * 8 / (_MAX_SHARE * rate_bps))
 
 
 def fitting_pairs(rate_bps: int) -> int:
     """Returns the number of pairs whose probes every 10 ms take at most 5 % of a link of the given rate."""
-    return int(_MOST_SHARE * rate_bps * INTERVAL_S / (HEADER_BYTES * 8))
+    return int(_MAX_SHARE * rate_bps * INTERVAL_S / (HEADER_BYTES * 8))
 
 
 class ProbeArrivals:
@@ -106,7 +106,7 @@ class ProbeArrivals:
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]
 
-    def heard_again_s(self, changed_s: float, now_s: float) -> float | None:
+    def recovered_s(self, changed_s: float, now_s: float) -> float | None:
         """Returns the time at which the last pair delivered again after a change; None if one is silent."""
         latest_s = changed_s
         for arrivals in self.arrived:

@@ -25,16 +25,16 @@ from experiments.results.tables import (
     LINKS,
     THROUGHPUT,
     THROUGHPUT_COLUMNS,
-    damage_named,
     read_csv,
+    reporting_corruption,
 )
 from experiments.session.background import TrafficStatus
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, ElementKind, names_host_link, parse_elements
+from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
 
-MOST_STATES = 300
-_LEAST_STEP_S = 0.25
+MAX_STATES = 300
+_MIN_STEP_S = 0.25
 
 Amounts = npt.NDArray[np.float64]
 
@@ -68,7 +68,7 @@ def read_recording(folder: Path) -> Recording:
         raise ParameterError(
             f"results must be of a run or a failover, got {folder}; name one of its points or seeds"
         )
-    with damage_named(folder):
+    with reporting_corruption(folder):
         manifest = read_record(folder / MANIFEST, RunManifest)
         topology = graph_of_results(folder, manifest.name, manifest.params)
         if topology is None:
@@ -171,7 +171,7 @@ def _states(
         *(t for t, _ in happened),
     ]
     end_s = max(*ends, 1.0)
-    step_s = max(_LEAST_STEP_S, end_s / MOST_STATES)
+    step_s = max(_MIN_STEP_S, end_s / MAX_STATES)
     edges = np.arange(0.0, end_s + step_s, step_s)
     directions = len(directed_links(topology))
     zeros = np.zeros((len(edges), directions))
@@ -237,7 +237,7 @@ def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, .
     names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
     if not names:
         return ()
-    elements = [one for one in parse_elements(names, topology, 0) if one.kind is not ElementKind.HANG]
+    components = [one for one in parse_components(names, topology, 0) if one.kind is not ComponentKind.HANG]
     places = {(link.source, link.port): place for place, link in enumerate(directed_links(topology))}
-    links = [link for link in topology.link_list if any(one.covers(link) for one in elements)]
+    links = [link for link in topology.link_list if any(one.covers(link) for one in components)]
     return tuple(sorted(places[end] for link in links for end in link.ends))

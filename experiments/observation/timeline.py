@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from experiments.observation.model import Entry
 
-MOST_ENTRIES = 2_000
+MAX_ENTRIES = 2_000
 
 
 class Timeline:
@@ -55,10 +55,10 @@ class Timeline:
             entry = Entry(self._count, round(time_s, 4), kind, text, incident)
             self._entries.append(entry)
             self._count += 1
-            del self._entries[:-MOST_ENTRIES]
+            del self._entries[:-MAX_ENTRIES]
             self._on_entry(entry)  # while locked, so that events are reported in order
 
-    def tell_again(self, begin: Callable[[], object]) -> None:
+    def replay(self, begin: Callable[[], object]) -> None:
         """Reports all kept events again; events added meanwhile follow them.
 
         Args:

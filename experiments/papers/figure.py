@@ -29,7 +29,7 @@ from experiments.figures.style import (
 from experiments.papers.model import BarChart, Plot, Row
 
 _LARGE = 999.5  # numbers from here on are shown with all their digits
-_MOST_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis; panels are narrow
+_MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis; panels are narrow
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
 _FEW = 8  # up to this number, each curve has its own colour
@@ -37,7 +37,7 @@ _FEW = 8  # up to this number, each curve has its own colour
 _OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
 # Name of a curve -> its marker, its colour and its line.
 Styles = Mapping[str, tuple[str, str, str]]
-_INCHES, _MOST_INCHES = (7.0, 4.6), 13.0
+_INCHES, _MAX_INCHES = (7.0, 4.6), 13.0
 _ROOM = 0.5  # share of a panel that is left free for the numbers beside the bars
 _CHART_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
@@ -61,7 +61,7 @@ def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
     names = dict.fromkeys(str(row[plot.by]) if plot.by else "" for _, _, own in panels for row in own)
     styles = _styles(ordered(names) if plot.by else names)
     width, height = _INCHES
-    inches = (min(width + 3.0 * (len(panels) - 1), _MOST_INCHES), height)
+    inches = (min(width + 3.0 * (len(panels) - 1), _MAX_INCHES), height)
     figure, row_of_axes = new_panels(inches, [1.0] * len(panels), sharey=plot.top is not None)
     for axes, (panel, own_plot, own) in zip(row_of_axes, panels, strict=True):
         draw = _draw_bars if plot.bars else _draw_curves
@@ -202,7 +202,7 @@ def _draw_curves(axes: Axes, plot: Plot, rows: Sequence[Row], styles: Styles) ->
         axes.set(**{f"{letter}scale": "log"})
         plain_log_labels(getattr(axes, f"{letter}axis"))
     if "x" not in logarithmic:
-        axes.xaxis.set_major_locator(MaxNLocator(_MOST_TICKS, steps=_TICK_STEPS))
+        axes.xaxis.set_major_locator(MaxNLocator(_MAX_TICKS, steps=_TICK_STEPS))
 
 
 def _is_wide(plot: Plot, rows: Sequence[Row]) -> bool:

@@ -309,7 +309,7 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
         raise ParameterError(f"{folder} has {name} with other options; choose another --out")
     searched_less = record.remark and not search_remark()  # METIS has been installed since then
     complete = record.version == papers_version() and not record.missing and not searched_less
-    if other_seeds or not complete or not all(map(_is_whole, _files(item, name, folder))):
+    if other_seeds or not complete or not all(map(_is_complete, _files(item, name, folder))):
         return None
     return record if is_as_computed(folder / f"{name}.csv", record) else None
 
@@ -351,7 +351,7 @@ def _has_content(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0
 
 
-def _is_whole(file: Path) -> bool:
+def _is_complete(file: Path) -> bool:
     """Returns whether a file exists and, if it is a figure, ends as its format requires."""
     return _has_content(file) and _ENDS.get(file.suffix, b"") in read_bytes(file, RESULT_BYTES)[-_END_BYTES:]
 

@@ -16,14 +16,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from topology.errors import Terminated
 
 FabricT = TypeVar("FabricT")
 PointT = TypeVar("PointT")
 OutcomeT = TypeVar("OutcomeT")
-_MOST_AHEAD = 8  # loads of a search that are tried at once, although the first may make the others needless
+_MAX_AHEAD = 8  # loads of a search that are tried at once, although the first may make the others needless
 
 
 class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
@@ -44,11 +44,11 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         """Upper bound of the number of missing points."""
 
     @abstractmethod
-    def standing(self, notify: Notify) -> AbstractContextManager[FabricT]:
+    def fabric_up(self, on_event: OnEvent) -> AbstractContextManager[FabricT]:
         """Brings the fabric up for the duration of a block.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
         """
 
     @abstractmethod
@@ -70,11 +70,11 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
             seconds_left: upper bound of the time of all missing points in s; None if it is not known.
         """
 
-    def load(self, notify: Notify) -> None:  # most have nothing to load
+    def load(self, on_event: OnEvent) -> None:  # most have nothing to load
         """Loads what each process would otherwise load itself.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
         """
 
     @property
@@ -144,7 +144,7 @@ class BackEnd(Protocol):
             group: the group, which was opened.
         """
 
-    def give(self, group: Group, point: Any) -> None:
+    def submit(self, group: Group, point: Any) -> None:
         """Starts a point.
 
         Args:
@@ -201,16 +201,16 @@ class _Course:
         for group in [one for one, points in self._under_way.items() if not points and not one.wanted()]:
             self._back_end.close(group)
             del self._under_way[group]
-        self._give()
+        self._submit()
         while self._free and self._waiting and self._may_open(self._waiting[0]):
             group = self._waiting.popleft()
             if not group.wanted():
                 continue
             self._under_way[group] = []
             self._back_end.open(group)
-            self._give()
-        for ahead in range(2, _MOST_AHEAD + 1):
-            self._give(ahead)
+            self._submit()
+        for ahead in range(2, _MAX_AHEAD + 1):
+            self._submit(ahead)
         return bool(self._under_way)
 
     @property
@@ -221,7 +221,7 @@ class _Course:
     def _may_open(self, group: Group) -> bool:
         return not self._under_way or self._back_end.has_room(group)
 
-    def _give(self, ahead: int = 1) -> None:
+    def _submit(self, ahead: int = 1) -> None:
         """Starts wanted points of open groups while there are free slots."""
         for group, points in self._under_way.items():
             if not self._free:
@@ -229,7 +229,7 @@ class _Course:
             if self._back_end.is_ready(group):
                 for point in [one for one in group.wanted(ahead) if one not in points][: self._free]:
                     points.append(point)
-                    self._back_end.give(group, point)
+                    self._back_end.submit(group, point)
 
     def keep(self, ended: Iterator[Ended]) -> None:
         """Keeps the points that have ended.
@@ -246,7 +246,7 @@ class _Course:
 
 @contextlib.contextmanager
 def report_if_interrupted(
-    folder: Path, asked: int, kept: Callable[[], int], notify: Notify
+    folder: Path, asked: int, kept: Callable[[], int], on_event: OnEvent
 ) -> Iterator[None]:
     """Reports, if the block is interrupted, how many points its folder has and how many are missing.
 
@@ -254,11 +254,11 @@ def report_if_interrupted(
         folder: the folder.
         asked: number of requested points.
         kept: returns the number of these that the folder has.
-        notify: called with the event.
+        on_event: called with the event.
     """
     try:
         yield
     except (KeyboardInterrupt, Terminated):
         points = kept()
-        notify(Notice("sweep-interrupted", folder=folder, points=points, missing=asked - points))
+        on_event(Notice("sweep-interrupted", folder=folder, points=points, missing=asked - points))
         raise

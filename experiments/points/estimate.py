@@ -11,7 +11,7 @@ from pathlib import Path
 from emulation.requirements import available_memory_bytes, fabric_memory_bytes
 from experiments.events.base import duration, ignore
 from experiments.results.open import Sweep
-from experiments.simulation.fabric import MOST_PROVEN, prepare_fabric
+from experiments.simulation.fabric import MAX_PROVEN, prepare_fabric
 from experiments.simulation.memory import plan_memory_bytes, simulation_memory_bytes
 from experiments.simulation.task import task_of
 from experiments.spec.fabric import FabricOptions
@@ -25,7 +25,7 @@ from topology.shortest_paths import host_pairs_by_distance
 _SETTLING_CYCLES = 5000  # typical length of a warm-up that ends at steady state
 # Bytes of plans and tables made per second, with and without their proof, measured on ER_7 to ER_31; and the
 # minimum time.
-_PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _LEAST_PLAN_S = 20e6, 100e6, 0.1
+_PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _MIN_PLAN_S = 20e6, 100e6, 0.1
 _DETOURED = 1.5  # typical ratio of the hops of packets that may take detours to minimal hops
 # Typical seconds of a fabric of real switches: to come up, per switch, and per routing for controller and
 # check of all pairs; of a run in addition to its traffic; of the short runs that calibrate a link rate.
@@ -152,7 +152,7 @@ def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
 def _plan_seconds(fabric: FabricOptions) -> float:
     """Estimates the time of a plan, its proof and its tables in s; it is proportional to their memory."""
     usual, reference = (
-        _LEAST_PLAN_S
+        _MIN_PLAN_S
         + plan_memory_bytes(one) / (_PROVEN_BYTES_PER_S if _is_proven(one) else _PLANNED_BYTES_PER_S)
         for one in (fabric, _reference_fabric())
     )
@@ -160,7 +160,7 @@ def _plan_seconds(fabric: FabricOptions) -> float:
 
 
 def _is_proven(fabric: FabricOptions) -> bool:
-    return fabric.topology.routers <= MOST_PROVEN
+    return fabric.topology.routers <= MAX_PROVEN
 
 
 @dataclass(frozen=True)

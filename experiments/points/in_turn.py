@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.points.engine import Ended, Group
 
 
@@ -16,13 +16,13 @@ class InTurn:
 
     slots = 1
 
-    def __init__(self, notify: Notify) -> None:
+    def __init__(self, on_event: OnEvent) -> None:
         """Prepares the back end.
 
         Args:
-            notify: called with the events of fabrics that come up.
+            on_event: called with the events of fabrics that come up.
         """
-        self._notify = notify
+        self._on_event = on_event
         self._stack = ExitStack()
         self._fabric: Any = None
         self._given: tuple[Group, Any] | None = None
@@ -41,13 +41,13 @@ class InTurn:
 
     def open(self, group: Group) -> None:
         """Brings up the fabric of a group."""
-        self._fabric = self._stack.enter_context(group.standing(self._notify))
+        self._fabric = self._stack.enter_context(group.fabric_up(self._on_event))
 
     def is_ready(self, _group: Group) -> bool:
         """Returns True: a fabric that was opened is up."""
         return True
 
-    def give(self, group: Group, point: Any) -> None:
+    def submit(self, group: Group, point: Any) -> None:
         """Stores a point, which `ended` runs."""
         self._given = group, point
 

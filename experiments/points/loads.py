@@ -17,17 +17,17 @@ class LoadSteps:
     Attributes:
         precision: final distance of the highest stable and the lowest saturated load.
         steps: step on the way up, in multiples of the precision; 0 for bisection only.
-        most: the highest load.
+        max_load: the highest load.
     """
 
     precision: float = 0.02
     steps: int = 10
-    most: float = 1.0
+    max_load: float = 1.0
 
     @property
     def count(self) -> int:
         """Number of possible loads."""
-        return int(self.most / self.precision + 1e-9)
+        return int(self.max_load / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
         """Returns a load.
@@ -57,7 +57,7 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
     return [loads.load(place) for place in missing[:ahead]]
 
 
-def most_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
+def max_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
     """Returns an upper bound of the number of loads that are still to be tried.
 
     Args:

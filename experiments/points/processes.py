@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from emulation.requirements import available_memory_bytes
-from experiments.events.base import Event, Notify
+from experiments.events.base import Event, OnEvent
 from experiments.points.engine import Ended, Group
 from topology.errors import MachineError
 
-_MOST_DEATHS = 3  # of processes in one point
+_MAX_DEATHS = 3  # of processes in one point
 _MEMORY_SHARE = 0.5  # of the free memory, which an additional fabric may take
 _END_S = 5.0
 if TYPE_CHECKING:
@@ -82,15 +82,15 @@ class _Crew:
 class Processes:
     """Back end whose workers share the fabric that their parent process has brought up."""
 
-    def __init__(self, workers: int, notify: Notify) -> None:
+    def __init__(self, workers: int, on_event: OnEvent) -> None:
         """Prepares the back end.
 
         Args:
             workers: number of processes that compute at once.
-            notify: called with the events of fabrics that come up.
+            on_event: called with the events of fabrics that come up.
         """
         self.slots = workers
-        self._notify = notify
+        self._on_event = on_event
         self._crews: dict[Group, _Crew] = {}
         self._dismissed: list[_Crew] = []
         self._deaths: Counter[tuple[Group, Any]] = Counter()
@@ -113,14 +113,14 @@ class Processes:
 
     def open(self, group: Group) -> None:
         """Starts the process that brings up the fabric of a group."""
-        group.load(self._notify)
+        group.load(self._on_event)
         self._crews[group] = _Crew(group, [crew.control for crew in self._crews.values()])
 
     def is_ready(self, group: Group) -> bool:
         """Returns whether the fabric of a group is up."""
         return self._crews[group].ready
 
-    def give(self, group: Group, point: Any) -> None:
+    def submit(self, group: Group, point: Any) -> None:
         """Sends a point to the group's processes."""
         crew = self._crews[group]
         crew.points.append(point)
@@ -177,7 +177,7 @@ class Processes:
     def _report(self, crew: _Crew) -> None:
         events, crew.events = crew.events, []
         for event in events:
-            self._notify(event)
+            self._on_event(event)
 
     def _restart(self, group: Group) -> None:
         """Restarts the processes of a group whose first process died."""
@@ -190,9 +190,9 @@ class Processes:
 
     def _count_death(self, group: Group, point: Any, exit_code: int | None) -> None:
         self._deaths[group, point] += 1
-        if self._deaths[group, point] == _MOST_DEATHS:
+        if self._deaths[group, point] == _MAX_DEATHS:
             raise MachineError(
-                f"{_MOST_DEATHS} processes died in the same simulation (exit code {exit_code}), perhaps out "
+                f"{_MAX_DEATHS} processes died in the same simulation (exit code {exit_code}), perhaps out "
                 "of memory; repeat the command to resume, with fewer --workers if memory ran out"
             )
 
@@ -236,7 +236,7 @@ def _begin(target: Callable[..., None], control: Pipe, foreign: Iterable[Pipe], 
 def _lead(control: Pipe, group: Group) -> None:
     """Brings up the fabric of a group, then forks workers for its points."""
     try:
-        with group.standing(control.send) as fabric:
+        with group.fabric_up(control.send) as fabric:
             control.send(_Ready())
             _dispatch(control, group, fabric)
     except (EOFError, ConnectionError):

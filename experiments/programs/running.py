@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from emulation.programs import NodeProgram, ProgramSupervisor, wait_until_listening
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.events.progress import ProgramsProgress
 from experiments.live_fabric import LiveFabric
@@ -21,7 +21,7 @@ from topology.files.writing import make_folder
 from traffic.metrics.measurements import Clock
 
 FOLDER = "programs"
-_LOOK_EVERY_S = 0.05
+_POLL_INTERVAL_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ NO_PROGRAMS = ProgramPlan()
 class RunningPrograms:
     """Programs of one run; a context manager that starts the servers at its start and ends all at its end."""
 
-    def __init__(self, fabric: LiveFabric, plan: ProgramPlan, seed: int, notify: Notify) -> None:
-        self._fabric, self._options, self._notify = fabric, plan.options, notify
+    def __init__(self, fabric: LiveFabric, plan: ProgramPlan, seed: int, on_event: OnEvent) -> None:
+        self._fabric, self._options, self._on_event = fabric, plan.options, on_event
         self._folder = plan.folder_of(seed)
         self._opened = contextlib.ExitStack()
         self._running: dict[int, NodeProgram] = {}  # by index in the options' programs
@@ -82,7 +82,7 @@ class RunningPrograms:
             if not program.server:
                 self._start(place, program)
         if self._options.programs:
-            self._notify(Notice("programs-started", programs=len(self._options.programs)))
+            self._on_event(Notice("programs-started", programs=len(self._options.programs)))
             self._guard.start()
 
     def wait(self) -> bool:
@@ -95,8 +95,8 @@ class RunningPrograms:
             while (waiting := self._waiting()) and self._guard.is_alive():
                 lines = tuple(self._options.programs[place].line for place in waiting)
                 seconds = time.monotonic() - self._start_s
-                self._notify(ProgramsProgress(seconds, lines, self._options.timeout_s))
-                time.sleep(_LOOK_EVERY_S)
+                self._on_event(ProgramsProgress(seconds, lines, self._options.timeout_s))
+                time.sleep(_POLL_INTERVAL_S)
         except (KeyboardInterrupt, SystemExit):
             return True
         return False
@@ -112,7 +112,7 @@ class RunningPrograms:
         for place in sorted(self._running.keys() - self._reported):
             record = self._record(place)
             if record.failed:
-                self._notify(
+                self._on_event(
                     Notice(
                         "program-failed", failure=failure_text(record, self._folder, self._options.timeout_s)
                     )
@@ -152,11 +152,11 @@ class RunningPrograms:
         silent = wait_until_listening(self._running.values())
         for place, running in self._running.items():
             if running in silent:
-                self._notify(Notice("server-not-listening", line=servers[place].line))
+                self._on_event(Notice("server-not-listening", line=servers[place].line))
             elif not running.running:
                 self._reported.add(place)
                 last = last_line(self._supervisor.take_errors(running))
-                self._notify(
+                self._on_event(
                     Notice("server-ended", line=servers[place].line, status=running.status or 0, last=last)
                 )
 
@@ -188,7 +188,7 @@ class RunningPrograms:
         return {n: p for n, p in self._running.items() if p.running and not programs[n].server}
 
 
-_MOST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 
 
@@ -230,4 +230,4 @@ def last_line(path: Path) -> str:
         return ""
     text = next((line.strip() for line in reversed(lines) if line.strip()), "")
     printable = "".join(character if character.isprintable() else "?" for character in text)
-    return f": {printable[:_MOST_CHARACTERS]}" if printable else ""
+    return f": {printable[:_MAX_CHARACTERS]}" if printable else ""

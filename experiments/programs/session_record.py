@@ -9,7 +9,7 @@ from dataclasses import replace
 from threading import Lock
 
 from emulation.cleanup import signals_deferred
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.marks import ResultsWritten
 from experiments.events.notices import Notice
 from experiments.fault_injector import replan_record
@@ -27,7 +27,7 @@ from experiments.spec.programs import SESSION, ProgramTraffic
 from experiments.traffic_jobs import result_without_packets
 from experiments.validity.monitors import Monitors
 from topology.errors import PolarLabError, Terminated
-from topology.faults import Element, Fault
+from topology.faults import Component, Fault
 from traffic.metrics.measurements import Clock
 from traffic.wire.layout import ETHERNET_BYTES
 
@@ -37,18 +37,18 @@ _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 class SessionRecorder:
     """Recorder of a session; a context manager that writes the results at its end, interrupted or not."""
 
-    def __init__(self, fabric: LiveFabric, directory: RunDirectory, notify: Notify) -> None:
+    def __init__(self, fabric: LiveFabric, directory: RunDirectory, on_event: OnEvent) -> None:
         """Writes the manifest and starts recording.
 
         Args:
             fabric: the fabric.
             directory: folder of the results.
-            notify: called with the events at the end.
+            on_event: called with the events at the end.
 
         Raises:
             OSError: the folder cannot be written.
         """
-        self._fabric, self._directory, self._notify = fabric, directory, notify
+        self._fabric, self._directory, self._on_event = fabric, directory, on_event
         self._traffic = ProgramTraffic(fabric.options.links.mtu + ETHERNET_BYTES, 1, pattern=SESSION)
         self._opened = ExitStack()
         self._clock = Clock(time.monotonic_ns(), time.time_ns())
@@ -57,10 +57,10 @@ class SessionRecorder:
         self._modified = fabric.controller.groups_modified
         self._lines: list[PromptLine] = []
         self._faults: list[InjectedFault] = []
-        self._standing: set[Element] = set()
+        self._active_failures: set[Component] = set()
         self._maintenance = Maintenance(fabric)
-        self._drained: set[Element] = set()
-        self._looking = Lock()
+        self._drained: set[Component] = set()
+        self._recording_changes = Lock()
         self._background: list[TrafficOutcome] = []
         # Faults of a session are not scheduled: they are known, and written, at its end.
         settings = replace(self._traffic.settings(), faults=None)
@@ -82,41 +82,41 @@ class SessionRecorder:
             self._write(seconds, interrupted=interrupted)
 
     @contextmanager
-    def line(self, text: str, standing: Callable[[], Iterable[Element]]) -> Iterator[list[int]]:
+    def line(self, text: str, active_failures: Callable[[], Iterable[Component]]) -> Iterator[list[int]]:
         """Records a command line that runs in the block; the block appends its exit status to the list.
 
         Args:
             text: the line.
-            standing: returns the components that have failed and were not restored.
+            active_failures: returns the components that have failed and were not restored.
         """
         began_s = round(self._now_s, 4)
-        self.look(standing(), began_s)
+        self.record_changes(active_failures(), began_s)
         statuses: list[int] = []
         try:
             yield statuses
         finally:
             status = statuses[-1] if statuses else None
             self._lines.append(PromptLine(text, status, began_s, round(self._now_s, 4)))
-            self.look(standing(), began_s)
+            self.record_changes(active_failures(), began_s)
 
-    def look(self, standing: Iterable[Element], time_s: float | None = None) -> None:
+    def record_changes(self, active_failures: Iterable[Component], time_s: float | None = None) -> None:
         """Records the components that failed or were restored, drained or undrained since the last call.
 
         Args:
-            standing: the components that have failed and were not restored.
+            active_failures: the components that have failed and were not restored.
             time_s: time of the changes in s since the start; now if None.
         """
-        with self._looking:
-            before, after = self._standing, set(standing)
+        with self._recording_changes:
+            before, after = self._active_failures, set(active_failures)
             time_s = round(self._now_s, 4) if time_s is None else time_s
-            changes = [Fault(time_s, element, restores=True) for element in before - after]
-            changes += [Fault(time_s, element) for element in after - before]
+            changes = [Fault(time_s, component, restores=True) for component in before - after]
+            changes += [Fault(time_s, component) for component in after - before]
             drained_before, self._drained = self._drained, set(self._maintenance.drained)
             ended, begun = drained_before - self._drained, self._drained - drained_before
-            changes += [Fault(time_s, element, restores=True, maintenance=True) for element in ended]
-            changes += [Fault(time_s, element, maintenance=True) for element in begun]
+            changes += [Fault(time_s, component, restores=True, maintenance=True) for component in ended]
+            changes += [Fault(time_s, component, maintenance=True) for component in begun]
             self._faults += (InjectedFault(time_s, text) for text in sorted(map(str, changes)))
-            self._standing = after
+            self._active_failures = after
 
     def keep_traffic(self, outcome: TrafficOutcome) -> None:
         """Records background traffic that has ended."""
@@ -145,13 +145,13 @@ class SessionRecorder:
         happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
         traffic = replace(self._manifest.traffic, faults=happened)
         summary = summarise(record)
-        with self._directory.storing(summary, self._notify):
+        with self._directory.storing(summary, self._on_event):
             self._directory.write_record(MANIFEST, replace(self._manifest, traffic=traffic))
             self._directory.write_record(SUMMARY, summary)
             write_series(self._directory, record)
-        self._notify(ResultsWritten(self._directory.path, interrupted=interrupted))
+        self._on_event(ResultsWritten(self._directory.path, interrupted=interrupted))
         for reason in summary.fidelity.reasons:
-            self._notify(Notice("result-invalid", reason=reason, remedy=summary.remedy))
+            self._on_event(Notice("result-invalid", reason=reason, remedy=summary.remedy))
 
     def _fault_record(self) -> FaultRecord | None:
         """Returns failures, repairs and the controller's plans; None if there are none."""

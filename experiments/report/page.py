@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader
 from experiments.figures.look import PLAIN, Look, drawn_as
 from experiments.report.model import Page
 from experiments.results.kinds import Results
-from experiments.results.tables import damage_named
+from experiments.results.tables import reporting_corruption
 from experiments.results.text import readable
 from topology.errors import MachineError
 from topology.files.writing import check_new, open_folder, write_new
@@ -37,7 +37,7 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
     if path is not None:
         check_new(path)
     page_of = resolve_name(results.kind.page)
-    with damage_named(results.folder), drawn_as(look):
+    with reporting_corruption(results.folder), drawn_as(look):
         text = rendered(page_of(results))
     if path is None:
         path = results.folder / REPORT

@@ -15,7 +15,7 @@ from topology.files.reading import RESULT_BYTES, read_lines
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
 _WITHIN = {True: "yes", False: "no", None: "-"}
 _CLAIM_COLUMNS = ("claim", "section", "paper", "ours", "interval", "tolerance", "within", "note")
-_MOST_ROWS = 40  # rows shown for an item without a figure
+_MAX_ROWS = 40  # rows shown for an item without a figure
 
 
 def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder: Path) -> Page:
@@ -102,7 +102,7 @@ def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
 
 def _data(file: Path) -> PageTable | None:
     """Returns the first rows of an item's data."""
-    rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MOST_ROWS]
+    rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MAX_ROWS]
     if not rows:
         return None
     cells = tuple(PageRow({name: readable(value) for name, value in row.items()}) for row in rows)

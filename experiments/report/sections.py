@@ -14,7 +14,7 @@ from experiments.results.parts.replications import Interval
 from experiments.results.simulation.model import BatchMeans
 
 _CI95 = "95 % confidence intervals (Student's t)."
-_MOST = 10  # links in a table of most loaded links
+_MAX_LINKS = 10  # links in a table of most loaded links
 
 
 def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
@@ -94,7 +94,7 @@ def worst_links(rows: Sequence[LinkLoadRow]) -> PageTable | None:
     Args:
         rows: load of each directed link.
     """
-    worst = sorted(rows, key=lambda row: (-row.load, row.link, row.port))[:_MOST]
+    worst = sorted(rows, key=lambda row: (-row.load, row.link, row.port))[:_MAX_LINKS]
     return table_of(
         [
             {

@@ -62,14 +62,14 @@ def _size_summary(name: str, ranks: int, message_bytes: int, outcome: Collective
     if not len(chosen):
         return CollectiveSize(message_bytes, 0)
     completion_ms = chosen["completion_ns"] / 1e6
-    mean_ms, least_ms, most_ms = map(float, (completion_ms.mean(), completion_ms.min(), completion_ms.max()))
+    mean_ms, min_ms, max_ms = map(float, (completion_ms.mean(), completion_ms.min(), completion_ms.max()))
     bandwidth_bps = message_bytes * 8 / (mean_ms / 1e3)
     return CollectiveSize(
         message_bytes,
         len(chosen),
         round(mean_ms, 3),
-        round(least_ms, 3),
-        round(most_ms, 3),
+        round(min_ms, 3),
+        round(max_ms, 3),
         round(bandwidth_bps),
         round(bandwidth_bps * COLLECTIVES[name].bus_factor(ranks)),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from experiments.results.figures import Figures, LookOptions
 from experiments.results.frames import Row, frame, pandas, read_frame
-from experiments.results.tables import damage_named, read_csv
+from experiments.results.tables import read_csv, reporting_corruption
 from topology.errors import ParameterError
 from topology.parameters import Value
 
@@ -132,7 +132,7 @@ class Results:
         from experiments.figures.look import Look, drawn_as
 
         chosen, draw = Look.of(format, **look), resolve_name(self.kind.draw)
-        with drawn_as(chosen), damage_named(self.folder):
+        with drawn_as(chosen), reporting_corruption(self.folder):
             drawn = draw(self)
         for name in names:
             if name not in drawn:

@@ -20,11 +20,11 @@ from topology.base import Topology
 from topology.errors import ParameterError
 
 _STEP_S = 0.25
-_MOST_READINGS = 480
+_MAX_READINGS = 480
 _SPARE_S = 1.0  # tolerated delay of a reading beyond the intended pause
 
 # A link's real rate is known if it was saturated for the time of this many frames and at least this long.
-_LEAST_FRAMES, _LEAST_S = 50, 1.0
+_MIN_FRAMES, _MIN_S = 50, 1.0
 
 # Table with rows of LinkLoadRow.
 LINK_LOADS = "link_loads.csv"
@@ -56,7 +56,7 @@ class LinkHistory:
             for queue in (queues[port] for port in ports)
         ]
         readings.append((time_s, np.array(states, np.int64)))
-        if len(readings) > _MOST_READINGS:
+        if len(readings) > _MAX_READINGS:
             self._step_s *= 2
             for kept in self._readings.values():
                 del kept[1:-1:2]
@@ -152,11 +152,11 @@ class LinkLog:
 
     def rate_errors(self, rate_bps: int, frame_bytes: int) -> dict[Link, float]:
         """Returns link -> real rate / configured rate - 1, for links that were saturated long enough."""
-        least_s = max(_LEAST_S, _LEAST_FRAMES * frame_bytes * 8 / rate_bps)
+        min_s = max(_MIN_S, _MIN_FRAMES * frame_bytes * 8 / rate_bps)
         return {
             link: self.busy_bytes[link] * 8 / seconds / rate_bps - 1
             for link, seconds in self.busy_s.items()
-            if seconds >= least_s
+            if seconds >= min_s
         }
 
 

@@ -20,9 +20,9 @@ from experiments.results.parts.over_seeds import (
     All,
     Counts,
     Farthest,
-    Least,
+    Max,
     Mean,
-    Most,
+    Min,
     Sum,
     Texts,
     joined,
@@ -183,18 +183,18 @@ class Fidelity:
 
     valid: All
     reasons: Texts = ()
-    observed: Least | None = None
-    held_frame_times_max: Most | None = None
-    held_frame_times_rms: Most | None = None
-    held_frame_times_mean: Most | None = None
+    observed: Min | None = None
+    held_frame_times_max: Max | None = None
+    held_frame_times_rms: Max | None = None
+    held_frame_times_mean: Max | None = None
     worst_second: float | None = None
     worst_switch: str | None = None
-    cpu_idle: Least | None = None
-    cpu_stolen: Most | None = None
-    generator_lag_ms_p99: Most | None = None
+    cpu_idle: Min | None = None
+    cpu_stolen: Max | None = None
+    generator_lag_ms_p99: Max | None = None
     link_rate_error: Farthest | None = None
     links_saturated: Annotated[int, max] | None = None
-    lost_outside_queues: Most | None = None
+    lost_outside_queues: Max | None = None
     try_link_rate_bps: Annotated[int, min] | None = omitted()
 
     def over_seeds(self, entries: Sequence[Fidelity]) -> Fidelity:

@@ -30,7 +30,14 @@ from experiments.results.sweep_points import (
     point_summary,
     read_rows,
 )
-from experiments.results.tables import EVENT_COLUMNS, EVENTS, LATENCY_CYCLES, LINKS, PROBES, damage_named
+from experiments.results.tables import (
+    EVENT_COLUMNS,
+    EVENTS,
+    LATENCY_CYCLES,
+    LINKS,
+    PROBES,
+    reporting_corruption,
+)
 from experiments.results.text import fabric_text, rate_remedy
 from experiments.spec.sweep import Point
 from topology.errors import ParameterError
@@ -471,7 +478,7 @@ class Failover(_Summarised[FailoverSummary, RunManifest]):
     def events(self) -> list[tuple[float, str]]:
         """(seconds since the start of probes, description) of all events, by time."""
         table = self.table(EVENTS, EVENT_COLUMNS)
-        with damage_named(self.folder):
+        with reporting_corruption(self.folder):
             return [
                 (float(time_s), what) for time_s, what in zip(table["time_s"], table["event"], strict=True)
             ]

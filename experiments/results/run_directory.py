@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import plain
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
@@ -37,12 +37,12 @@ def seed_folder(seed: int) -> str:
 class RunDirectory:
     """The output directory of a run or a sweep; it is removed if no result is written to it."""
 
-    def __init__(self, path: Path, *, go_on: bool = False) -> None:
+    def __init__(self, path: Path, *, resume: bool = False) -> None:
         """Creates the directory, or opens an existing one.
 
         Args:
             path: the directory.
-            go_on: whether it may already contain files.
+            resume: whether it may already contain files.
 
         Raises:
             ParameterError: it is not empty, or is not a directory.
@@ -59,15 +59,15 @@ class RunDirectory:
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
         self._unwritten: list[str] | None = None
         self._kept = False
-        self.look(go_on=go_on)
+        self.check(resume=resume)
         if not self.folder.is_writable():
             raise MachineError(f"{path} cannot be written (it is read-only or belongs to another user)")
 
-    def look(self, *, go_on: bool) -> None:
+    def check(self, *, resume: bool) -> None:
         """Checks the content of the directory; existing files protect it from being removed.
 
         Args:
-            go_on: whether it may already contain files.
+            resume: whether it may already contain files.
 
         Raises:
             ParameterError: it is not empty, and must be.
@@ -76,7 +76,7 @@ class RunDirectory:
             self._kept = any(name != LOCK for name in self.folder.names())
         except OSError as error:
             raise MachineError(f"{self.path} cannot be written ({error.strerror})") from error
-        if self._kept and not go_on:
+        if self._kept and not resume:
             raise ParameterError(f"{self.path} is not empty; choose another --out, nothing is overwritten")
 
     def require_room(self) -> None:
@@ -97,18 +97,18 @@ class RunDirectory:
             self.folder.remove_all()
 
     @contextlib.contextmanager
-    def storing(self, summary: Any, notify: Notify) -> Iterator[None]:
+    def storing(self, summary: Any, on_event: OnEvent) -> Iterator[None]:
         """Stores a measurement in the block: whatever fits; see `reporting_loss` and `keeping_what_fits`."""
-        with self.reporting_loss(summary, notify), self.keeping_what_fits():
+        with self.reporting_loss(summary, on_event), self.keeping_what_fits():
             yield
 
     @contextlib.contextmanager
-    def reporting_loss(self, summary: Any, notify: Notify) -> Iterator[None]:
+    def reporting_loss(self, summary: Any, on_event: OnEvent) -> Iterator[None]:
         """Reports a measurement's summary if the block cannot write it.
 
         Args:
             summary: summary of the measurement, a dataclass.
-            notify: called with the summary if anything could not be written.
+            on_event: called with the summary if anything could not be written.
 
         Yields:
             Nothing.
@@ -121,7 +121,7 @@ class RunDirectory:
         try:
             yield
         except (OSError, MachineError):
-            notify(Notice("results-not-written", summary=json.dumps(plain(summary))))
+            on_event(Notice("results-not-written", summary=json.dumps(plain(summary))))
             raise
 
     @contextlib.contextmanager
@@ -205,18 +205,18 @@ class RunDirectory:
 
 
 @contextlib.contextmanager
-def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]:
+def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory]:
     """Opens and locks the output directory of a measurement; removes it at the end if it has no results.
 
     Args:
         path: the directory.
-        go_on: whether it may already contain files.
+        resume: whether it may already contain files.
 
     Raises:
         ParameterError: it is not empty, is not a directory, or another process is writing into it.
         MachineError: it cannot be created or written, or the disk is too full.
     """
-    directory = RunDirectory(path, go_on=go_on)
+    directory = RunDirectory(path, resume=resume)
     with contextlib.ExitStack() as lock:
         try:
             lock.enter_context(directory.folder.locked())
@@ -226,7 +226,7 @@ def kept_directory(path: Path, *, go_on: bool = False) -> Iterator[RunDirectory]
             ) from None
         except OSError as error:
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
-        directory.look(go_on=go_on)  # another process may have written before the lock was acquired
+        directory.check(resume=resume)  # another process may have written before the lock was acquired
         try:
             directory.require_room()
             yield directory

@@ -37,7 +37,7 @@ from experiments.results.tables import (
 )
 from traffic.metrics.histogram import bin_middles_ms
 
-_MOST_LINK_ROWS = 200_000
+_MAX_LINK_ROWS = 200_000
 
 
 def write_series(directory: RunDirectory, record: RunRecord) -> None:
@@ -111,7 +111,7 @@ def _write_links(directory: RunDirectory, record: RunRecord) -> None:
     rows = load_rows(links, measured.loads, measured.dropped)
     directory.write_csv(LINK_LOADS, LINK_LOAD_COLUMNS, map(astuple, rows))
     readings = len(log.history.series(1, 1)[0])
-    stride = max(1, -(-readings * len(links) // _MOST_LINK_ROWS))
+    stride = max(1, -(-readings * len(links) // _MAX_LINK_ROWS))
 
     def readings_of(link: DirectedLink) -> list[tuple[object, ...]]:
         times, amounts = (part[::stride] for part in log.history.series(link.source + 1, link.port))

@@ -195,7 +195,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 
 @contextlib.contextmanager
-def damage_named(*folders: Path) -> Iterator[None]:
+def reporting_corruption(*folders: Path) -> Iterator[None]:
     """Converts errors about values of damaged files to a ParameterError that names the folders."""
     try:
         with np.errstate(all="ignore"):  # drawing damaged numbers must not print warnings

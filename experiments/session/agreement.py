@@ -5,22 +5,22 @@ from __future__ import annotations
 import contextlib
 import time
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.session.fabric_session import FabricSession
 from experiments.session.turns import Measuring
 from experiments.validity.unasked import Asked, Plan, listed
 from topology.errors import PolarLabError, UsageError
-from topology.faults import Element
+from topology.faults import Component
 
 # A flapping link is held down for up to 16 s, and a switch that returns gets its rules within seconds.
 _AGREED_S = 30.0
 _REPORTED_S = 0.5  # from a change to the controller's report of it
-_LOOK_EVERY_S = 0.02
+_POLL_INTERVAL_S = 0.02
 
 
 def wait_until_planned(
-    session: FabricSession, failed: tuple[Element, ...], measuring: Measuring, notify: Notify
+    session: FabricSession, failed: tuple[Component, ...], measuring: Measuring, on_event: OnEvent
 ) -> None:
     """Returns when the controller's plan avoids exactly the failed and drained components.
 
@@ -30,7 +30,7 @@ def wait_until_planned(
         session: the session.
         failed: the components that have failed.
         measuring: the measurement that is to start; it can be stopped meanwhile.
-        notify: called with an event if this takes longer.
+        on_event: called with an event if this takes longer.
 
     Raises:
         UsageError: the plan avoids other components, or does not avoid one that has failed.
@@ -55,9 +55,9 @@ def wait_until_planned(
         if now_s >= deadline_s or not running:
             break
         if now_s >= reported_s and not notified:
-            notify(Notice("plan-awaited", elements=listed([*beyond, *lacking])))
+            on_event(Notice("plan-awaited", elements=listed([*beyond, *lacking])))
             notified = True
-        time.sleep(_LOOK_EVERY_S)
+        time.sleep(_POLL_INTERVAL_S)
     if beyond:
         remedy = "bring it up" if running else "start the controller"
         raise UsageError(f"{listed(beyond)} is out of use but has not failed; {remedy}, then measure")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from experiments.results.parts.programs import TrafficOutcome
@@ -77,7 +77,7 @@ def background_options(fabric: LiveFabric, pattern: str, load: float, seed: int)
 class BackgroundTraffic:
     """Traffic of a pattern in its own thread, from its creation until `stop`."""
 
-    def __init__(self, fabric: LiveFabric, pattern: str, load: float, seed: int, notify: Notify) -> None:
+    def __init__(self, fabric: LiveFabric, pattern: str, load: float, seed: int, on_event: OnEvent) -> None:
         """Starts the traffic and returns when its first packets go out.
 
         Args:
@@ -85,14 +85,14 @@ class BackgroundTraffic:
             pattern: name of a pattern, with its argument where it has one.
             load: offered load as a fraction of the injection capacity, over 0 and at most 1.
             seed: seed of the random generator.
-            notify: called in the traffic's thread if the traffic ends by itself.
+            on_event: called in the traffic's thread if the traffic ends by itself.
 
         Raises:
             UsageError: the pattern or the load is outside its domain.
             PolarLabError: the traffic's processes do not start.
         """
         self._options = background_options(fabric, pattern, load, seed)
-        self._fabric, self._notify = fabric, notify
+        self._fabric, self._on_event = fabric, on_event
         self._snapshot: TrafficSnapshot | None = None
         self._result: TrafficResult | None = None
         self._error: PolarLabError | None = None
@@ -167,7 +167,7 @@ class BackgroundTraffic:
         except PolarLabError as error:
             self._error = error
             if self._started.is_set() and not self._stopping.is_set():
-                self._notify(Notice("traffic-ended", reason=str(error)))
+                self._on_event(Notice("traffic-ended", reason=str(error)))
         finally:
             self._started.set()
 
@@ -177,7 +177,7 @@ class BackgroundTraffic:
             return run_measured_traffic(
                 self._fabric,
                 self._options,
-                self._look,
+                self._on_snapshot,
                 lambda _clock: self._started.set(),
                 self._stopping.is_set,
             )
@@ -187,7 +187,7 @@ class BackgroundTraffic:
             self._result = broken.result
             raise
 
-    def _look(self, snapshot: TrafficSnapshot) -> None:
+    def _on_snapshot(self, snapshot: TrafficSnapshot) -> None:
         self._snapshot = snapshot
         if self._killed.is_set():
             raise KeyboardInterrupt  # the way to end the engine's run from its callback

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
-from experiments.events.base import Event, Notify, ignore
+from experiments.events.base import Event, OnEvent, ignore
 from experiments.events.marks import ProcessEnded
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
@@ -27,7 +27,7 @@ from experiments.spec.values import check_range
 from routing.registry import routing as routing_named
 from topology.addressing import switch_router
 from topology.errors import PolarLabError, UsageError
-from topology.faults import CONTROLLER, Element, ElementKind, parse_elements
+from topology.faults import CONTROLLER, Component, ComponentKind, parse_components
 from topology.parameters import Value
 from traffic.metrics.silence import Silence
 
@@ -51,7 +51,7 @@ class ControllerStatus:
     planned_drain: str = "none"
 
 
-MOST_LOADS_S = 3_600
+MAX_LOADS_S = 3_600
 _REPORTED_S = 0.2  # within which the controller's reports arrive
 
 
@@ -71,21 +71,21 @@ class FabricSession:
     def __init__(
         self,
         fabric: LiveFabric,
-        notify: Notify = ignore,
+        on_event: OnEvent = ignore,
         keep: Callable[[TrafficOutcome], None] = lambda _outcome: None,
-        changed: Callable[[Iterable[Element]], None] = lambda _standing: None,
+        changed: Callable[[Iterable[Component]], None] = lambda _active_failures: None,
     ) -> None:
         """Prepares the session.
 
         Args:
             fabric: the fabric.
-            notify: called with an event when a process or background traffic ends by itself.
+            on_event: called with an event when a process or background traffic ends by itself.
             keep: called with the outcome of background traffic.
             changed: called with all failed components when a process of the fabric has ended by itself.
         """
         self.fabric = fabric
         self.busy, self.turns = threading.RLock(), Turns()
-        self._notify, self._keep, self._changed = notify, keep, changed
+        self._on_event, self._keep, self._changed = on_event, keep, changed
         self._faults = FaultInjector(fabric.network)
         self._maintenance = Maintenance(fabric)
         self._watch = Watch(fabric, self._report_end, self.busy)
@@ -101,7 +101,7 @@ class FabricSession:
             if self._traffic and self._traffic.running and kind is None:
                 with self.turns.last_verb() as turn, contextlib.suppress(PolarLabError):
                     if turn:
-                        self._notify(Notice("traffic-stopped", outcome=self.stop_traffic()))
+                        self._on_event(Notice("traffic-stopped", outcome=self.stop_traffic()))
         finally:
             # Also after Ctrl-C: the watch would otherwise restart shells while the fabric is taken down.
             try:
@@ -112,39 +112,41 @@ class FabricSession:
     # ---- failures ----
 
     @one_at_a_time
-    def fail(self, text: str) -> tuple[Element, ...]:
+    def fail(self, text: str) -> tuple[Component, ...]:
         """Makes components fail and returns them; each call with `random:3` draws others."""
-        elements = self.named(text, to_fail=True)
+        components = self.named(text, to_fail=True)
         self._draws += 1
-        for element in elements:
-            if element == CONTROLLER:
+        for component in components:
+            if component == CONTROLLER:
                 self.kill_controller()
             else:
-                self._faults.fail(element)
-        return elements
+                self._faults.fail(component)
+        return components
 
     @one_at_a_time
-    def restore(self, text: str) -> tuple[Element, ...]:
+    def restore(self, text: str) -> tuple[Component, ...]:
         """Restores components and returns them; those that work are not changed."""
         if text == "all":
             return self._restore_all()
-        elements = self.named(text)
-        for element in elements:
-            if element == CONTROLLER:
+        components = self.named(text)
+        for component in components:
+            if component == CONTROLLER:
                 self.start_controller()
             else:
-                self._faults.restore(element)
-        return elements
+                self._faults.restore(component)
+        return components
 
     @one_at_a_time
-    def hang(self, switch: str) -> Element:
+    def hang(self, switch: str) -> Component:
         """Kills a switch's program while its links stay up, like `fail("hang:s4")`; returns the component."""
-        element = Element(ElementKind.HANG, (switch_router(switch, self.fabric.options.topology.routers),))
-        self._faults.fail(element)
-        return element
+        component = Component(
+            ComponentKind.HANG, (switch_router(switch, self.fabric.options.topology.routers),)
+        )
+        self._faults.fail(component)
+        return component
 
     @one_at_a_time
-    def stop_switch(self, switch: str) -> Element:
+    def stop_switch(self, switch: str) -> Component:
         """Kills a switch's program like `hang`, and returns the component.
 
         Raises:
@@ -164,16 +166,18 @@ class FabricSession:
         router = self._check_power(switch)
         vswitch: VSwitch = self.fabric.network[switch].vswitch
         ended = vswitch.daemon_killed or bool(vswitch.ended_programs())
-        self._faults.restore(Element(ElementKind.HANG, (router,)))
+        self._faults.restore(Component(ComponentKind.HANG, (router,)))
         return ended
 
-    def standing_failures(self) -> tuple[Element, ...]:
+    def active_failures(self) -> tuple[Component, ...]:
         """Returns the components that have failed, by a verb or by themselves, and were not restored."""
-        standing = self._faults.standing
-        dead = {element.routers for element in standing if element.kind is not ElementKind.LINK}
-        ended = [element for element in self._ended_switches() if element.routers not in dead]
+        active_failures = self._faults.active_failures
+        dead = {
+            component.routers for component in active_failures if component.kind is not ComponentKind.LINK
+        }
+        ended = [component for component in self._ended_switches() if component.routers not in dead]
         controller = () if self.fabric.controller.running else (CONTROLLER,)
-        return (*standing, *ended, *controller)
+        return (*active_failures, *ended, *controller)
 
     def interfaces_down(self) -> tuple[str, ...]:
         """Returns the interfaces that a user's command has set down, like `ip link set h1_1-eth0 down`."""
@@ -188,14 +192,14 @@ class FabricSession:
     @one_at_a_time
     def drain(self, text: str, *, force: bool = False) -> DrainOutcome:
         """Diverts traffic from links and switches, and returns when the last packet has left them."""
-        return self._maintenance.drain(text, self.standing_failures(), force=force)
+        return self._maintenance.drain(text, self.active_failures(), force=force)
 
     @one_at_a_time
     def undrain(self, text: str = ALL) -> DrainOutcome:
         """Ends drains, and returns when all switches have installed the new plan."""
         return self._maintenance.undrain(text)
 
-    def drained(self) -> tuple[Element, ...]:
+    def drained(self) -> tuple[Component, ...]:
         """Returns the switches and links that are drained."""
         return self._maintenance.drained
 
@@ -214,7 +218,7 @@ class FabricSession:
         began_s = time.monotonic()
         if not self.fabric.controller.stopped:  # it ended by itself
             self.fabric.controller.stop()
-        self.fabric.start_controller_again(self._notify)
+        self.fabric.restart_controller(self._on_event)
         self.fabric.controller.wait_until_in_charge()
         return time.monotonic() - began_s
 
@@ -252,7 +256,7 @@ class FabricSession:
 
     def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
         """Measures the loads of all links, one per direction, in the next seconds; highest first."""
-        check_range("time of loads", seconds, 0.1, MOST_LOADS_S, "s")
+        check_range("time of loads", seconds, 0.1, MAX_LOADS_S, "s")
         return measure_loads(self.fabric, seconds)
 
     def drops(self) -> Drops:
@@ -271,9 +275,9 @@ class FabricSession:
         """Returns the paths between two hosts, according to the plan and to probes that are sent now."""
         self.controller_status()
         failed = [
-            element
-            for element in self.standing_failures()
-            if element.kind is not ElementKind.CONTROLLER and element.host is None
+            component
+            for component in self.active_failures()
+            if component.kind is not ComponentKind.CONTROLLER and component.host is None
         ]
         with self.turns.probing():
             return report_paths(self.fabric, source, destination, failed, self._maintenance.drain_now)
@@ -287,7 +291,7 @@ class FabricSession:
         if self._traffic and self._traffic.running:
             raise UsageError("background traffic is already running; stop it first")
         self._end_traffic()  # keeps the outcome of previous traffic, even if it failed
-        self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._notify)
+        self._traffic = BackgroundTraffic(self.fabric, pattern, load, seed, self._on_event)
 
     @one_at_a_time
     def stop_traffic(self) -> TrafficOutcome:
@@ -326,45 +330,45 @@ class FabricSession:
 
     def _interfaces_down(self) -> frozenset[str]:
         self.controller_status()
-        return interfaces_down(self.fabric, self.standing_failures())
+        return interfaces_down(self.fabric, self.active_failures())
 
     def _report_end(self, event: Event) -> None:
         if isinstance(event, ProcessEnded):
-            self._changed(self.standing_failures())
-        self._notify(event)
+            self._changed(self.active_failures())
+        self._on_event(event)
 
     def _check_power(self, switch: str) -> int:
         """Returns the router of a switch; raises UsageError if it has no power."""
         router = switch_router(switch, self.fabric.options.topology.routers)
-        power = Element(ElementKind.SWITCH, (router,))
-        if power in self._faults.standing:
+        power = Component(ComponentKind.SWITCH, (router,))
+        if power in self._faults.active_failures:
             raise UsageError(f"{switch} has no power; restore {power.name}")
         return router
 
-    def _restore_all(self) -> tuple[Element, ...]:
-        restored = list(self._faults.standing)
+    def _restore_all(self) -> tuple[Component, ...]:
+        restored = list(self._faults.active_failures)
         try:
             self._faults.restore_all()
         finally:  # an error above must not keep these from being restored
-            for element in self._ended_switches():
-                self._faults.restore(element)
-                restored.append(element)
+            for component in self._ended_switches():
+                self._faults.restore(component)
+                restored.append(component)
             if not self.fabric.controller.running:
                 self.start_controller()
                 restored.append(CONTROLLER)
         return tuple(restored)
 
-    def named(self, text: str, *, to_fail: bool = False) -> tuple[Element, ...]:
+    def named(self, text: str, *, to_fail: bool = False) -> tuple[Component, ...]:
         """Parses components, including links of hosts; random ones are drawn again for each `fail`."""
         draw = self._draws + 1 if to_fail else max(1, self._draws)
-        return parse_elements(text, self.fabric.options.topology, draw, self.fabric.hosts)
+        return parse_components(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
-    def _ended_switches(self) -> list[Element]:
+    def _ended_switches(self) -> list[Component]:
         """Returns the switches whose programs have ended, by themselves or not."""
         ended = []
         for switch in self.fabric.network.switches:
             vswitch: VSwitch | None = switch.vswitch
             if vswitch and (vswitch.daemon_killed or vswitch.ended_programs()):
                 router = switch_router(switch.name, self.fabric.options.topology.routers)
-                ended.append(Element(ElementKind.HANG, (router,)))
+                ended.append(Component(ComponentKind.HANG, (router,)))
         return ended

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from experiments.live_fabric import LiveFabric
 from topology.addressing import Host, interface_name, switch_name
 from topology.errors import MachineError
-from topology.faults import Element, ElementKind
+from topology.faults import Component, ComponentKind
 from traffic.engine import sockets
 
 _GET_FLAGS, UP, RUNNING = 0x8913, 0x1, 0x40  # SIOCGIFFLAGS, IFF_UP, IFF_RUNNING
@@ -29,15 +29,15 @@ def interface_flags(name: str) -> int:
     return int(struct.unpack_from("H", answer, 16)[0])
 
 
-def interfaces_down(fabric: LiveFabric, standing: Collection[Element]) -> frozenset[str]:
+def interfaces_down(fabric: LiveFabric, active_failures: Collection[Component]) -> frozenset[str]:
     """Returns the interfaces that are down although neither a failure nor the controller has set them down.
 
     Args:
         fabric: the fabric.
-        standing: the components that have failed; the ends of their links do not count.
+        active_failures: the components that have failed; the ends of their links do not count.
     """
     places: dict[str, list[str]] = defaultdict(list)
-    for node, interface in _interfaces(fabric, standing):
+    for node, interface in _interfaces(fabric, active_failures):
         places[node].append(interface)
     down = []
     with sockets.namespaces():
@@ -48,16 +48,16 @@ def interfaces_down(fabric: LiveFabric, standing: Collection[Element]) -> frozen
     return frozenset(down)
 
 
-def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[tuple[str, str]]:
+def _interfaces(fabric: LiveFabric, active_failures: Collection[Component]) -> Iterator[tuple[str, str]]:
     """Yields (node, name) of each interface that only a user may have set down."""
     topology, by_controller = fabric.options.topology, fabric.controller.ports_down
     ends = [
         end
         for link in topology.link_list
-        if not any(element.covers(link) for element in standing)
+        if not any(component.covers(link) for component in active_failures)
         for end in link.ends
     ]
-    without = cut_off_hosts(fabric.hosts, standing)
+    without = cut_off_hosts(fabric.hosts, active_failures)
     hosts = [host for host in fabric.hosts if host not in without]
     ends += [(host.router, topology.host_port(host.router, host.index)) for host in hosts]
     for router, port in ends:
@@ -67,15 +67,17 @@ def _interfaces(fabric: LiveFabric, standing: Collection[Element]) -> Iterator[t
         yield host.name, f"{host.name}-eth0"
 
 
-def cut_off_hosts(hosts: Iterable[Host], standing: Collection[Element]) -> frozenset[Host]:
+def cut_off_hosts(hosts: Iterable[Host], active_failures: Collection[Component]) -> frozenset[Host]:
     """Returns the hosts whose link has failed, or whose switch has no power.
 
     Args:
         hosts: the hosts of a fabric.
-        standing: the components that have failed.
+        active_failures: the components that have failed.
     """
-    without_power = {element.routers for element in standing if element.kind is ElementKind.SWITCH}
-    links = {element.host for element in standing if element.host}
+    without_power = {
+        component.routers for component in active_failures if component.kind is ComponentKind.SWITCH
+    }
+    links = {component.host for component in active_failures if component.host}
     return frozenset(host for host in hosts if (host.router,) in without_power or host in links)
 
 

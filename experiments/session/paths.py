@@ -20,7 +20,7 @@ from topology.addressing import INITIAL_TTL, Host, switch_router
 from topology.drains import NO_DRAIN, Drain
 from topology.errors import ParameterError, UsageError
 from topology.failures import NO_FAILURE, failure_of
-from topology.faults import Element
+from topology.faults import Component
 from traffic.engine import sockets
 from traffic.engine.receivers import Receivers
 from traffic.engine.sockets import open_all, open_sender
@@ -85,7 +85,7 @@ def _hops(hops: int) -> str:
 
 
 def report_paths(
-    fabric: LiveFabric, source: str, destination: str, failed: Sequence[Element], drain: Drain = NO_DRAIN
+    fabric: LiveFabric, source: str, destination: str, failed: Sequence[Component], drain: Drain = NO_DRAIN
 ) -> PathReport:
     """Returns the paths between two hosts, according to the plan and to probes that are sent now.
 
@@ -114,8 +114,8 @@ def report_paths(
     return PathReport(
         ends[0].name,
         ends[1].name,
-        tuple(element.name for element in failed),
-        tuple(element.name for element in drain.elements if element not in failed),
+        tuple(component.name for component in failed),
+        tuple(component.name for component in drain.components if component not in failed),
         replanned,
         paths,
         alternatives,

@@ -8,13 +8,13 @@ import select
 import threading
 from dataclasses import dataclass
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.marks import ProcessEnded
 from experiments.events.notices import Notice
 from experiments.live_fabric import LiveFabric
 from topology.errors import PolarLabError
 
-_LOOK_EVERY_S = 0.1
+_POLL_INTERVAL_S = 0.1
 _CONTROLLER = "the controller"
 _HOST_REMEDY = "everything on that host has ended; the next fabric has it again"
 
@@ -39,15 +39,15 @@ class Program:
 class Watch:
     """Watches a fabric in a thread within a `with` block, and reports processes that end by themselves."""
 
-    def __init__(self, fabric: LiveFabric, notify: Notify, busy: threading.RLock) -> None:
+    def __init__(self, fabric: LiveFabric, on_event: OnEvent, busy: threading.RLock) -> None:
         """Prepares the watch.
 
         Args:
             fabric: the fabric.
-            notify: called with each event, in the watch's thread.
+            on_event: called with each event, in the watch's thread.
             busy: lock of the nodes' shells; shells are renewed only while nobody else holds it.
         """
-        self._fabric, self._notify, self._busy = fabric, notify, busy
+        self._fabric, self._on_event, self._busy = fabric, on_event, busy
         self._known: set[str] = set()
         self._programs: dict[tuple[str, int], Program] = {}  # by node and process id there
         self._first: dict[int, str] = {}  # descriptor of a host's first process -> its description
@@ -80,7 +80,7 @@ class Watch:
                 handle = self._fabric.network[node].open_process(pid)
                 self._programs[node, pid] = Program(node, command, pid, handle)
                 return
-            self._notify(Notice("program-ended", node=node, command=command, pid=pid))
+            self._on_event(Notice("program-ended", node=node, command=command, pid=pid))
 
     def renew_shells(self) -> tuple[str, ...]:
         """Restarts the shells that have ended, and returns their nodes; the caller holds `busy`.
@@ -95,31 +95,33 @@ class Watch:
         return tuple(renewed)
 
     def _run(self) -> None:
-        while not self._stop.wait(_LOOK_EVERY_S):
-            self._look()
+        while not self._stop.wait(_POLL_INTERVAL_S):
+            self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         ended = set(self._fabric.network.ended_programs())
         controller = self._fabric.controller
         if not controller.running and not controller.stopped:
             ended.add(_CONTROLLER)
         for process in sorted(ended - self._known):
-            self._notify(ProcessEnded(process, _remedy(process)))
+            self._on_event(ProcessEnded(process, _remedy(process)))
         self._known = ended
         for handle, _ in self._ends.poll(0):
             self._ends.unregister(handle)
-            self._notify(ProcessEnded(self._first[handle], _HOST_REMEDY))
+            self._on_event(ProcessEnded(self._first[handle], _HOST_REMEDY))
         for program in [program for program in list(self._programs.values()) if program.ended]:
             del self._programs[program.node, program.pid]
             os.close(program.handle)
-            self._notify(Notice("program-ended", node=program.node, command=program.command, pid=program.pid))
+            self._on_event(
+                Notice("program-ended", node=program.node, command=program.command, pid=program.pid)
+            )
         if self._busy.acquire(blocking=False):
             try:
                 renewed = self.renew_shells()
             finally:
                 self._busy.release()
             for name in renewed:
-                self._notify(Notice("shell-renewed", node=name))
+                self._on_event(Notice("shell-renewed", node=name))
 
 
 def _remedy(process: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.events.base import Event, Notify
+from experiments.events.base import Event, OnEvent
 from experiments.events.marks import Interrupted
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
@@ -20,14 +20,14 @@ from traffic.workload.placement import place_ranks
 
 
 def simulate_messages(
-    fabric: PlannedFabric, traffic: SimulatedApplication | SimulatedTrace, notify: Notify
+    fabric: PlannedFabric, traffic: SimulatedApplication | SimulatedTrace, on_event: OnEvent
 ) -> SimulationRecord:
     """Simulates an application on a fabric and returns the record; a partial one if interrupted.
 
     Args:
         fabric: the fabric.
         traffic: specification of the application.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         ParameterError: the application takes too long.
@@ -42,7 +42,7 @@ def simulate_messages(
     else:
         phases = [_phase(fabric, read_trace(traffic.trace, options.topology, options.hosts), 1)]
     for size, phase in zip(_sizes(traffic), phases, strict=True):
-        notify(
+        on_event(
             Notice(
                 "application-started",
                 pattern=traffic.pattern,
@@ -57,13 +57,13 @@ def simulate_messages(
         decision,
         traffic.flit_bytes,
         traffic.seed,
-        Pace(notify),
+        Pace(on_event),
         interventions=[] if loop is None else [loop],
     )
     if result.packets.interrupted:
-        notify(Interrupted())
+        on_event(Interrupted())
     for event in _completed(traffic, result):
-        notify(event)
+        on_event(event)
     application = ApplicationRecord(hosts, phases[-1].graph, result.ideals, result.iterations, result.done)
     return SimulationRecord(fabric, traffic, None, result.packets, application=application)
 

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import Ended, Group
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from experiments.simulation.points import SimulatedGroup
 
 CONNECT_S, _WORKERS_S = 5, 10
-_LEAST_SLOTS = 8
-_MOST_PLANS = 2  # limit of plans in this process's memory
+_MIN_SLOTS = 8
+_MAX_PLANS = 2  # limit of plans in this process's memory
 
 
 class WorkerVersionError(MachineError):
@@ -42,7 +42,7 @@ def _distributed() -> Any:
         ) from None
 
 
-class _Standing(NamedTuple):
+class _OpenFabric(NamedTuple):
     """A fabric with running points: its plan is in this process, its tables are on the workers."""
 
     fabric: PlannedFabric
@@ -55,37 +55,37 @@ class Cluster:
     Plans are made in this process; their tables are sent once. If a worker dies, another repeats its point.
     """
 
-    def __init__(self, address: str, client: Any, threads: int, notify: Notify) -> None:
+    def __init__(self, address: str, client: Any, threads: int, on_event: OnEvent) -> None:
         """Wraps an open connection; see `reached_cluster`."""
         self.slots = _slots(threads)
-        self._address, self._client, self._notify = address, client, notify
-        self._standing: dict[Group, _Standing] = {}
+        self._address, self._client, self._on_event = address, client, on_event
+        self._open_fabrics: dict[Group, _OpenFabric] = {}
         self._under_way: dict[Any, tuple[Group, Any, Task]] = {}
         self._completed = _distributed().as_completed(loop=client.loop)
 
     def has_room(self, _group: Group) -> bool:
         """Returns whether this process has room for another plan."""
-        return len(self._standing) < _MOST_PLANS
+        return len(self._open_fabrics) < _MAX_PLANS
 
     def open(self, group: Group) -> None:
         """Plans the fabric of a group and sends its tables."""
-        fabric = _simulated(group).prepare(self._notify)
+        fabric = _simulated(group).prepare(self._on_event)
         # The scheduler keeps the tables as the argument of a task. If all workers with the tables die, others
         # get them again.
         key = f"tables-{uuid.uuid4().hex}"
         with _silent():
             shared = self._client.submit(pickle.loads, pickle.dumps(fabric), key=key)
-        self._standing[group] = _Standing(fabric, shared)
+        self._open_fabrics[group] = _OpenFabric(fabric, shared)
 
     def is_ready(self, _group: Group) -> bool:
         """Returns True: a fabric that was opened is planned."""
         return True
 
-    def give(self, group: Group, point: Any) -> None:
+    def submit(self, group: Group, point: Any) -> None:
         """Sends a point to the cluster."""
         task, key = task_of(*_simulated(group).simulation(point)), f"simulation-{uuid.uuid4().hex}"
         with _silent():
-            shared = self._standing[group].shared
+            shared = self._open_fabrics[group].shared
             future = self._client.submit(done_on_worker, shared, task, code_version(), key=key)
         self._under_way[future] = group, point, task
         self._completed.add(future)
@@ -102,18 +102,18 @@ class Cluster:
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
             group, point, task = self._under_way.pop(future)
-            outcome, fabric = self._result(future), self._standing[group].fabric
+            outcome, fabric = self._result(future), self._open_fabrics[group].fabric
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 self.slots = _slots(sum(self._client.nthreads().values()))  # workers may have joined
             yield group, point, _simulated(group).outcome(fabric, point, task, outcome)
 
     def close(self, group: Group) -> None:
         """Frees the tables of a group on the workers."""
-        self._forget([self._standing.pop(group).shared])
+        self._forget([self._open_fabrics.pop(group).shared])
 
     def end(self) -> None:
         """Cancels all tasks and frees all tables on the cluster."""
-        self._forget([*self._under_way, *(one.shared for one in self._standing.values())])
+        self._forget([*self._under_way, *(one.shared for one in self._open_fabrics.values())])
 
     def _forget(self, futures: Sequence[Any]) -> None:
         with contextlib.suppress(Exception):  # the scheduler may be gone
@@ -144,7 +144,7 @@ class Cluster:
 
 def _slots(threads: int) -> int:
     """Returns the number of points to send at once, so that no thread waits for its next point."""
-    return max(_LEAST_SLOTS, 2 * threads)
+    return max(_MIN_SLOTS, 2 * threads)
 
 
 def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
@@ -157,12 +157,12 @@ def _silent() -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
+def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster]:
     """Connects to a scheduler for the duration of a block.
 
     Args:
         scheduler: the scheduler, which can run code in this process.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         UsageError: its certificates cannot be used.
@@ -179,7 +179,7 @@ def reached_cluster(scheduler: Scheduler, notify: Notify) -> Iterator[Cluster]:
             f"no scheduler answers at {address}; `dask scheduler` starts one, `dask worker` its workers"
         ) from None
     try:
-        cluster = Cluster(address, client, _checked_threads(client, address, notify), notify)
+        cluster = Cluster(address, client, _checked_threads(client, address, on_event), on_event)
         try:
             yield cluster
         finally:
@@ -212,7 +212,7 @@ def _security(scheduler: Scheduler) -> Any:
     return security
 
 
-def _checked_threads(client: Any, address: str, notify: Notify) -> int:
+def _checked_threads(client: Any, address: str, on_event: OnEvent) -> int:
     """Returns the total number of threads; raises MachineError without workers or for other code versions."""
     try:
         client.wait_for_workers(1, timeout=_WORKERS_S)
@@ -225,7 +225,7 @@ def _checked_threads(client: Any, address: str, notify: Notify) -> int:
         if version != code_version():
             raise WorkerVersionError(_other_version(worker, version))
     threads = sum(client.nthreads().values())
-    notify(Notice("cluster-reached", scheduler=address, workers=len(versions), threads=threads))
+    on_event(Notice("cluster-reached", scheduler=address, workers=len(versions), threads=threads))
     return int(threads)
 
 

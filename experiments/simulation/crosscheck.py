@@ -14,14 +14,14 @@ from typing import Any, cast
 
 from controller.adaptation_loop import step_s
 from emulation.shaping import burst_bytes
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.results.model import Summary, mean_hops
 from experiments.results.open import open_results
 from experiments.results.parts.crosscheck import CROSSCHECK, Compared, Crosscheck, Judged, Replicated
 from experiments.results.replications import interval_of
 from experiments.results.run_directory import kept_directory
-from experiments.simulation.fabric import most_hops
+from experiments.simulation.fabric import max_hops
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
 from routing.plan.model import RoutePlan
@@ -41,19 +41,19 @@ from traffic.workload.schedule import PatternSchedule
 
 _NS = 1_000_000_000
 _FLITS = 4  # per packet; a cycle is a quarter of a frame's time
-_MOST_DRAIN = 5000
+_MAX_DRAIN = 5000
 _CREDIT_WINDOW = 20_000  # cycles
 _FLOWS = 64  # per pair of hosts, if results do not have it
 
 
-def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
+def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
     """Compares measured points with the same packets on simulated switches, and with theory.
 
     If the folder can be written, it keeps the comparison for figures and reports.
 
     Args:
         folder: output directory of a run or sweep with packets of a pattern and without faults.
-        notify: called with an event after every point.
+        on_event: called with an event after every point.
 
     Raises:
         ParameterError: the folder has other results, or none that can be simulated.
@@ -73,7 +73,7 @@ def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)
         point = _point(summary, flows or _FLOWS, *plans[summary.routing])
         points.append(replace(point, options=dict(options)) if options else point)
-        notify(
+        on_event(
             Notice(
                 "point-compared", routing=points[-1].routing, pattern=points[-1].pattern, load=points[-1].load
             )
@@ -82,10 +82,10 @@ def crosscheck(folder: Path, notify: Notify) -> Crosscheck:
         raise ParameterError(f"results must have packets of a pattern without faults, got {folder}")
     agreement = Crosscheck(str(folder), tuple(points), _replicated(points))
     try:
-        with kept_directory(folder, go_on=True) as directory:
+        with kept_directory(folder, resume=True) as directory:
             directory.write_record(CROSSCHECK, agreement)
     except MachineError as error:  # root may own the folder of a run
-        notify(Notice("crosscheck-not-kept", reason=str(error)))
+        on_event(Notice("crosscheck-not-kept", reason=str(error)))
     return agreement
 
 
@@ -187,7 +187,7 @@ def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: Forwarding
         Times(
             warmup=round(begin_s * packets_per_s * _FLITS),
             window=round(window_s * packets_per_s * _FLITS),
-            most_drain=_MOST_DRAIN,
+            most_drain=_MAX_DRAIN,
         ),
         summary.seed,
         interventions=loops,
@@ -202,7 +202,7 @@ def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: Forwarding
         plan.topology,
         summary.hosts,
         summary.routing,
-        routers=RouterSettings(channels=max(RouterSettings().channels, most_hops(plan))),
+        routers=RouterSettings(channels=max(RouterSettings().channels, max_hops(plan))),
     )
     pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
     result = simulate(

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.memory import require_memory
@@ -23,15 +23,15 @@ from topology.parameters import join_parameters
 from topology.shortest_paths import host_pairs_by_distance
 
 # Routers of the largest fabric whose plan is proven, which takes 2 s. ER_31 under UGAL_PF would take minutes.
-MOST_PROVEN = 256
+MAX_PROVEN = 256
 
 
-def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
+def prepare_fabric(options: FabricOptions, on_event: OnEvent) -> PlannedFabric:
     """Plans, proves and compiles a fabric, so that it is ready for packets.
 
     Args:
         options: its specification.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         UsageError: the routing cannot route the graph, or does not fit the decision for each packet.
@@ -47,12 +47,12 @@ def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
     plan = planned.plan
     check_channels(plan, options.routers)
     made = time.perf_counter()
-    _prove(planned, notify)
+    _prove(planned, on_event)
     proven = time.perf_counter()
     tables = planned.tables
     check_against_walk(plan, tables)
     compiled = time.perf_counter()
-    notify(
+    on_event(
         Notice(
             "tables-compiled",
             routers=tables.routers,
@@ -61,33 +61,33 @@ def prepare_fabric(options: FabricOptions, notify: Notify) -> PlannedFabric:
             seconds=made - began + compiled - proven,
         )
     )
-    check_fabric(options, plan, tables, notify)
+    check_fabric(options, plan, tables, on_event)
     if not is_compiled(options.routers.flow_control):
-        notify(Notice("kernels-compiled"))
+        on_event(Notice("kernels-compiled"))
     planned.bringup_s.update(plan=made - began, verify=proven - made, tables=compiled - proven)
     return planned
 
 
-def _prove(planned: PlannedFabric, notify: Notify) -> None:
+def _prove(planned: PlannedFabric, on_event: OnEvent) -> None:
     """Raises NegativeResult if a plan fails its proof; plans of large fabrics are not proven."""
     routers = planned.options.topology.routers
-    if routers > MOST_PROVEN:
-        notify(Notice("plan-not-proven", routers=routers, most=MOST_PROVEN))
+    if routers > MAX_PROVEN:
+        on_event(Notice("plan-not-proven", routers=routers, most=MAX_PROVEN))
         return
     proof = planned.prover.prove(planned.plan, every_host=False)
     if not proof.ok:
         raise NegativeResult(f"the plan fails its proof and is not simulated: {proof.faults[0]}")
-    notify(Notice("routes-proven", pairs=proof.pairs, max_hops=proof.max_hops))
+    on_event(Notice("routes-proven", pairs=proof.pairs, max_hops=proof.max_hops))
 
 
-def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTables, notify: Notify) -> None:
+def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTables, on_event: OnEvent) -> None:
     """Checks a fabric against a plan that may have been made for another fabric with the same routing.
 
     Args:
         fabric: specification of the fabric.
         plan: a plan of its routing.
         tables: the plan as forwarding tables.
-        notify: called with an event for settings without effect and for buffers too small for full links.
+        on_event: called with an event for settings without effect and for buffers too small for full links.
 
     Raises:
         UsageError: the decision for each packet does not fit the plan.
@@ -95,7 +95,7 @@ def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTable
     """
     check_channels(plan, fabric.routers)
     check_decision(fabric, tables)
-    _warn(fabric, notify)
+    _warn(fabric, on_event)
 
 
 def planned_routing(text: str) -> str:
@@ -114,7 +114,7 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
     """Raises ParameterError if packets of a plan need more virtual channels, one per hop, than there are."""
     if routers.flow_control != CREDIT or routers.channel_policy != BY_HOP:
         return
-    needed = most_hops(plan)
+    needed = max_hops(plan)
     if routers.channels < needed:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
@@ -123,18 +123,18 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
         )
 
 
-def most_hops(plan: RoutePlan) -> int:
+def max_hops(plan: RoutePlan) -> int:
     """Returns the largest number of hops of a packet without failures."""
     # Only distances between routers with hosts count: others may be further apart.
     distances = np.array([0, *host_pairs_by_distance(plan.topology)], np.int16)
     return int(plan.hop_bound(distances).max())
 
 
-def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, notify: Notify) -> None:
+def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, on_event: OnEvent) -> None:
     """Reports too few virtual channels for the hops of packets that switches reroute."""
-    routers, hops = fabric.routers, most_hops(plan) + plan.repair_hops
+    routers, hops = fabric.routers, max_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
-        notify(Notice("channels-shared", hops=hops, channels=routers.channels))
+        on_event(Notice("channels-shared", hops=hops, channels=routers.channels))
 
 
 def credit_flits(routers: RouterSettings) -> int:
@@ -172,11 +172,11 @@ def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
         )
 
 
-def _warn(fabric: FabricOptions, notify: Notify) -> None:
+def _warn(fabric: FabricOptions, on_event: OnEvent) -> None:
     """Reports settings without effect, and buffers too small for full links."""
     routers = fabric.routers
     if routers.flow_control == CREDIT and routers.buffer_flits < credit_flits(routers):
-        notify(
+        on_event(
             Notice("credits-too-few", needed_flits=credit_flits(routers), buffer_flits=routers.buffer_flits)
         )
     chosen = routing(fabric.routing)
@@ -188,4 +188,4 @@ def _warn(fabric: FabricOptions, notify: Notify) -> None:
             if p.key in chosen.given and p.key not in {*plan_keys, *chosen.packet_values()}
         ]
         if unused:
-            notify(Notice("parameters-unused", routing=fabric.routing, names=tuple(unused)))
+            on_event(Notice("parameters-unused", routing=fabric.routing, names=tuple(unused)))

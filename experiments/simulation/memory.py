@@ -18,7 +18,7 @@ _MINIMAL_PAIR_BYTES, _DETOUR_PAIR_BYTES = 750, 2200
 # Bytes per detour of a group under `ugal`, in addition to the minimal paths: measured on nine networks of 722
 # to 1386 routers with all routers as intermediates; most need 36 to 63.
 _UGAL_DETOUR_BYTES = 50
-_LEAST_COUNTED = 256  # number of routers from which detours are counted; in smaller fabrics they take little
+_MIN_COUNTED = 256  # number of routers from which detours are counted; in smaller fabrics they take little
 # Bytes of a queue without its packets, of a place in a queue, and of a packet in all arrays together.
 _QUEUE_BYTES, _PLACE_BYTES, _PACKET_BYTES = 32, 4, 52
 
@@ -48,7 +48,7 @@ def plan_memory_bytes(fabric: FabricOptions) -> int:
     """
     topology, chosen = fabric.topology, routing(fabric.routing)
     pairs, name = topology.routers**2, chosen.name.partition(":")[0]
-    if name == "ugal" and topology.routers >= _LEAST_COUNTED:
+    if name == "ugal" and topology.routers >= _MIN_COUNTED:
         values = {p.key: chosen.given.get(p.key, p.default) for p in chosen.plan_parameters}
         paths = with_paths(topology, str(values["over"]))
         most = min(int(values["intermediates"] or 1), topology.routers)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import time
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.progress import SimulationProgress
 
 
 class Pace:
     """Reporter of a simulation's progress, with its speed since the previous report."""
 
-    def __init__(self, notify: Notify, total: int | None = None) -> None:
+    def __init__(self, on_event: OnEvent, total: int | None = None) -> None:
         """Starts the clock.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
             total: cycles until the end of the window; None if it is not known.
         """
         self._total = total
-        self._notify = notify
+        self._on_event = on_event
         self._cycles, self._time_s = 0, time.monotonic()
 
     def __call__(self, cycles: int, packets: int) -> None:
@@ -27,4 +27,4 @@ class Pace:
         now_s = time.monotonic()
         speed = (cycles - self._cycles) / max(now_s - self._time_s, 1e-9)
         self._cycles, self._time_s = cycles, now_s
-        self._notify(SimulationProgress(cycles, self._total, packets, speed))
+        self._on_event(SimulationProgress(cycles, self._total, packets, speed))

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import BackEnd, PointGroup
@@ -60,18 +60,18 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
             record: the simulation.
         """
 
-    def prepare(self, notify: Notify) -> PlannedFabric:
+    def prepare(self, on_event: OnEvent) -> PlannedFabric:
         """Plans the fabric.
 
         Args:
-            notify: called with each event.
+            on_event: called with each event.
         """
-        return prepare_fabric(self.fabric, notify)
+        return prepare_fabric(self.fabric, on_event)
 
     @contextlib.contextmanager
-    def standing(self, notify: Notify) -> Iterator[PlannedFabric]:
+    def fabric_up(self, on_event: OnEvent) -> Iterator[PlannedFabric]:
         """Yields the planned fabric."""
-        yield self.prepare(notify)
+        yield self.prepare(on_event)
 
     def do(self, fabric: PlannedFabric, point: PointT) -> OutcomeT:
         """Simulates a point; raises KeyboardInterrupt if it is interrupted."""
@@ -95,11 +95,11 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         )
         return self.condense(point, record)
 
-    def load(self, notify: Notify) -> None:
+    def load(self, on_event: OnEvent) -> None:
         """Compiles and loads the kernel in this process, so that its forks need not do so."""
         flow_control = self.fabric.routers.flow_control
         if not is_compiled(flow_control):
-            notify(Notice("kernels-compiled"))
+            on_event(Notice("kernels-compiled"))
         topology = PolarFly(2)
         short = simulate(
             compile_tables(make_plan(topology, 1, "min")),
@@ -119,24 +119,24 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
 
 @contextlib.contextmanager
-def back_end_for(workers: int | None, scheduler: Scheduler | None, notify: Notify) -> Iterator[BackEnd]:
+def back_end_for(workers: int | None, scheduler: Scheduler | None, on_event: OnEvent) -> Iterator[BackEnd]:
     """Yields the back end that simulates points.
 
     Args:
         workers: number of processes on this machine; None for one per core.
         scheduler: scheduler of a cluster that simulates instead; None for none.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         MachineError: the scheduler does not answer, or a worker has another version.
     """
     count = workers or usable_cores()
     if scheduler is not None:
-        with reached_cluster(scheduler, notify) as cluster:
+        with reached_cluster(scheduler, on_event) as cluster:
             yield cluster
     elif count == 1:
-        with InTurn(notify) as in_turn:
+        with InTurn(on_event) as in_turn:
             yield in_turn
     else:
-        with Processes(count, notify) as processes:
+        with Processes(count, on_event) as processes:
             yield processes

@@ -48,7 +48,7 @@ def seed_directory(directory: RunDirectory, seed: int) -> RunDirectory:
         directory: folder of all replications.
         seed: seed of the replication.
     """
-    return RunDirectory(directory.path / seed_folder(seed), go_on=True)
+    return RunDirectory(directory.path / seed_folder(seed), resume=True)
 
 
 class KeptReplication(NamedTuple):

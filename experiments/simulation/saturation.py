@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.in_turn import InTurn
-from experiments.points.loads import LoadSteps, most_loads_left, next_loads
+from experiments.points.loads import LoadSteps, max_loads_left, next_loads
 from experiments.results.manifest import simulation_versions
 from experiments.results.simulation.record import SimulationRecord
 from experiments.results.simulation.summary import (
@@ -27,24 +27,24 @@ from experiments.spec.simulation.resolve import Simulation
 from topology.errors import Terminated
 
 # Cycles after the window in which its packets may arrive: ten times the latency of a stable network.
-_MOST_DRAIN = 5000
+_MAX_DRAIN = 5000
 
 
-def find_saturation(simulation: Simulation, precision: float, notify: Notify) -> Saturation:
+def find_saturation(simulation: Simulation, precision: float, on_event: OnEvent) -> Saturation:
     """Searches for the highest stable load of a network.
 
     Args:
         simulation: specification of fabric and traffic; its load is ignored.
         precision: distance between the loads that are tried, over 0 and at most 0.5.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
         SaturationInterrupted: Ctrl-C, or a signal; the exception has the loads tried so far.
     """
-    search = _Bisection(simulation, precision, notify)
+    search = _Bisection(simulation, precision, on_event)
     try:
-        with InTurn(notify) as in_turn:
+        with InTurn(on_event) as in_turn:
             do_points([search], in_turn)
     except (KeyboardInterrupt, Terminated):
         if not search.is_planned:
@@ -56,12 +56,12 @@ def find_saturation(simulation: Simulation, precision: float, notify: Notify) ->
 class _Bisection(SimulatedGroup[float, LoadPoint]):
     """The loads that are tried, in their order."""
 
-    def __init__(self, simulation: Simulation, precision: float, notify: Notify) -> None:
+    def __init__(self, simulation: Simulation, precision: float, on_event: OnEvent) -> None:
         self.fabric = simulation.fabric
         traffic = simulation.packets
-        self._traffic = replace(traffic, times=replace(traffic.times, most_drain=_MOST_DRAIN))
+        self._traffic = replace(traffic, times=replace(traffic.times, most_drain=_MAX_DRAIN))
         self._loads, self._points = LoadSteps(precision, steps=0), list[LoadPoint]()
-        self._notify = notify
+        self._on_event = on_event
         self.is_planned = False
 
     @property
@@ -75,7 +75,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
     @property
     def left(self) -> int:
         """Upper bound of the number of loads that are still to be tried."""
-        return most_loads_left(self._loads, self._tried)
+        return max_loads_left(self._loads, self._tried)
 
     def simulation(self, point: float) -> tuple[FabricOptions, SimulatedTraffic]:
         """Returns the fabric and the traffic at a load."""
@@ -84,7 +84,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
     def do(self, fabric: PlannedFabric, point: float) -> LoadPoint:
         """Simulates a load and reports its progress."""
         self.is_planned = True
-        record = simulate_traffic(fabric, self.simulation(point)[1], self._notify)
+        record = simulate_traffic(fabric, self.simulation(point)[1], self._on_event)
         if record.result.interrupted:
             raise KeyboardInterrupt
         return self.condense(point, record)
@@ -104,7 +104,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
     def keep(self, point: float, outcome: LoadPoint, _seconds_left: float | None) -> None:
         """Records and reports a load."""
         self._points.append(outcome)
-        self._notify(
+        self._on_event(
             Notice(
                 "load-tried",
                 load=point,

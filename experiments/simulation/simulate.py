@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
@@ -29,7 +29,7 @@ from simulation.result import FaultOutcome, PlanOutcome
 from topology.errors import NegativeResult
 
 
-def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> SimulationSummary:
+def run_simulation(simulation: Simulation, folder: Path, on_event: OnEvent) -> SimulationSummary:
     """Runs one simulation, writes its results into the folder, and returns its summary.
 
     With several replications, the summary has means, and each replication has its own folder.
@@ -37,7 +37,7 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
     Args:
         simulation: its specification.
         folder: output directory, new or empty.
-        notify: called with each event.
+        on_event: called with each event.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
@@ -45,19 +45,19 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
         KeyboardInterrupt: Ctrl-C; the folder has the counts up to then.
     """
     with kept_directory(folder) as directory:
-        fabric = prepare_fabric(simulation.fabric, notify)
+        fabric = prepare_fabric(simulation.fabric, on_event)
         write_origin(directory, simulation.fabric, simulation.traffic)
         if isinstance(simulation.traffic, SimulatedTraffic):
-            _report_drawn_faults(simulation.traffic, notify)
-        summary = _replicated(fabric, simulation, directory, notify)
-    notify(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
+            _report_drawn_faults(simulation.traffic, on_event)
+        summary = _replicated(fabric, simulation, directory, on_event)
+    on_event(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
     if summary.interrupted:
         raise KeyboardInterrupt
     if summary.deadlock:
         raise NegativeResult(summary.deadlock.text)
     if summary.stable is False:
         latency = summary.latency_cycles.mean
-        notify(
+        on_event(
             Notice(
                 "simulation-unstable",
                 accepted=summary.accepted,
@@ -66,18 +66,18 @@ def run_simulation(simulation: Simulation, folder: Path, notify: Notify) -> Simu
             )
         )
     elif summary.batches and summary.batches.unknown:
-        notify(Notice("intervals-unknown", window=summary.measured_cycles, names=summary.batches.unknown))
+        on_event(Notice("intervals-unknown", window=summary.measured_cycles, names=summary.batches.unknown))
     return summary
 
 
 def _replicated(
-    fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, notify: Notify
+    fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, on_event: OnEvent
 ) -> SimulationSummary:
     """Simulates all replications, up to one that is interrupted or deadlocks, and writes each as it ends."""
     kept: list[KeptReplication] = []
     for number, one in enumerate(replications_of(simulation), start=1):
         if simulation.repeat > 1:
-            notify(
+            on_event(
                 Notice(
                     "replication-started",
                     seed=one.traffic.seed,
@@ -85,10 +85,10 @@ def _replicated(
                     replications=simulation.repeat,
                 )
             )
-        record = _simulated(fabric.changed(options=one.fabric), one.traffic, notify)
+        record = _simulated(fabric.changed(options=one.fabric), one.traffic, on_event)
         summary = summarise(record)
         kept.append(KeptReplication(summary, link_load_rows(record.counts)))
-        with directory.storing(summary, notify):
+        with directory.storing(summary, on_event):
             if simulation.repeat == 1:
                 write_result(directory, record.counts, summary)
             else:
@@ -100,24 +100,24 @@ def _replicated(
     return summary
 
 
-def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, notify: Notify) -> SimulationRecord:
+def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, on_event: OnEvent) -> SimulationRecord:
     if isinstance(traffic, SimulatedTraffic):
-        return simulate_traffic(fabric, traffic, notify)
+        return simulate_traffic(fabric, traffic, on_event)
     from experiments.simulation.applications import simulate_messages
 
-    return simulate_messages(fabric, traffic, notify)
+    return simulate_messages(fabric, traffic, on_event)
 
 
-def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, notify: Notify) -> SimulationRecord:
+def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, on_event: OnEvent) -> SimulationRecord:
     """Simulates traffic on a fabric and returns the record; a partial one if interrupted.
 
     Args:
         fabric: the fabric.
         traffic: specification of the traffic.
-        notify: called with each event.
+        on_event: called with each event.
     """
     warmup = traffic.times.warmup
-    notify(
+    on_event(
         Notice(
             "simulation-started",
             pattern=traffic.pattern,
@@ -127,25 +127,25 @@ def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, notify: N
         )
     )
     if traffic.faults:
-        warn_of_repairs(fabric.options, fabric.plan, notify)
+        warn_of_repairs(fabric.options, fabric.plan, on_event)
 
     def report(outcome: FaultOutcome | PlanOutcome) -> None:
         text = replan_record(outcome).text if isinstance(outcome, PlanOutcome) else outcome.fault
-        notify(Notice("fabric-changed", cycle=outcome.cycle, what=text))
+        on_event(Notice("fabric-changed", cycle=outcome.cycle, what=text))
 
     task = task_of(fabric.options, traffic)
-    pace = Pace(notify, None if warmup is None else warmup + traffic.times.window)
+    pace = Pace(on_event, None if warmup is None else warmup + traffic.times.window)
     outcome = task.run(fabric, pace, report)
     if outcome.result.interrupted:
-        notify(Interrupted())
+        on_event(Interrupted())
     return SimulationRecord(fabric, traffic, task.workload.pattern, outcome.result, outcome.faults)
 
 
-def _report_drawn_faults(traffic: SimulatedTraffic, notify: Notify) -> None:
+def _report_drawn_faults(traffic: SimulatedTraffic, on_event: OnEvent) -> None:
     asked = traffic.faults_asked
     if asked is not None:
         failures = sum(not fault.restores for fault in traffic.faults)
-        notify(
+        on_event(
             Notice(
                 "faults-drawn",
                 asked=asked,

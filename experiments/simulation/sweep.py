@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.events.base import Notify
+from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.planned_fabric import PlannedFabric
@@ -70,7 +70,7 @@ Points = Sequence[tuple[Point, Simulation]]
 def run_simulated_sweep(
     chosen: SimulatedSweep,
     folder: Path,
-    notify: Notify,
+    on_event: OnEvent,
     *,
     workers: int | None = None,
     scheduler: Scheduler | None = None,
@@ -80,7 +80,7 @@ def run_simulated_sweep(
     Args:
         chosen: specification of the sweep.
         folder: output directory, new, empty, or of the same sweep.
-        notify: called with each event.
+        on_event: called with each event.
         workers: number of processes on this machine; None for one per core.
         scheduler: scheduler of a cluster that simulates instead; None for none.
 
@@ -89,23 +89,23 @@ def run_simulated_sweep(
         MachineError: the scheduler does not answer, or a worker has another version.
         KeyboardInterrupt: Ctrl-C; the folder has the points simulated so far.
     """
-    with kept_directory(folder, go_on=True) as directory:
+    with kept_directory(folder, resume=True) as directory:
         before = _held(chosen, folder)
         directory.drop_torn_row(POINTS)
         held = SweepResults(folder).kept()
         missing = [(point, one) for point, one in chosen.points if point not in held]
         if held:
-            notify(Notice("sweep-resumed", folder=folder, measured=len(held), missing=len(missing)))
+            on_event(Notice("sweep-resumed", folder=folder, measured=len(held), missing=len(missing)))
         if missing:
             groups = _groups(missing)
             _check_points(groups)
             asked = len(held) + len(missing)
             with (
-                back_end_for(workers, scheduler, notify) as back_end,
-                report_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), notify),
+                back_end_for(workers, scheduler, on_event) as back_end,
+                report_if_interrupted(folder, asked, lambda: len(SweepResults(folder).kept()), on_event),
             ):
                 _write_origin(chosen, directory, before)
-                swept = _Swept(chosen, directory, len(missing), notify)
+                swept = _Swept(chosen, directory, len(missing), on_event)
                 try:
                     do_points([_PointsOfPlan(group, swept) for group in groups], back_end)
                 finally:
@@ -156,8 +156,10 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
 class _Swept:
     """The table of a sweep, and the number of points with rows."""
 
-    def __init__(self, chosen: SimulatedSweep, directory: RunDirectory, missing: int, notify: Notify) -> None:
-        self.directory, self.notify = directory, notify
+    def __init__(
+        self, chosen: SimulatedSweep, directory: RunDirectory, missing: int, on_event: OnEvent
+    ) -> None:
+        self.directory, self.on_event = directory, on_event
         self._keys = [variation.key for variation in chosen.sweep.vary]
         self._done, self._missing = 0, missing
 
@@ -166,8 +168,8 @@ class _Swept:
         self._done += 1
         append_point(self.directory, point, summary, self._keys)
         if summary.deadlock:
-            self.notify(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
-        self.notify(PointsSimulated(self._done, self._missing, point.name, seconds_left))
+            self.on_event(Notice("point-deadlocked", name=point.name, reason=summary.deadlock.text))
+        self.on_event(PointsSimulated(self._done, self._missing, point.name, seconds_left))
 
 
 class _Replication(NamedTuple):
@@ -203,12 +205,12 @@ class _PointsOfPlan(
     def _folder(self, number: int) -> Path:
         return point_folder(self._swept.directory.path, self._points[number][0])
 
-    def prepare(self, notify: Notify) -> PlannedFabric:
+    def prepare(self, on_event: OnEvent) -> PlannedFabric:
         """Plans the fabric, and reports settings of points without effect."""
         name = self.fabric.routing
-        notify(Notice("routing-started", routing=name, summary=routing(name).summary))
-        fabric = super().prepare(notify)
-        _warn(fabric, self._points, notify)
+        on_event(Notice("routing-started", routing=name, summary=routing(name).summary))
+        fabric = super().prepare(on_event)
+        _warn(fabric, self._points, on_event)
         return fabric
 
     def simulation(self, point: _Replication) -> tuple[FabricOptions, SimulatedTraffic]:
@@ -231,7 +233,7 @@ class _PointsOfPlan(
         """Writes the folder of a simulation and, after the last replication, the row of its point."""
         (summary, result), (number, seed) = outcome, point
         one = self._points[number][1]
-        directory = RunDirectory(self._folder(number), go_on=True)
+        directory = RunDirectory(self._folder(number), resume=True)
         counts = SimulationCounts(*self.simulation(point), result)
         self._swept.directory.keep()
         own = directory if one.repeat == 1 else seed_directory(directory, seed)
@@ -247,7 +249,7 @@ class _PointsOfPlan(
     def _complete(self, number: int, seconds_left: float | None = None) -> None:
         """Writes the means of a point's replications and its row."""
         point, one = self._points[number]
-        directory = RunDirectory(self._folder(number), go_on=True)
+        directory = RunDirectory(self._folder(number), resume=True)
         write_origin(directory, one.fabric, one.traffic)
         kept = [replication for _, replication in sorted(self._kept[number].items())]
         self._swept.add(point, write_means(directory, kept, one.repeat), seconds_left)
@@ -290,13 +292,13 @@ def _fabrics(group: Points) -> list[FabricOptions]:
     return fabrics
 
 
-def _warn(fabric: PlannedFabric, group: Points, notify: Notify) -> None:
+def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
     """Reports settings of all fabrics but the first that have no effect or are too small."""
     for other in _fabrics(group)[1:]:
-        check_fabric(other, fabric.plan, fabric.tables, notify)
+        check_fabric(other, fabric.plan, fabric.tables, on_event)
     broken = [(point, one) for point, one in group if one.packets.faults]
     for other in _fabrics(broken):
-        warn_of_repairs(other, fabric.plan, notify)
+        warn_of_repairs(other, fabric.plan, on_event)
 
 
 def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:

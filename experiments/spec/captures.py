@@ -9,7 +9,7 @@ from emulation.capture import CapturePoint
 from topology.addressing import hosts_of, interface_name, switch_name, switch_router
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import ElementKind, parse_elements
+from topology.faults import ComponentKind, parse_components
 
 _PORT = re.compile(r"(s[0-9]+)(?:-eth|:)([0-9]{1,9})")
 
@@ -33,8 +33,8 @@ def parse_captures(
 
 
 def _parse(word: str, topology: Topology, hosts_per_router: int) -> list[CapturePoint]:
-    if word.startswith(f"{ElementKind.LINK.value}:"):
-        (element,) = parse_elements(word, topology, 1)
+    if word.startswith(f"{ComponentKind.LINK.value}:"):
+        (element,) = parse_components(word, topology, 1)
         links = [link for link in topology.link_list if element.covers(link)]
         return [_port(router, port) for link in links for router, port in link.ends]
     if port := _PORT.fullmatch(word):

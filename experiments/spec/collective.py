@@ -12,7 +12,7 @@ from experiments.spec.settings import TrafficSettings
 from experiments.spec.values import check_range, words_of
 from topology.errors import ParameterError
 from topology.faults import Fault
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.applications import default_ranks, make_application

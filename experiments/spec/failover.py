@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from experiments.spec.settings import TrafficSettings
-from topology.faults import CONTROLLER, Element, ElementKind, Fault
+from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 
 # Times of a series of link failures; switches repair them within milliseconds, the controller within 0.2 s.
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
@@ -26,7 +26,7 @@ class FailoverOptions:
         seed: seed with which `elements` were drawn.
     """
 
-    elements: tuple[Element, ...] = ()
+    elements: tuple[Component, ...] = ()
     kill_controller: bool = False
     fail_s: float = 2.0
     restore_s: float = 5.0
@@ -35,12 +35,14 @@ class FailoverOptions:
 
     def settings(self) -> TrafficSettings:
         """Returns the settings as kept in results."""
-        return TrafficSettings(**{**vars(self), "elements": tuple(element.name for element in self.elements)})
+        return TrafficSettings(
+            **{**vars(self), "elements": tuple(component.name for component in self.elements)}
+        )
 
-    def schedule(self, elements: tuple[Element, ...]) -> tuple[Fault, ...]:
+    def schedule(self, elements: tuple[Component, ...]) -> tuple[Fault, ...]:
         """Returns the faults in order of time."""
-        faults = [Fault(self.fail_s, element) for element in elements]
-        faults += [Fault(self.restore_s, element, restores=True) for element in elements]
+        faults = [Fault(self.fail_s, component) for component in elements]
+        faults += [Fault(self.restore_s, component, restores=True) for component in elements]
         if self.kill_controller:
             # The controller dies first, so that it cannot help with the failure, and restarts before the
             # restoration: a switch that returns without rules needs a controller to install them.
@@ -76,10 +78,10 @@ def with_time_for_repair(options: FailoverOptions, *, repeated: bool = False) ->
         options: the options, with times for the failure of a single link.
         repeated: whether the failover is one of a series, where link failures get less time.
     """
-    kinds = {element.kind for element in options.elements}
+    kinds = {component.kind for component in options.elements}
     if options.kill_controller and kinds:
-        restore_s = _TAKEN_OVER_S + (_HUNG_S if ElementKind.HANG in kinds else 0.0)
+        restore_s = _TAKEN_OVER_S + (_HUNG_S if ComponentKind.HANG in kinds else 0.0)
         return replace(options, restore_s=restore_s, end_s=restore_s + _AFTER_S)
-    if repeated and not options.kill_controller and kinds <= {ElementKind.LINK}:
+    if repeated and not options.kill_controller and kinds <= {ComponentKind.LINK}:
         return replace(options, fail_s=_LINK_FAIL_S, restore_s=_LINK_RESTORE_S, end_s=_LINK_END_S)
     return options

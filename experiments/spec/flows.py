@@ -8,7 +8,7 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.settings import TrafficSettings
 from topology.errors import MachineError, ParameterError, UsageError
 from topology.faults import Fault
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from traffic.engine.flows.tcp import available_congestion_controls, default_congestion_control
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.workload.collectives.registry import is_collective
@@ -151,7 +151,7 @@ def flows_per_s(flows: FlowOptions, fabric: FabricOptions, sizes: FlowSizes) -> 
     return flows.load * fabric.links.rate_bps / (8 * frames_bytes)
 
 
-def _limited(listed: FlowList, most_bytes: int | None) -> FlowList:
-    if most_bytes is None:
+def _limited(listed: FlowList, max_bytes: int | None) -> FlowList:
+    if max_bytes is None:
         return listed
-    return FlowList(listed.time_ns, listed.source, listed.destination, listed.bytes.clip(max=most_bytes))
+    return FlowList(listed.time_ns, listed.source, listed.destination, listed.bytes.clip(max=max_bytes))

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter, Value, value_text
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Value of an option; a tuple if the option can be repeated.
 Given = Value | tuple[Value, ...]
 
-_MOST_NAMES = 8  # longer lists of names would bury the help text
+_MAX_NAMES = 8  # longer lists of names would bury the help text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,8 +105,8 @@ class Option(Parameter):
 
     def help_in(self, command: str) -> str:
         """Returns its help text in a command: meaning, unit, names and default."""
-        names, default = [*islice(self._names(), _MOST_NAMES + 1)], self.default_for(command)
-        unsaid = 0 < len(names) <= _MOST_NAMES and names[0] not in self.help
+        names, default = [*islice(self._names(), _MAX_NAMES + 1)], self.default_for(command)
+        unsaid = 0 < len(names) <= _MAX_NAMES and names[0] not in self.help
         listed = f": {', '.join(names)}" if unsaid and not self.words else ""
         text = self.default_text or ("none" if default is None else value_text(default))
         given = "" if self.required or default is False or self.positional else f" (default {text})"

@@ -126,7 +126,7 @@ _VARIED = lazy_import(f"{_NAMED}:files_of_variation")
 Options = tuple[Option, ...]
 
 
-def _whole(name: str, text: str, default: int | None, least: int, most: float, **more: Any) -> Option:
+def _integer(name: str, text: str, default: int | None, least: int, most: float, **more: Any) -> Option:
     return Option(name=name, type=int, help=text, default=default, least=least, most=most, **more)
 
 
@@ -167,7 +167,7 @@ def _of_routers(*declared: Option) -> Options:
     return tuple(replace(one, setting=one.setting or f"routers.{one.key}") for one in declared)
 
 
-_cycles = partial(_whole, least=1, most=MAX_LINK_CYCLES, unit="cycles")
+_cycles = partial(_integer, least=1, most=MAX_LINK_CYCLES, unit="cycles")
 
 # fmt: off
 _rate = partial(_text, "link-rate", words=(AUTO_RATE,), metavar="RATE", setting="link_rate_bps",
@@ -180,14 +180,14 @@ OPTIONS: tuple[Option, ...] = (
               metavar="NAME", positional=True, common=True),
     ),
     *_table("fabric", _FABRIC, (),
-        _whole("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P", common=True,
+        _integer("hosts", "hosts attached to each router", 1, 1, MAX_HOSTS, metavar="P", common=True,
                commands=_GRAPH - {"explain"}, varies=False),
         _rate(default="2Mbit", default_in={FAILOVER: "20Mbit"}, commands=(UP, FAILOVER)),
         _rate(derived=lazy_import("experiments.doctor.default_rate:default_link_rate"), commands=(RUN, SWEEP),
               default_text="2Mbit, or less if generated traffic would overload this machine"),
-        _whole("queue", "capacity of each port's queue", 32, 1, MAX_QUEUE_PACKETS, unit="packets",
+        _integer("queue", "capacity of each port's queue", 32, 1, MAX_QUEUE_PACKETS, unit="packets",
                setting="queue_packets"),
-        _whole("mtu", "maximum transmission unit of each port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes",
+        _integer("mtu", "maximum transmission unit of each port", DEFAULT_MTU, MIN_MTU, MAX_MTU, unit="bytes",
                varies=False),
         # In a failover, delay and loss of links would be mistaken for effects of the failure.
         _number("link-delay", "one-way delay of each link between routers", 0.0, 0, MAX_DELAY_MS, unit="ms",
@@ -221,12 +221,12 @@ OPTIONS: tuple[Option, ...] = (
         Option(name="load", type=float, help="offered load as a fraction of injection capacity, up to 1",
                default=DEFAULT_LOAD, above=0, most=1, commands=(RUN, "predict", SIMULATE), common=True,
                kinds=(PACKETS, FLOWS)),
-        _whole("seed", "seed of the random generator", 1, 0, MAX_SEED, common=True,
+        _integer("seed", "seed of the random generator", 1, 0, MAX_SEED, common=True,
                commands=(*KINDS, "predict", SATURATION, SIMULATED_SWEEP)),
-        _whole("frame-bytes", "frame length without FCS", None, 1, math.inf, unit="bytes",
+        _integer("frame-bytes", "frame length without FCS", None, 1, math.inf, unit="bytes",
                derived=_frame_bytes, default_text="1000; for collectives, set by the MTU",
                kinds=(PACKETS, COLLECTIVE)),
-        _whole("flows", "source ports (flows) per host pair", DEFAULT_FLOWS, 1, MAX_FLOWS,
+        _integer("flows", "source ports (flows) per host pair", DEFAULT_FLOWS, 1, MAX_FLOWS,
                kinds=(PACKETS, COLLECTIVE)),
         _number("duration", "length of the measurement window", 10.0, 0.1, 86_400, unit="s",
                 kinds=(PACKETS, FLOWS), common=True, setting="duration_s"),
@@ -239,10 +239,10 @@ OPTIONS: tuple[Option, ...] = (
         _text("arrivals", "arrival process of each host's packets", "poisson", kinds=(PACKETS,),
               commands=(RUN, SWEEP, *SIMULATED), choices=lazy_import("traffic.workload.arrivals:ARRIVALS"),
               default_in=dict.fromkeys(SIMULATED, "bernoulli")),
-        _whole("cycles", "length of the measurement window; a link carries one flit per cycle", 3000, 1,
+        _integer("cycles", "length of the measurement window; a link carries one flit per cycle", 3000, 1,
                MAX_CYCLES, unit="cycles", commands=SIMULATED, kinds=(PACKETS,), setting="window_cycles",
                common=True),
-        _whole("warmup", f"time before the window; `{STEADY}`: until latency and throughput have settled",
+        _integer("warmup", f"time before the window; `{STEADY}`: until latency and throughput have settled",
                None, 0, MAX_CYCLES, unit="cycles", words=(STEADY,), commands=SIMULATED, kinds=(PACKETS,),
                default_in=dict.fromkeys(SIMULATED, STEADY), setting="warmup_cycles",
                derived=lazy_import("experiments.spec.warmup:simulated_warmup"),
@@ -254,11 +254,11 @@ OPTIONS: tuple[Option, ...] = (
               "restore link:s1-s7`, times in cycles; or random failures drawn from --seed by mean times, "
               f"{CYCLES.form}", file=True, path=lazy_import(f"{_NAMED}:schedule_file"), kinds=(PACKETS,),
               commands=(SIMULATE, SIMULATED_SWEEP), common=True),
-        _whole("replan-cycles", "time from a fault until switches have the controller's new plan; "
+        _integer("replan-cycles", "time from a fault until switches have the controller's new plan; "
                "`none`: never", None, 0, MAX_CYCLES, unit="cycles", words=("none",), needs=("faults",),
                derived=lazy_import("experiments.spec.simulation.model:default_replan_cycles"),
                default_text="1000", commands=(SIMULATE, SIMULATED_SWEEP)),
-        _whole("repeat", "number of replications, each with its own seed; results are means with 95 % "
+        _integer("repeat", "number of replications, each with its own seed; results are means with 95 % "
                "intervals", 1, 1, MAX_REPEAT, kinds=(PACKETS, FLOWS, REPLAY, PROGRAMS), varies=False,
                excludes=("faults",), commands=(RUN, SIMULATE, *_SWEEPS), common=True),
     ),
@@ -268,7 +268,7 @@ OPTIONS: tuple[Option, ...] = (
               known=lazy_import("traffic.workload.flows.sizes:PUBLISHED"),
               file=True, path=lazy_import(f"{_NAMED}:sizes_file"), metavar="SIZES", excludes=("flow-file",)),
         _text("flow-file", "CSV file of TCP flows to replay: time_s,source,destination,bytes", file=True),
-        _whole("flow-size-limit", "size limit; larger flows are truncated to it", None, 1, MAX_FLOW_BYTES,
+        _integer("flow-size-limit", "size limit; larger flows are truncated to it", None, 1, MAX_FLOW_BYTES,
                unit="bytes"),
         _text("tcp", "congestion control of the flows, an algorithm of this kernel", metavar="NAME",
               derived=lazy_import("experiments.spec.flows:default_tcp"), default_text="the kernel's"),
@@ -276,7 +276,7 @@ OPTIONS: tuple[Option, ...] = (
                 unit="s", setting="drain_s"),
     ),
     *_table("collective", (RUN, SIMULATE), (COLLECTIVE,),
-        _whole("ranks", "number of ranks", None, 0, math.inf,
+        _integer("ranks", "number of ranks", None, 0, math.inf,
                derived=lazy_import("experiments.spec.collective:all_ranks"),
                default_text="all hosts; for motifs, the largest grid with equal sides"),
         _text("placement", "assignment of ranks to hosts (random:SEED sets its own seed)", "linear",
@@ -285,15 +285,15 @@ OPTIONS: tuple[Option, ...] = (
               derived=lazy_import("experiments.spec.collective:default_sizes"),
               default_text="64KiB,256KiB,1MiB",
               parse=lazy_import("experiments.spec.collective:parse_sizes")),
-        _whole("iterations", "measured iterations of each size", 5, 1, 100_000, default_in={SIMULATE: 1}),
-        _whole("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000,
+        _integer("iterations", "measured iterations of each size", 5, 1, 100_000, default_in={SIMULATE: 1}),
+        _integer("warmup-iterations", "iterations of each size before the measured ones", 1, 0, 1000,
                commands=(RUN,)),
-        _whole("slices", "slices of an allreduce's vector that are processed in parallel", None, 1, 64,
+        _integer("slices", "slices of an allreduce's vector that are processed in parallel", None, 1, 64,
                derived=lazy_import("experiments.spec.collective:default_slices"), default_text="2"),
-        _whole("compute-cycles", "computation time of a rank; in a motif before each exchange or block, in "
+        _integer("compute-cycles", "computation time of a rank; in a motif before each exchange or block, in "
                "an allreduce for adding what it has received", 0, 0, MAX_CYCLES, unit="cycles",
                commands=(SIMULATE,)),
-        _whole("flit-bytes", "size of a flit", 32, 1, 65_536, unit="bytes", commands=(SIMULATE,),
+        _integer("flit-bytes", "size of a flit", 32, 1, 65_536, unit="bytes", commands=(SIMULATE,),
                kinds=(COLLECTIVE, TRACE)),
         _text("trace", "CSV file of messages to send at given times: time_cycles,source,destination,bytes",
               file=True, commands=(SIMULATE,), kinds=(TRACE,)),
@@ -313,11 +313,11 @@ OPTIONS: tuple[Option, ...] = (
               "papers' routers; drop: output queues that drop packets when full, like switches",
               "credit", choices=lazy_import("experiments.spec.fabric:FLOW_CONTROLS"), metavar="KIND",
               varies=False, common=True),
-        _whole("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
-        _whole("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT, common=True),
-        _whole("buffer-flits", "capacity of a virtual channel's buffer", 32, 1, MAX_BUFFER_FLITS,
+        _integer("packet-flits", "length of a packet", 4, 1, 64, unit="flits"),
+        _integer("virtual-channels", "virtual channels of a port", 4, 1, 16, when=_CREDIT, common=True),
+        _integer("buffer-flits", "capacity of a virtual channel's buffer", 32, 1, MAX_BUFFER_FLITS,
                unit="flits", when=_CREDIT),
-        _whole("speedup", "flits that a router moves from an input to an output per cycle", 2, 1, 4,
+        _integer("speedup", "flits that a router moves from an input to an output per cycle", 2, 1, 4,
                when=_CREDIT),
         _text("channel-policy", "virtual channel of a packet's next hop; hop: its number of hops so far; "
               "class: one half of the channels up to its intermediate router, the other half after it; any: "
@@ -331,7 +331,7 @@ OPTIONS: tuple[Option, ...] = (
                 None, default_text="--link-cycles"),
         _cycles("host-link-cycles", "latency of a link between a router and a host", 1),
         _cycles("credit-cycles", "time for a credit to return upstream", 2, when=_CREDIT),
-        _whole("queue", "capacity of an output queue; for --flow-control drop", 32, 1, MAX_QUEUE_PACKETS,
+        _integer("queue", "capacity of an output queue; for --flow-control drop", 32, 1, MAX_QUEUE_PACKETS,
                unit="packets", when=_DROP, setting="routers.queue_packets"),
         _number("burst", "burst that an idle link sends back to back; for --flow-control drop", 2.0, 1,
                 1000, unit="packets", when=_DROP, setting="routers.burst_packets"),
@@ -373,11 +373,11 @@ OPTIONS: tuple[Option, ...] = (
     *_table("failover", (FAILOVER,), (),
         _text("fail", "links and switches to fail, separated by commas: link:s1-s7, switch:s4, hang:s4 (its "
               "program dies, its links stay up), random:3 (links), random-link, random-switch",
-              listed=True, metavar="ELEMENTS",
+              listed=True, metavar="COMPONENTS",
               default_text="the link that most minimal paths cross", common=True),
         _switch("kill-controller", "kill the controller before the failure and restart it before the "
                 "restoration", False, common=True),
-        _whole("repeat", "number of failovers on the same fabric, each with its own seed", 1, 1,
+        _integer("repeat", "number of failovers on the same fabric, each with its own seed", 1, 1,
                MAX_REPEAT, common=True),
     ),
     *_table("output", _FABRIC, (),
@@ -420,7 +420,7 @@ OPTIONS: tuple[Option, ...] = (
     _own("figure", ("verify",), "draw the cycle that --deadlock finds to this new file, .png, .svg or .pdf",
          file=True),
     _own("without", ("rules",), "failed links and switches, such as link:s1-s7,switch:s4",
-         metavar="ELEMENTS"),
+         metavar="COMPONENTS"),
     _own("list", ("topology",), "list all families with their parameters and an example", type=bool),
     _own("designs", ("topology",), "list all PolarStars of a --radix by size", type=bool),
     _own("classes", ("topology",), "show classes of routers under the graph's automorphisms", type=bool),

@@ -14,7 +14,7 @@ from topology.addressing import hosts_of, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 # Pattern names of runs with programs only, and of sessions at the prompt.
 OWN_PROGRAMS, SESSION = "programs", "session"

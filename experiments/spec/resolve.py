@@ -47,9 +47,9 @@ from experiments.spec.traffic import (
     read_faults,
 )
 from experiments.spec.values import DEFAULT_RESULTS, check_seeds, dated_folder, from_options, plain_name
-from experiments.spec.warmup import most_warmup_s
+from experiments.spec.warmup import max_warmup_s
 from topology.errors import UsageError
-from topology.faults import CONTROLLER, parse_elements
+from topology.faults import CONTROLLER, parse_components
 from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
@@ -182,7 +182,7 @@ def packet_options(values: Values, fabric: FabricOptions) -> TrafficOptions:
     steady, faults = values["warmup"] == STEADY, values.get("faults")
     if steady and faults:
         raise UsageError("--faults needs a warm-up of fixed length; give --warmup in seconds")
-    warmup_s = most_warmup_s(fabric.links, values["frame-bytes"]) if steady else values["warmup"]
+    warmup_s = max_warmup_s(fabric.links, values["frame-bytes"]) if steady else values["warmup"]
     end_s = warmup_s + values["duration"]
     traffic = from_options(
         TrafficOptions,
@@ -266,9 +266,9 @@ def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
     check_seeds("failovers", first, repeat)
     repetitions = []
     for seed in range(first, first + repeat):
-        elements = () if fail is None else parse_elements(fail, fabric.topology, seed)
-        if CONTROLLER in elements:
+        components = () if fail is None else parse_components(fail, fabric.topology, seed)
+        if CONTROLLER in components:
             raise UsageError("--fail must be links and switches, got controller; use --kill-controller")
-        options = FailoverOptions(elements, values["kill-controller"], seed=seed)
+        options = FailoverOptions(components, values["kill-controller"], seed=seed)
         repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
     return FailoverSeriesOptions(fail, tuple(repetitions))

@@ -22,7 +22,7 @@ from experiments.spec.variations import (
     read_variations,
 )
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 from traffic.workload.patterns import pattern_name
 

@@ -15,7 +15,7 @@ from topology.drains import check_schedule
 from topology.drawn_faults import PREFIX, draw_faults, parse_process
 from topology.errors import ParameterError
 from topology.faults import SECONDS, Fault, TimeUnit, parse_schedule
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from traffic.wire.layout import check_frame_bytes
 from traffic.workload.applications import application_name, is_application
 from traffic.workload.collectives.registry import COLLECTIVES

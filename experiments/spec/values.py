@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from experiments.spec.options import MAX_SEED
 from topology.errors import ParameterError
 from topology.files import reading
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import hint
 
 Spec = TypeVar("Spec")

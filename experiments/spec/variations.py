@@ -22,7 +22,7 @@ from experiments.spec.options import (
 )
 from experiments.spec.values import words_of
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.links import parse_rate_bps
 from topology.parameters import Parameter, Value, hint, split_parameters
 from topology.registry import FAMILIES

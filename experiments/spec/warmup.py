@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 # A span over which throughput is compared lasts at least this long, and long enough to drain a full queue
 # this many times.
-_LEAST_SPAN_S, _QUEUES = 2.0, 3
+_MIN_SPAN_S, _QUEUES = 2.0, 3
 # An adaptive group rests for up to two drain times after a change, and detours need several changes.
 _QUEUES_ADAPTING = 8
 # Detecting a steady state takes at least two spans; after this many, the warm-up ends in any case.
-_MOST_SPANS = 20
+_MAX_SPANS = 20
 _FAULT_WARMUP_CYCLES = 1000
 _LONGEST_S = 3600.0  # limit of --warmup
 
@@ -32,17 +32,17 @@ def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) 
         adaptive: whether the routing adapts to the load, so that throughput settles more slowly.
     """
     queues = _QUEUES_ADAPTING if adaptive else _QUEUES
-    return max(_LEAST_SPAN_S, queues * links.queue_packets * links.packet_s(frame_bytes))
+    return max(_MIN_SPAN_S, queues * links.queue_packets * links.packet_s(frame_bytes))
 
 
-def most_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
+def max_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
     """Returns the time in s after which a warm-up ends even if throughput is not steady.
 
     Args:
         links: the links.
         frame_bytes: length of the frames in bytes, without FCS.
     """
-    return _MOST_SPANS * steady_span_s(links, frame_bytes)
+    return _MAX_SPANS * steady_span_s(links, frame_bytes)
 
 
 def simulated_warmup(_experiment: Experiment, values: Mapping[str, Given]) -> Given:
@@ -73,6 +73,6 @@ def default_warmup(experiment: Experiment, values: Mapping[str, Given]) -> Given
         return STEADY
     rate, queue, mtu = str(values["link-rate"]), int(str(values["queue"])), int(str(values["mtu"]))
     if rate == AUTO_RATE:
-        return _LEAST_SPAN_S
+        return _MIN_SPAN_S
     span_s = steady_span_s(LinkSpec(parse_rate_bps(rate), queue, mtu), default_frame_bytes(mtu))
     return min(round(span_s, 1), _LONGEST_S)

@@ -17,9 +17,9 @@ from topology.addressing import Host, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, Failure, failure_of
-from topology.faults import parse_elements
+from topology.faults import parse_components
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _failed(
     low, high = sorted(ends)
     parallel = sum((link.a, link.b) == (low, high) for link in topology.link_list) > 1
     name = f"link:{switch_name(low)}-{switch_name(high)}" + (".1" if parallel else "")
-    failure = failure_of(topology, parse_elements(name, topology, 1))
+    failure = failure_of(topology, parse_components(name, topology, 1))
     rerouted, _ = _both(space, source, destination, failure)
     surviving = surviving_plan(plan, failure, toward=[destination])
     planned, _ = _both(StateSpace(surviving), source, destination, failure)
@@ -191,11 +191,11 @@ def lines_of(explanation: Explanation) -> list[str]:
 def path_lines(paths: tuple[ListedPath, ...]) -> list[str]:
     """Returns the first twelve paths as readable lines."""
     lines = []
-    for path in paths[:_MOST_LISTED]:
+    for path in paths[:_MAX_LISTED]:
         hops = len(path.switches) - 1
         share = f", {path.share:.1%} of the packets" if 0 < path.share < 1 else ""
         ends = f", and end there: {path.ends}" if path.ends else ""
         lines.append(f"  {' -> '.join(path.switches)} ({hops} {'hop' if hops == 1 else 'hops'}{share}){ends}")
-    if len(paths) > _MOST_LISTED:
-        lines.append(f"  and {len(paths) - _MOST_LISTED} more; --json has them all")
+    if len(paths) > _MAX_LISTED:
+        lines.append(f"  and {len(paths) - _MAX_LISTED} more; --json has them all")
     return lines

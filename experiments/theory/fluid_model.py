@@ -21,7 +21,7 @@ from topology.errors import PolarLabError
 from traffic.workload.patterns import Pattern
 
 _TOLERANCE = 1e-9
-_MOST_ITERATIONS = 5000
+_MAX_ITERATIONS = 5000
 _DAMPING = 0.5  # without it, flows with cyclic dependencies would oscillate
 
 Loads = npt.NDArray[np.float64]
@@ -104,7 +104,7 @@ def predict(
     np.add.at(demand.T, host_routers, to_hosts.T)
     injected = _injected(paths, demand * load)
     pass_on = np.ones(links)
-    for _ in range(_MOST_ITERATIONS):
+    for _ in range(_MAX_ITERATIONS):
         flow = _propagate(paths, injected, pass_on)
         offered = np.bincount(paths.links, paths.shares * flow[paths.origins], links).astype(np.float64)
         wanted = 1 / np.maximum(offered, 1)
@@ -113,7 +113,7 @@ def predict(
         if change < _TOLERANCE:
             break
     else:
-        raise PredictionError(f"the fluid model did not converge in {_MOST_ITERATIONS} iterations")
+        raise PredictionError(f"the fluid model did not converge in {_MAX_ITERATIONS} iterations")
     arriving = (to_hosts * _arriving_shares(paths, pass_on)[:, host_routers]).sum(axis=0) * load
     hosts = len(host_routers)
     injected_share = float(to_hosts.sum()) * load / hosts

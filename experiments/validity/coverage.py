@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 # Largest share of the window that a monitor may miss.
-MOST_MISSED = 0.05
+MAX_MISSED = 0.05
 
 Span = tuple[float, float]
 
@@ -19,14 +19,14 @@ class Coverage(NamedTuple):
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
         ended: clause that says why the rest was missed, like how the monitor ended; empty if not known.
-        most_missed: largest share of the window that may be missed.
+        max_missed: largest share of the window that may be missed.
     """
 
     subject: str
     seconds: float
     window_s: float
     ended: str = ""
-    most_missed: float = MOST_MISSED
+    max_missed: float = MAX_MISSED
 
     @property
     def share(self) -> float:
@@ -36,7 +36,7 @@ class Coverage(NamedTuple):
     @property
     def lacking(self) -> bool:
         """Whether too much of the window was missed to judge it."""
-        return self.share < 1 - self.most_missed
+        return self.share < 1 - self.max_missed
 
     @property
     def reason(self) -> str:

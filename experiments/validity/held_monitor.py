@@ -66,7 +66,7 @@ class HeldMonitor:
             if self._process.stdout:
                 self._process.stdout.close()
 
-    def wait_until_looking(self) -> None:
+    def wait_until_sampling(self) -> None:
         """Waits until the first sample is due, or until it is known that none will come."""
         if self._thread:
             self._ready.wait(_READY_S)

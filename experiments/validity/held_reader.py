@@ -31,9 +31,9 @@ import time
 from collections.abc import Iterator
 
 _SECOND_S = 1.0
-_LOOKS_PER_S = 50
-_MOST_SHARE = 1 / 40  # of one processor, for all samples
-_LEAST_LOOKS = 10  # for a mean; with very many switches the "second" is longer
+_SAMPLES_PER_S = 50
+_MAX_SHARE = 1 / 40  # of one processor, for all samples
+_MIN_SAMPLES = 10  # for a mean; with very many switches the "second" is longer
 _PRIORITY = 10
 _READ_BYTES = 1 << 16
 
@@ -102,9 +102,9 @@ class _Second:
         self._squares = dict.fromkeys(switches, 0)
         self._begin_s = time.monotonic()
         self._late_square = self._late_cube = 0.0
-        self.looks = 0
+        self.samples = 0
 
-    def look(self, late_s: float) -> None:
+    def sample(self, late_s: float) -> None:
         """Takes a sample of all switches, `late_s` seconds late."""
         self._late_square += late_s**2
         self._late_cube += late_s**3
@@ -112,7 +112,7 @@ class _Second:
             waiting = files.waiting_bytes()
             self._waiting[name] += waiting
             self._squares[name] += waiting * waiting
-        self.looks += 1
+        self.samples += 1
 
     def line(self) -> str:
         """Returns the line of the second, with the frames and the mean backlog of each switch."""
@@ -127,8 +127,8 @@ class _Second:
                 now - then for now, then in zip(files.arrived(), self._before[name], strict=True)
             )
             memory = frame_memory_bytes(length / frames if frames > 0 else 0)
-            waiting = self._waiting[name] / max(1, self.looks) / memory
-            pairs = max(0.0, self._squares[name] / max(1, self.looks) / memory**2 - waiting)
+            waiting = self._waiting[name] / max(1, self.samples) / memory
+            pairs = max(0.0, self._squares[name] / max(1, self.samples) / memory**2 - waiting)
             seen[name] = (max(0, frames), round(waiting, 4), round(pairs, 4))
         span = (round(self._begin_s, 4), round(end_s, 4), round(still_s, 6), round(still_square, 9))
         return json.dumps((*span, seen))
@@ -141,29 +141,29 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        self._least_s = math.inf
+        self._min_s = math.inf
 
     def pause_s(self, spent_s: float) -> float:
         """Returns the mean time between two samples, after one that took `spent_s` of processor time."""
-        self._least_s = min(self._least_s, spent_s)
-        return max(1 / _LOOKS_PER_S, self._least_s / _MOST_SHARE)
+        self._min_s = min(self._min_s, spent_s)
+        return max(1 / _SAMPLES_PER_S, self._min_s / _MAX_SHARE)
 
 
 def _main() -> None:
     with contextlib.suppress(OSError):  # containers may forbid it even to root
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_PRIORITY))
     switches = {name: SwitchFiles(pid) for name, pid in json.loads(sys.stdin.readline()).items()}
-    pace, pause_s, ends = Pace(), 1 / _LOOKS_PER_S, False
+    pace, pause_s, ends = Pace(), 1 / _SAMPLES_PER_S, False
     print("ready", flush=True)
     while not ends:
         second, due_s = _Second(switches), time.monotonic()
         end_s = due_s + _SECOND_S
-        while not ends and (time.monotonic() < end_s or second.looks < _LEAST_LOOKS):
+        while not ends and (time.monotonic() < end_s or second.samples < _MIN_SAMPLES):
             # Random intervals: at a fixed period, samples could always, or never, coincide with arrivals.
             due_s = max(due_s + random.uniform(0.5, 1.5) * pause_s, time.monotonic())  # noqa: S311
             ends = bool(select.select([sys.stdin], [], [], max(0.0, due_s - time.monotonic()))[0])
             began_s = time.thread_time()
-            second.look(max(0.0, time.monotonic() - due_s))
+            second.sample(max(0.0, time.monotonic() - due_s))
             pause_s = pace.pause_s(time.thread_time() - began_s)
         print(second.line(), flush=True)
 

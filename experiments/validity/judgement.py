@@ -14,13 +14,13 @@ from topology.links import MIN_RATE_BPS, even_rate_bps
 # Longest time for which a switch may hold frames outside its queues, in frame times: the mean and the root
 # mean square in its worst second, and the mean over all switches and seconds. docs/explanation/validity.md
 # has the reasons.
-MOST_HELD = 0.5
-MOST_HELD_RMS = 1.0
-MOST_HELD_MEAN = 0.1
-MOST_STOLEN = 0.2
-MOST_RATE_ERROR = 0.05
+MAX_HELD = 0.5
+MAX_HELD_RMS = 1.0
+MAX_HELD_MEAN = 0.1
+MAX_STOLEN = 0.2
+MAX_RATE_ERROR = 0.05
 # Loss in a queue belongs to the emulated network; loss elsewhere is a failure of the machine.
-MOST_LOST_ELSEWHERE = 0.01
+MAX_LOST_ELSEWHERE = 0.01
 
 # Strain to aim at, well below 1, as a longer run has worse seconds than a short one. Strain grows with a
 # power of the link rate: frames get shorter, and switches wait longer for a processor.
@@ -87,7 +87,7 @@ class _Measure(NamedTuple):
     """Measure of a run's validity: its value, its limit, and the reason for doubt above the limit."""
 
     value: float
-    most: float
+    limit: float
     reason: str
 
 
@@ -98,7 +98,7 @@ def judge(evidence: Evidence) -> Fidelity:
         evidence: observations of the run.
     """
     held = evidence.held
-    reasons = [measure.reason for measure in _measures(evidence) if measure.value > measure.most]
+    reasons = [measure.reason for measure in _measures(evidence) if measure.value > measure.limit]
     missed = [coverage.reason for coverage in evidence.coverages if coverage.lacking]
     reasons += missed
     if evidence.holds_observed and held is None and not missed:
@@ -140,7 +140,7 @@ def strain(evidence: Evidence) -> float:
     Returns:
         The strain, 0 or more; a run with strain above 1 is not valid.
     """
-    return max((measure.value / measure.most for measure in _measures(evidence)), default=0.0)
+    return max((measure.value / measure.limit for measure in _measures(evidence)), default=0.0)
 
 
 def slower_rate_bps(rate_bps: int, strained: float) -> int | None:
@@ -163,22 +163,22 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
     if held is not None:
         yield _Measure(
             held.frame_times,
-            MOST_HELD,
+            MAX_HELD,
             f"{held.switch} held frames for {held.frame_times:.2f} frame times in the second from "
-            f"{held.second:g} s; limit {MOST_HELD:g}",
+            f"{held.second:g} s; limit {MAX_HELD:g}",
         )
     if rms is not None:
         yield _Measure(
             rms.frame_times,
-            MOST_HELD_RMS,
+            MAX_HELD_RMS,
             f"{rms.switch} held many frames at a time, for {rms.frame_times:.2f} frame times (root mean "
-            f"square) in the second from {rms.second:g} s; limit {MOST_HELD_RMS:g}",
+            f"square) in the second from {rms.second:g} s; limit {MAX_HELD_RMS:g}",
         )
     if mean is not None:
         yield _Measure(
             mean,
-            MOST_HELD_MEAN,
-            f"switches held frames for {mean:.2f} frame times on average; limit {MOST_HELD_MEAN:g}",
+            MAX_HELD_MEAN,
+            f"switches held frames for {mean:.2f} frame times on average; limit {MAX_HELD_MEAN:g}",
         )
     lag_ms, packet_ms = evidence.lag_ms_p99, evidence.packet_ms
     if lag_ms is not None:
@@ -186,15 +186,15 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
         yield _Measure(lag_ms, packet_ms, late)
     if evidence.stolen:
         stolen = max(evidence.stolen)
-        reason = f"hypervisor steal time reached {stolen:.0%} in one second; limit {MOST_STOLEN:.0%}"
-        yield _Measure(stolen, MOST_STOLEN, reason)
+        reason = f"hypervisor steal time reached {stolen:.0%} in one second; limit {MAX_STOLEN:.0%}"
+        yield _Measure(stolen, MAX_STOLEN, reason)
     error = evidence.worst_rate_error
     if error is not None:
-        yield _Measure(abs(error), MOST_RATE_ERROR, f"a saturated link carried {1 + error:.1%} of its rate")
+        yield _Measure(abs(error), MAX_RATE_ERROR, f"a saturated link carried {1 + error:.1%} of its rate")
     lost = evidence.share_lost_elsewhere
     if lost is not None:
         elsewhere = f"{lost:.1%} of the packets were lost outside the links' queues"
-        yield _Measure(lost, MOST_LOST_ELSEWHERE, elsewhere)
+        yield _Measure(lost, MAX_LOST_ELSEWHERE, elsewhere)
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

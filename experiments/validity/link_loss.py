@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 # False alarm rate for correct links: half of it for the worst link, half for the sum of all.
-MOST_CHANCE = 1e-4
+MAX_CHANCE = 1e-4
 # A smaller relative error does not distort results, even if chance does not explain it.
-_LEAST_ERROR = 1 / 20
+_MIN_ERROR = 1 / 20
 
 
 class LinkLoss(NamedTuple):
@@ -49,10 +49,10 @@ def link_loss_doubt(asked: float, links: Sequence[LinkLoss]) -> str | None:
     if not seen:
         return None
     worst = min(seen, key=lambda link: chance_of_loss(asked, link))
-    if _is_off(asked, worst, MOST_CHANCE / 2 / len(seen)):
+    if _is_off(asked, worst, MAX_CHANCE / 2 / len(seen)):
         return f"{_lost(f'link {worst.link}', asked, worst)}, the worst of {len(seen)} links"
     total = LinkLoss("", sum(link.lost for link in seen), sum(link.passed for link in seen))
-    if _is_off(asked, total, MOST_CHANCE / 2):
+    if _is_off(asked, total, MAX_CHANCE / 2):
         return _lost(f"the {len(seen)} links", asked, total)
     return None
 
@@ -72,9 +72,9 @@ def chance_of_loss(asked: float, loss: LinkLoss) -> float:
     return min(1.0, 2 * _upper_tail(loss.passed, loss.frames, 1 - asked))
 
 
-def _is_off(asked: float, loss: LinkLoss, most_chance: float) -> bool:
-    far = abs(loss.lost / loss.frames - asked) > asked * _LEAST_ERROR
-    return far and chance_of_loss(asked, loss) < most_chance
+def _is_off(asked: float, loss: LinkLoss, max_chance: float) -> bool:
+    far = abs(loss.lost / loss.frames - asked) > asked * _MIN_ERROR
+    return far and chance_of_loss(asked, loss) < max_chance
 
 
 def _lost(whose: str, asked: float, loss: LinkLoss) -> str:

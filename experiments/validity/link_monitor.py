@@ -20,9 +20,9 @@ from topology.errors import MachineError
 
 # Readings in the time that a full queue takes to drain; with 3, a queue that is a third full is enough.
 _READINGS_PER_QUEUE = 3
-_LEAST_INTERVAL_S, _MOST_INTERVAL_S = 0.02, 0.5
+_MIN_INTERVAL_S, _MAX_INTERVAL_S = 0.02, 0.5
 # Reading may take at most this share of the time.
-_MOST_SHARE = 1 / 40
+_MAX_SHARE = 1 / 40
 
 
 class LinkMonitor:
@@ -42,7 +42,7 @@ class LinkMonitor:
         """
         self._network, spec = fabric.network, fabric.options.links
         self._drain_s = spec.queue_packets * spec.packet_s(frame_bytes)
-        self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _LEAST_INTERVAL_S), _MOST_INTERVAL_S)
+        self._interval_s = min(max(self._drain_s / _READINGS_PER_QUEUE, _MIN_INTERVAL_S), _MAX_INTERVAL_S)
         self._rate_bps, self._paused_s = spec.rate_bps, 0.0
         self._readers: dict[int, QueueReader] = {}
         with contextlib.suppress(OSError, MachineError):
@@ -84,7 +84,7 @@ class LinkMonitor:
         self._read()  # the drops until now
 
     def _pause_s(self, seconds: float) -> float:
-        interval_s = max(self._interval_s, seconds / _MOST_SHARE)
+        interval_s = max(self._interval_s, seconds / _MAX_SHARE)
         if self.log and interval_s > self._drain_s:
             self.log.observable = False
         self._paused_s = interval_s

@@ -83,7 +83,7 @@ class Monitors:
     def __enter__(self) -> Monitors:
         for monitor in (self._cpu, self._controller, self.held, self._links):
             self._opened.enter_context(monitor)
-        self.held.wait_until_looking()
+        self.held.wait_until_sampling()
         return self
 
     def __exit__(self, *error: Any) -> None:

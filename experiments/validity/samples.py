@@ -11,7 +11,7 @@ from experiments.validity.coverage import Coverage, Span, covered_s, note_time
 
 # A switch with fewer frames is judged as if it had this many: with only a few frames, one sample that happens
 # to see a waiting frame would dominate the mean.
-LEAST_FRAMES = 30
+MIN_FRAMES = 30
 # Between two seconds the counters of all ports are read, which takes time in large fabrics.
 _BETWEEN_SECONDS_S = 0.25
 
@@ -73,7 +73,7 @@ class ControllerSamples:
         """Returns how much of a window the controller ran; any stop makes a run not valid."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
-        return Coverage("a running controller", window_s - stopped_s, window_s, ended, most_missed=0.0)
+        return Coverage("a running controller", window_s - stopped_s, window_s, ended, max_missed=0.0)
 
 
 class SwitchSample(NamedTuple):
@@ -126,9 +126,9 @@ class HeldSecond:
         return math.sqrt(square)
 
     def _rate(self, switch: str) -> float:
-        """Returns the frames per second that reached a switch, at least LEAST_FRAMES."""
+        """Returns the frames per second that reached a switch, at least MIN_FRAMES."""
         seconds = self.end_s - self.begin_s
-        return max(self.switches[switch].frames, LEAST_FRAMES * min(1.0, seconds)) / seconds
+        return max(self.switches[switch].frames, MIN_FRAMES * min(1.0, seconds)) / seconds
 
 
 class Held(NamedTuple):

@@ -11,10 +11,10 @@ from topology.addressing import switch_router
 from topology.base import Topology
 from topology.drains import Drain, drain_of
 from topology.failures import Failure, failure_of
-from topology.faults import Element, ElementKind, link_element, parse_elements
+from topology.faults import Component, ComponentKind, link_component, parse_components
 
 _NONE = "none"
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class Asked:
     """
 
     topology: Topology
-    failed: tuple[Element, ...]
-    drained: tuple[Element, ...] = ()
+    failed: tuple[Component, ...]
+    drained: tuple[Component, ...] = ()
 
     @cached_property
     def failure(self) -> Failure:
         """The combined failure of switches and the links between them."""
-        return failure_of(self.topology, (element for element in self.failed if element.host is None))
+        return failure_of(self.topology, (component for component in self.failed if component.host is None))
 
     @cached_property
     def drain(self) -> Drain:
@@ -66,26 +66,26 @@ class Asked:
 
     def lacking(self, plan: Plan) -> list[str]:
         """Returns the locations of the failed links and switches that a plan does not avoid."""
-        planned = failure_of(self.topology, self._elements(plan.failed))
+        planned = failure_of(self.topology, self._components(plan.failed))
         return [
-            element.location
-            for element in self.failed
-            if element.kind is not ElementKind.CONTROLLER
-            and element.host is None
-            and not failure_of(self.topology, [element]).failed_ends <= planned.failed_ends
+            component.location
+            for component in self.failed
+            if component.kind is not ComponentKind.CONTROLLER
+            and component.host is None
+            and not failure_of(self.topology, [component]).failed_ends <= planned.failed_ends
         ]
 
     def _beyond(self, plan: Plan) -> list[str]:
         names = []
-        for element in self._elements(plan.failed):
-            own = failure_of(self.topology, [element])
+        for component in self._components(plan.failed):
+            own = failure_of(self.topology, [component])
             asked = own.failed_ends <= self.failure.failed_ends
             if not (asked and own.failed_routers <= self.failure.failed_routers):
-                names.append(element.location)
-        for element in self._elements(plan.drained):
-            drain = drain_of(self.topology, [element])
+                names.append(component.location)
+        for component in self._components(plan.drained):
+            drain = drain_of(self.topology, [component])
             if not (drain.ends <= self.drain.ends and drain.routers <= self.drain.routers):
-                names.append(element.location)
+                names.append(component.location)
         return names
 
     def _behind(self, port: PortSet | tuple[str, int]) -> list[str]:
@@ -93,20 +93,20 @@ class Asked:
         end = switch_router(switch, self.topology.routers), number
         if end in self.failure.failed_ends:
             return []
-        return [link_element(link).location for link in self.topology.link_list if end in link.ends]
+        return [link_component(link).location for link in self.topology.link_list if end in link.ends]
 
-    def _elements(self, locations: str) -> tuple[Element, ...]:
+    def _components(self, locations: str) -> tuple[Component, ...]:
         if locations == _NONE:
             return ()
-        kinds = {True: ElementKind.LINK.value, False: ElementKind.SWITCH.value}
+        kinds = {True: ComponentKind.LINK.value, False: ComponentKind.SWITCH.value}
         words = [f"{kinds['-' in location]}:{location}" for location in locations.split(", ")]
-        return parse_elements(",".join(words), self.topology, seed=1)
+        return parse_components(",".join(words), self.topology, seed=1)
 
 
 def listed(names: Sequence[str]) -> str:
     """Returns names as a comma-separated list, shortened to the first five and a count."""
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def unasked_doubt(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from experiments.points.estimate import (
     estimate_simulations,
     work_of,
 )
-from experiments.points.loads import LoadSteps, most_loads_left
+from experiments.points.loads import LoadSteps, max_loads_left
 from experiments.simulation.replications import replications_of
 from experiments.simulation.sweep import estimate_simulated_sweep
 from experiments.spec.experiment import Experiment
@@ -44,7 +44,7 @@ def estimate(experiment: Experiment, workers: int | None = None) -> Estimate:
         return estimate_simulations([Work(one.fabric, None, one.repeat)], one.repeat, one.repeat, 1)
     if experiment.declared_kind == SATURATION:
         loads = LoadSteps(experiment.complete_values["precision"], steps=0)
-        count = most_loads_left(loads, {})
+        count = max_loads_left(loads, {})
         return estimate_simulations([Work(one.fabric, replace(traffic, load=0.5), count)], count, count, 1)
     work = work_of(one.fabric, [part.packets for part in replications_of(one)])
     return estimate_simulations([work], work.count, work.count, 1)

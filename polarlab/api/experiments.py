@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from emulation import requirements
 from emulation.subprocesses import add_administration_folders
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.events.marks import PointsMeasured
 from experiments.events.pace import paced
 from experiments.results.kinds import Results
@@ -33,7 +33,7 @@ def run(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
     web: Web = None,
     web_open: bool = False,
     **options: Unpack[RunKeywords],
@@ -70,11 +70,11 @@ def run(
         one = cast(RunSpecification, request.resolve())
         _require_machine()
         from experiments.run import run_experiment
-        from polarlab.web.shown import shown
+        from polarlab.web.live_page import live_page
 
         folder = request.folder(one, out)
-        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
-            run_experiment(one, folder, notify, watching)
+        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
+            run_experiment(one, folder, on_event, watching)
         return Run(folder)
 
 
@@ -85,7 +85,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
     web: Web = None,
     web_open: bool = False,
     workers: int | None = None,
@@ -147,13 +147,13 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
             if value is not None:
                 raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
         _require_machine()
-        from experiments.results.again import at_held_rate
+        from experiments.results.rerun import at_held_rate
         from experiments.sweep import run_sweep
-        from polarlab.web.shown import shown
+        from polarlab.web.live_page import live_page
 
         one = cast(SweepSpecification, at_held_rate(request, folder).resolve())
-        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
-            measured = run_sweep(one.points, one.sweep, folder, notify, watching)
+        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
+            measured = run_sweep(one.points, one.sweep, folder, on_event, watching)
         progress(PointsMeasured(measured, folder))
         return Sweep(folder)
 
@@ -165,7 +165,7 @@ def failover(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
     web: Web = None,
     web_open: bool = False,
     **options: Unpack[FailoverKeywords],
@@ -202,14 +202,14 @@ def failover(
         folder = request.folder(one, out)
         from experiments.failover.demonstration import run_failover
         from experiments.failover.series import run_failover_series
-        from polarlab.web.shown import shown
+        from polarlab.web.live_page import live_page
 
         several = len(one.failovers.repetitions) > 1
-        with shown(web_address(web, open_to_all=web_open), paced(progress)) as (notify, watching):
+        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
             if several:
-                run_failover_series(one.fabric, one.failovers, folder, notify, watching)
+                run_failover_series(one.fabric, one.failovers, folder, on_event, watching)
             else:
-                run_failover(one.fabric, one.failovers.repetitions[0], folder, notify, watching)
+                run_failover(one.fabric, one.failovers.repetitions[0], folder, on_event, watching)
         return Failovers(folder) if several else Failover(folder)
 
 

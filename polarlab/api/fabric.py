@@ -17,7 +17,7 @@ from emulation.capture import capture, require_capture
 from emulation.programs import ProgramSupervisor
 from emulation.subprocesses import CommandError, add_administration_folders
 from experiments.events.base import Event, Ongoing, ignore
-from experiments.events.pace import EveryEvent, Pace
+from experiments.events.pace import Pace, Unthrottled
 from experiments.results.model import PairCheck
 from experiments.results.open import Run
 from experiments.results.run_directory import FAULTS, kept_directory
@@ -144,24 +144,24 @@ class Fabric(SessionVerbs):
         if self._address:
             from polarlab.web.page_server import PageServer
 
-            self._page = opening.enter_context(PageServer(self._address, self._notify))
+            self._page = opening.enter_context(PageServer(self._address, self._on_event))
         directory = opening.enter_context(kept_directory(out)) if out else None
-        live = opening.enter_context(live_fabric(self._wanted.fabric, self._notify))
+        live = opening.enter_context(live_fabric(self._wanted.fabric, self._on_event))
 
         def report_drops(kind: object, *_error: object) -> None:
             if kind is None:
                 with contextlib.suppress(CommandError):  # a switch may hang
-                    report_ingress_drops(live.network, self._notify)
+                    report_ingress_drops(live.network, self._on_event)
 
         opening.push(report_drops)
         self.recorder = None
         if directory is None:
-            session = opening.enter_context(FabricSession(live, self._notify))
+            session = opening.enter_context(FabricSession(live, self._on_event))
         else:
             opening.enter_context(capture(live.network, self._wanted.captures, directory.path))
             opening.enter_context(live.network.working_folders_in(directory.path))
-            self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._notify))
-            session = FabricSession(live, self._notify, recorder.keep_traffic, recorder.look)
+            self.recorder = recorder = opening.enter_context(SessionRecorder(live, directory, self._on_event))
+            session = FabricSession(live, self._on_event, recorder.keep_traffic, recorder.record_changes)
             opening.enter_context(session)
         if self._page:
             self._watched(self._page, session, opening)
@@ -186,12 +186,12 @@ class Fabric(SessionVerbs):
         """
         session, opened = self.session, self._opened
         if self._page:
-            return self._page.start_again()
+            return self._page.restart()
         from polarlab.web.page_server import PageServer
 
         assert opened is not None  # because there is a session
         address = web_address(web, open_to_all=web_open) or parse_address(True)
-        page = self._page = opened.enter_context(PageServer(address, self._notify))
+        page = self._page = opened.enter_context(PageServer(address, self._on_event))
         self._watched(page, session, opened)
         return page.url
 
@@ -347,22 +347,22 @@ class Fabric(SessionVerbs):
         from experiments.run import run_on_fabric
         from experiments.session.agreement import wait_until_planned
 
-        def notify(event: Event) -> None:
+        def on_event(event: Event) -> None:
             if isinstance(event, Ongoing):
                 measuring.check()
-            self._notify(event)
+            self._on_event(event)
 
         session = self.session
         if session.traffic_status() is not None:
             raise UsageError("background traffic is running; stop it first")
-        standing = session.standing_failures()
-        wait_until_planned(session, standing, measuring, self._notify)
-        experiment = _kept(run, failed=bool(standing))
+        active_failures = session.active_failures()
+        wait_until_planned(session, active_failures, measuring, self._on_event)
+        experiment = _kept(run, failed=bool(active_failures))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
-        live = session.fabric.changed(options=fabric, standing=standing)
-        if self._check is None and not standing:
-            self._check = check_all_pairs(session.fabric, notify)
-        run_on_fabric(live, run, folder, notify, check=self._check or _NOT_CHECKED)
+        live = session.fabric.changed(options=fabric, active_failures=active_failures)
+        if self._check is None and not active_failures:
+            self._check = check_all_pairs(session.fabric, on_event)
+        run_on_fabric(live, run, folder, on_event, check=self._check or _NOT_CHECKED)
 
     @property
     def url(self) -> str | None:
@@ -374,10 +374,10 @@ class Fabric(SessionVerbs):
         """All events since the live page was opened; None without a page."""
         return self._page.timeline if self._page else None
 
-    def _notify(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if self._page:
-            self._page.notify(event)
-        if isinstance(self.progress, EveryEvent) or self._pace.due(event):
+            self._page.on_event(event)
+        if isinstance(self.progress, Unthrottled) or self._pace.due(event):
             self.progress(event)
 
     def __repr__(self) -> str:

@@ -11,8 +11,8 @@ from emulation.programs import NodeProgram, ProgramSupervisor
 from emulation.subprocesses import Starter
 from experiments.spec.values import check_range
 
-_LOOK_EVERY_S = 0.005
-_MOST_TIMEOUT_S = 86_400.0
+_POLL_INTERVAL_S = 0.005
+_MAX_TIMEOUT_S = 86_400.0
 _numbers = itertools.count(1)
 
 
@@ -116,11 +116,11 @@ class Program:
         Raises:
             ParameterError: the time is outside its domain.
         """
-        check_range("timeout", timeout, 0, _MOST_TIMEOUT_S, "s")
+        check_range("timeout", timeout, 0, _MAX_TIMEOUT_S, "s")
         deadline_s = time.monotonic() + timeout
         try:
             while self.running and time.monotonic() < deadline_s:
-                time.sleep(_LOOK_EVERY_S)
+                time.sleep(_POLL_INTERVAL_S)
         except BaseException:  # Ctrl-C ends the program, too
             self.stop()
             raise
@@ -195,7 +195,7 @@ class Host:
         Raises:
             ParameterError: the time is outside its domain.
         """
-        check_range("timeout", timeout, 0, _MOST_TIMEOUT_S, "s")
+        check_range("timeout", timeout, 0, _MAX_TIMEOUT_S, "s")
         return Program(self, command).wait(timeout)
 
     def start(self, command: str) -> Program:

@@ -33,7 +33,7 @@ def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Funct
         of_traffic: whether it takes the options of traffic on a running fabric.
     """
 
-    def shown(function: _Function) -> _Function:
+    def add_options(function: _Function) -> _Function:
         signature = inspect.signature(function)
         *own, others = signature.parameters.values()
         options = [
@@ -57,7 +57,7 @@ def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Funct
         function.__doc__ = _ENTRY.sub(lambda entry: entry[0] + text, inspect.getdoc(function) or "")
         return function
 
-    return shown
+    return add_options
 
 
 def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, ...]:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:  # at run time only after the check for Mininet
     from experiments.session.fabric_session import ControllerStatus
     from experiments.session.links import LinkLoad
     from polarlab.api.verbs import SessionVerbs
-    from topology.faults import Element
+    from topology.faults import Component
 
-_MOST_LOADS = 16
+_MAX_LOADS = 16
 Do = functools.partial[Any]
 
 
@@ -26,11 +26,11 @@ Do = functools.partial[Any]
 def failures(verbs: SessionVerbs) -> Shown:
     """Yields failed and drained components, and interfaces that a program on a node has set down."""
     session = verbs.session
-    standing, down, drained = session.standing_failures(), session.interfaces_down(), session.drained()
-    if standing or not (down or drained):
-        yield _elements("failed", standing) or "nothing has failed"
+    active_failures, down, drained = session.active_failures(), session.interfaces_down(), session.drained()
+    if active_failures or not (down or drained):
+        yield _components("failed", active_failures) or "nothing has failed"
     if drained:
-        yield _elements("drained", drained)
+        yield _components("drained", drained)
     for interface in down:
         node = interface.partition("-")[0]
         yield f"{interface} is down; restore it with `{node} ip link set {interface} up`"
@@ -38,7 +38,7 @@ def failures(verbs: SessionVerbs) -> Shown:
 
 def drained(verbs: SessionVerbs) -> Shown:
     """Yields the drained components."""
-    yield _elements("drained", verbs.session.drained()) or "nothing is drained"
+    yield _components("drained", verbs.session.drained()) or "nothing is drained"
 
 
 def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
@@ -50,17 +50,17 @@ def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
 
     def show(verbs: SessionVerbs, do: Do) -> Shown:
         session = verbs.session
-        before = session.standing_failures()
+        before = session.active_failures()
         names = do()
-        elements = session.named(names if isinstance(names, str) else ",".join(names)) if names else ()
+        components = session.named(names if isinstance(names, str) else ",".join(names)) if names else ()
         if do.keywords.get("elements") == "all":
-            yield _elements(word, elements) or "nothing to restore"
+            yield _components(word, components) or "nothing to restore"
             return
-        after = session.standing_failures()
-        changed = [one for one in elements if _parts(one, before) != _parts(one, after)]
+        after = session.active_failures()
+        changed = [one for one in components if _parts(one, before) != _parts(one, after)]
         if changed:
-            yield _elements(word, changed)
-        for one in elements:
+            yield _components(word, changed)
+        for one in components:
             if one not in changed:
                 yield f"{one.name} {'has failed already' if word == 'failed' else 'has not failed'}"
 
@@ -75,19 +75,20 @@ def drain(_verbs: SessionVerbs, do: Do) -> Shown:
     yield str(outcome)
 
 
-def _elements(word: str, elements: Iterable[Element]) -> str:
+def _components(word: str, components: Iterable[Component]) -> str:
     """Returns a line with a word and the names of components; empty if there are none."""
-    names = ", ".join(element.name for element in elements)
+    names = ", ".join(component.name for component in components)
     return f"{word}: {names}" if names else ""
 
 
-def _parts(element: Element, failures: Iterable[Element]) -> set[Element]:
+def _parts(component: Component, failures: Iterable[Component]) -> set[Component]:
     """Returns the failures that a component stands for: all parallel links if it names no single one."""
     return {
         failure
         for failure in failures
-        if (failure.kind, failure.routers, failure.host) == (element.kind, element.routers, element.host)
-        and element.copy in (0, failure.copy)
+        if (failure.kind, failure.routers, failure.host)
+        == (component.kind, component.routers, component.host)
+        and component.copy in (0, failure.copy)
     }
 
 
@@ -150,7 +151,7 @@ def loads(verbs: SessionVerbs, do: Do) -> Shown:
             "waiting": load.waiting_packets,
             "dropped": load.dropped_packets,
         }
-        for load in loads[:_MOST_LOADS]
+        for load in loads[:_MAX_LOADS]
         if load.rate_bps > 0 or load.dropped_packets
     ]
     yield rows or "no link carried packets"

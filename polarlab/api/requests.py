@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.results.kinds import Results, folder_of
-from experiments.results.tables import damage_named
+from experiments.results.tables import reporting_corruption
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import approved
-from experiments.spec.files.reuse import reused
+from experiments.spec.files.command_request import command_request
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
@@ -69,7 +69,7 @@ def _request(
     if again is not None:
         if subject is not None:
             raise UsageError(f"again uses the topology of its results; leave {subject!r} out")
-        subject = results_again(again)
+        subject = rerun_of(again)
     base = _experiment(subject)
     if out is not None and (base is None or options or base.out not in (None, Path(out))):
         options = {**options, "out": Path(out)}
@@ -77,10 +77,10 @@ def _request(
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
         raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
-    return reused(base, kind, options).experiment
+    return command_request(base, kind, options).experiment
 
 
-def results_again(results: Folder | Results) -> Experiment:
+def rerun_of(results: Folder | Results) -> Experiment:
     """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
 
     Args:
@@ -89,11 +89,11 @@ def results_again(results: Folder | Results) -> Experiment:
     Raises:
         UsageError: the folder does not have the results of an experiment.
     """
-    from experiments.results.again import experiment_again
+    from experiments.results.rerun import experiment_to_rerun
 
     folder = folder_of(results)
-    with damage_named(folder):
-        experiment = experiment_again(folder)
+    with reporting_corruption(folder):
+        experiment = experiment_to_rerun(folder)
     if experiment.kind == SWEEP:
         return experiment.overridden({"out": dated_folder(folder.resolve().name, "again")})
     return experiment
@@ -104,14 +104,14 @@ def _experiment(subject: Subject | None) -> Experiment | None:
     if isinstance(subject, Experiment):
         return subject
     if isinstance(subject, Results):
-        return results_again(subject)
+        return rerun_of(subject)
     if not isinstance(subject, str | os.PathLike) or subject in FAMILIES:
         return None
     path = Path(subject)
     if path.suffix == _FILE and not path.is_dir():
         return Experiment.from_toml(path)
     named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # not a mistyped family
-    return results_again(path) if named or path.is_dir() else None
+    return rerun_of(path) if named or path.is_dir() else None
 
 
 def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experiment:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.events.pace import paced
 from experiments.results.kinds import Results, folder_of
 from experiments.results.open import Simulation
@@ -33,7 +33,7 @@ def simulate(
     *,
     again: Results | Folder | None = None,
     out: Folder | None = None,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
     **options: Unpack[SimulateKeywords],
 ) -> Simulation:
     """Simulates the packets of one experiment with the plan of its routing, and returns the results.
@@ -71,7 +71,7 @@ def simulate(
 
 @takes_options(SATURATION)
 def saturation(
-    experiment: Subject, /, *, progress: Notify = ignore, **options: Unpack[SaturationKeywords]
+    experiment: Subject, /, *, progress: OnEvent = ignore, **options: Unpack[SaturationKeywords]
 ) -> Saturation:
     """Returns the highest stable load of a simulated network, found by bisection.
 
@@ -102,7 +102,7 @@ def saturation(
 
 @takes_options(RUN)
 def crosscheck(
-    results: Subject, /, *, progress: Notify = ignore, **options: Unpack[CrosscheckKeywords]
+    results: Subject, /, *, progress: OnEvent = ignore, **options: Unpack[CrosscheckKeywords]
 ) -> Crosscheck:
     """Compares measured points with a simulation of the same packets, and with theory.
 

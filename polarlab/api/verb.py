@@ -25,8 +25,8 @@ from topology.errors import UsageError
 # One line of printable ASCII. Python's `$` would accept a line break at the end; the lookahead matches only
 # the end of the text, also in JSON Schema's regular expressions.
 ONE_LINE = r"^[ -~]*(?![\s\S])"
-MOST_CHARACTERS = 4096
-TEXT = msgspec.Meta(min_length=1, max_length=MOST_CHARACTERS, pattern=ONE_LINE)
+MAX_CHARACTERS = 4096
+TEXT = msgspec.Meta(min_length=1, max_length=MAX_CHARACTERS, pattern=ONE_LINE)
 JSON = "application/json"
 ASSIGNMENTS = "parameters"  # the argument that stands for a method's keywords, as `threshold=0.5,release=0.2`
 

@@ -120,7 +120,7 @@ class SessionVerbs:
             UsageError: the fabric has no such component.
         """
         with self._noted(f"fail {elements}"):
-            return tuple(element.name for element in self.session.fail(elements))
+            return tuple(component.name for component in self.session.fail(elements))
 
     @verb(
         Line(
@@ -153,7 +153,7 @@ class SessionVerbs:
             UsageError: the fabric has no such component.
         """
         with self._noted(f"restore {elements}"):
-            return tuple(element.name for element in self.session.restore(elements))
+            return tuple(component.name for component in self.session.restore(elements))
 
     @verb(Line("hang SWITCH", "`restore hang:SWITCH` ends it.", shown=lines.changes("failed")))
     def hang(self, switch: str) -> str:
@@ -171,7 +171,7 @@ class SessionVerbs:
     @property
     def failures(self) -> tuple[str, ...]:
         """The names of the components that have failed and were not restored."""
-        return tuple(element.name for element in self.session.standing_failures())
+        return tuple(component.name for component in self.session.active_failures())
 
     @verb(
         Line(
@@ -237,7 +237,7 @@ class SessionVerbs:
     @property
     def drained(self) -> tuple[str, ...]:
         """The names of the components that are drained."""
-        return tuple(element.name for element in self.session.drained())
+        return tuple(component.name for component in self.session.drained())
 
     # ---- the controller ----
 
@@ -471,6 +471,6 @@ class SessionVerbs:
         if self.recorder is None:
             yield
             return
-        with self.recorder.line(line, self.session.standing_failures) as statuses:
+        with self.recorder.line(line, self.session.active_failures) as statuses:
             yield
             statuses.append(0)

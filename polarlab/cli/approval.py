@@ -8,10 +8,10 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from polarlab.api.command_line.declarations import Demands, Experiment, approved
-from polarlab.process import print_line, shown, shown_exactly
+from polarlab.process import escape_ambiguous, escape_controls, print_line
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
-_MOST = 10_000  # characters that a user can be expected to read at the terminal
+_MAX_CHARACTERS = 10_000  # characters that a user can be expected to read at the terminal
 
 
 def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
@@ -65,11 +65,11 @@ def load_plugins(words: Sequence[str]) -> None:
 
 def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bool:
     """Shows what root would do and asks; refuses what is too long to read."""
-    lines = [shown_exactly(line) for line in lines]
-    if not (asks and sys.stdin.isatty() and sys.stderr.isatty()) or sum(map(len, lines)) > _MOST:
+    lines = [escape_ambiguous(line) for line in lines]
+    if not (asks and sys.stdin.isatty() and sys.stderr.isatty()) or sum(map(len, lines)) > _MAX_CHARACTERS:
         return False
     print_line(f"polarlab: {reason}, and asks root for:")
     for line in lines:
         print_line(f"  {line}")
-    print(f"{shown(what)}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{escape_controls(what)}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

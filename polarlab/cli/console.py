@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from polarlab.process import shown
+from polarlab.process import escape_controls
 
 # Without a terminal nothing is wrapped: programs read the output line by line.
 _UNLIMITED = 10_000
@@ -43,13 +43,13 @@ def print_result(arguments: argparse.Namespace, result: Mapping[str, Any]) -> No
     for name, value in result.items():
         first, *more = _value_lines(value, width)
         lines = [f"{name:<{indent}}{first}", *(" " * indent + line for line in more)]
-        print("\n".join(shown(line).rstrip() for line in lines))
+        print("\n".join(escape_controls(line).rstrip() for line in lines))
 
 
 def print_text(text: str) -> None:
     """Prints a paragraph, in lines as wide as the terminal."""
     lines = textwrap.wrap(text, _width(), break_long_words=False, break_on_hyphens=False)
-    print("\n".join(map(shown, lines)))
+    print("\n".join(map(escape_controls, lines)))
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
@@ -59,8 +59,10 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
 
     Numbers are never split: columns that do not fit are printed as further tables with the same first column.
     """
-    rows = [{shown(name): shown(str(value)) for name, value in row.items()} for row in rows]
-    columns = [shown(name) for name in columns]
+    rows = [
+        {escape_controls(name): escape_controls(str(value)) for name, value in row.items()} for row in rows
+    ]
+    columns = [escape_controls(name) for name in columns]
     if by:
         rows = list(_below_headings(rows, columns, by))
     for number, part in enumerate(_parts(rows, columns)):
@@ -82,10 +84,10 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
     """Returns the columns of tables that fit the terminal; each has the first column and one more."""
     width, (first, *others) = _width(), columns
     longest = max((len(str(row[first])) for row in rows), default=0)
-    begin = max(_least_width(rows, first), longest if longest <= width // 2 else 0)
+    begin = max(_min_width(rows, first), longest if longest <= width // 2 else 0)
     parts, used = [[first]], begin
     for name in others:
-        needed = _GAP + _least_width(rows, name)
+        needed = _GAP + _min_width(rows, name)
         if used + needed > width and len(parts[-1]) > 1:
             parts.append([first])
             used = begin
@@ -94,7 +96,7 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
     return parts
 
 
-def _least_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
     """Returns the width of a column that splits no number, and no short word of its heading."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)

@@ -21,17 +21,17 @@ from polarlab.api.command_line.declarations import (
     SWEEP,
     TABLES,
     TOPOLOGY,
+    CommandRequest,
     Experiment,
     Given,
     Option,
-    Reuse,
+    command_request,
     declared_kind,
     every_option,
     family_options,
     hint,
     options_of,
     own_options,
-    reused,
 )
 from polarlab.cli.approval import approved_at_terminal
 from polarlab.process import print_line
@@ -229,9 +229,9 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
     again = dict(pairwise(words)).get(_AGAIN)
     if again is not None:
-        from polarlab.api.requests import results_again
+        from polarlab.api.requests import rerun_of
 
-        experiment, use = results_again(again), f"{_AGAIN} {again}"
+        experiment, use = rerun_of(again), f"{_AGAIN} {again}"
     elif file is not None:
         experiment, use = Experiment.from_toml(file), file
     else:
@@ -288,7 +288,9 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     if command == "topology" and not base and TOPOLOGY not in values:
         arguments.experiment = None
         return
-    request = reused(base, command, values) if base else Reuse(Experiment(command, values), "")
+    request = (
+        command_request(base, command, values) if base else CommandRequest(Experiment(command, values), "")
+    )
     if request.note:
         print_line(f"polarlab: {request.note}")
     arguments.experiment = request.experiment

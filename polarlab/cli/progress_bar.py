@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
-from polarlab.process import shown
+from polarlab.process import escape_controls
 
 _MIN_WIDTH, _MAX_WIDTH = 6, 20  # of the bar itself; the text is worth more on a narrow terminal
 _REDRAWS_PER_S = 2  # a run's own bar shall not take the processor from its traffic
@@ -31,7 +31,7 @@ class _Activity(ProgressColumn):
     """The activity in words, in one line however narrow the terminal is."""
 
     def render(self, task: Task) -> Text:
-        return Text(shown(task.description), no_wrap=True, overflow="ellipsis")
+        return Text(escape_controls(task.description), no_wrap=True, overflow="ellipsis")
 
 
 def make_bar(started_s: float) -> Progress:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from polarlab.api.verb import MOST_CHARACTERS, ONE_LINE, Button, Field, Http, Page, Verb, verb, verbs_of
+from polarlab.api.verb import MAX_CHARACTERS, ONE_LINE, Button, Field, Http, Page, Verb, verb, verbs_of
 from polarlab.api.verbs import LOAD, LOAD_FIELD, PATTERN_FIELD, SEED, SessionVerbs
 
 if TYPE_CHECKING:  # at run time only in the fabric's process
@@ -74,9 +74,9 @@ class PageVerbs(SessionVerbs):
             without.add("set-routing")
         return tuple(one.name for one in verbs_of(PageVerbs) if one.http.path and one.name not in without)
 
-    def look(self) -> None:
+    def report_now(self) -> None:
         """Updates the page at once after a change."""
-        self.observer.look()
+        self.observer.report_now()
 
     # ---- failures ----
 
@@ -93,15 +93,15 @@ class PageVerbs(SessionVerbs):
     @contextlib.contextmanager
     def _incident(self, verb: str, text: str) -> Iterator[None]:
         """Sends probes during a failure or a restoration; refuses one that would change nothing."""
-        from polarlab.web.looks import check_change
-        from topology.faults import ElementKind
+        from polarlab.web.inspection import check_change
+        from topology.faults import ComponentKind
 
         session = self.session
-        standing = session.standing_failures()
-        chosen = standing if text == "all" else session.named(text, to_fail=verb == "fail")
-        check_change(verb, text, chosen, standing)
-        others = [element for element in standing if element not in chosen]
-        hangs = verb == "fail" and any(one.kind is ElementKind.HANG for one in chosen)
+        active_failures = session.active_failures()
+        chosen = active_failures if text == "all" else session.named(text, to_fail=verb == "fail")
+        check_change(verb, text, chosen, active_failures)
+        others = [component for component in active_failures if component not in chosen]
+        hangs = verb == "fail" and any(one.kind is ComponentKind.HANG for one in chosen)
         title = f"{verb} {text}" + (" (the program dies, the links stay up)" if hangs else "")
         with session.turns.verb(), self.observer.incident(title, chosen, others):
             yield
@@ -281,9 +281,9 @@ class PageVerbs(SessionVerbs):
         Args:
             switch: the switch, such as `s3`.
         """
-        from polarlab.web.looks import look_at_switch
+        from polarlab.web.inspection import inspect_switch
 
-        return look_at_switch(self.session.fabric, self.observer, switch)
+        return inspect_switch(self.session.fabric, self.observer, switch)
 
     @verb(http=Http("GET", "/api/links/{link}"))
     def link(self, link: str) -> dict[str, Any]:
@@ -292,15 +292,15 @@ class PageVerbs(SessionVerbs):
         Args:
             link: the link, such as `s1-s7`, or a host's link, such as `s1-h1_1`.
         """
-        from polarlab.web.looks import look_at_link
+        from polarlab.web.inspection import inspect_link
 
-        return look_at_link(self.session.fabric, self.observer, link)
+        return inspect_link(self.session.fabric, self.observer, link)
 
     @verb(
         http=Http(
             "GET",
             "/api/path",
-            limits={"without": msgspec.Meta(max_length=MOST_CHARACTERS, pattern=ONE_LINE)},
+            limits={"without": msgspec.Meta(max_length=MAX_CHARACTERS, pattern=ONE_LINE)},
         ),
         page=Page(
             [Button("show", "path")],
@@ -320,10 +320,10 @@ class PageVerbs(SessionVerbs):
             destination: the same, at another router.
             without: links or switches, such as `link:s1-s7`; adds the path that is used if they fail.
         """
-        from polarlab.web.looks import look_at_path
+        from polarlab.web.inspection import inspect_path
 
         report = self.path(source, destination)
-        return look_at_path(self.session.fabric, report, without)
+        return inspect_path(self.session.fabric, report, without)
 
 
 class ReplayVerbs:
@@ -341,7 +341,7 @@ class ReplayVerbs:
         """Prepares the verbs for finished results."""
         self._recording = recording
 
-    def look(self) -> None:
+    def report_now(self) -> None:
         """Does nothing: finished results do not change."""
 
     @verb(http=Http("GET", "/api/recording"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from topology.errors import MachineError, ParameterError
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
-_MOST_TO_ACCEPT = 2048  # the kernel drops further connections, which clients retry after a second
+_MAX_BACKLOG = 2048  # the kernel drops further connections, which clients retry after a second
 _FORM = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
 
 
@@ -72,7 +72,7 @@ class WebAddress:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)
-            listener.listen(_MOST_TO_ACCEPT)
+            listener.listen(_MAX_BACKLOG)
         except OSError as error:
             listener.close()
             raise MachineError(

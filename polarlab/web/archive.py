@@ -13,10 +13,10 @@ from pathlib import Path
 
 from topology.errors import ParameterError, UsageError
 
-_MOST_DEPTH = 64  # limit of nested folders, because all are open at the same time
+_MAX_DEPTH = 64  # limit of nested folders, because all are open at the same time
 _FIRST_S, _LAST_S = 315_619_200, 4_354_646_400  # ZIP archives can represent times from 1980 to 2107
 _PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a FIFO would block
-MOST_ARCHIVE_BYTES = 32 << 20  # limit before compression; a message on the channel may have 64 MiB
+MAX_ARCHIVE_BYTES = 32 << 20  # limit before compression; a message on the channel may have 64 MiB
 
 
 class Results:
@@ -51,13 +51,11 @@ class Results:
         path, before = self._folders[name]
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            room = MOST_ARCHIVE_BYTES
+            room = MAX_ARCHIVE_BYTES
             for place, written_s, content in _files(path, before):
                 room -= len(content)
                 if room < 0:
-                    raise UsageError(
-                        f"{path} must be at most {MOST_ARCHIVE_BYTES >> 20} MiB; copy it instead"
-                    )
+                    raise UsageError(f"{path} must be at most {MAX_ARCHIVE_BYTES >> 20} MiB; copy it instead")
                 text = os.fsencode(f"{name}/{place}").decode(errors="backslashreplace")
                 written = time.localtime(min(max(written_s, _FIRST_S), _LAST_S))
                 info = zipfile.ZipInfo(text, written[:6])
@@ -76,7 +74,7 @@ def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, byt
     try:
         if not os.path.samestat(os.fstat(top), before):
             raise gone
-        yield from _files_of(top, "", _MOST_DEPTH)
+        yield from _files_of(top, "", _MAX_DEPTH)
     finally:
         os.close(top)
 
@@ -87,7 +85,7 @@ def _files_of(folder: int, place: str, depth: int) -> Iterator[tuple[str, float,
     An entry that is listed as a file or a folder may be something else when it is opened.
     """
     if not depth:
-        raise UsageError(f"results must be at most {_MOST_DEPTH} folders deep; copy them instead")
+        raise UsageError(f"results must be at most {_MAX_DEPTH} folders deep; copy them instead")
     with os.scandir(folder) as listed:
         entries = sorted((entry.is_dir(follow_symlinks=False), entry.name) for entry in listed)
     for is_folder, name in entries:
@@ -110,4 +108,4 @@ def _read(name: str, folder: int) -> tuple[float, bytes] | None:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             return None
-        return status.st_mtime, file.read(MOST_ARCHIVE_BYTES + 1)
+        return status.st_mtime, file.read(MAX_ARCHIVE_BYTES + 1)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 
 # Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results a few MB.
-MOST_BYTES = 64 << 20
+MAX_BYTES = 64 << 20
 # Longest line from the web process, which is not trusted.
-MOST_ASKED_BYTES = 64 << 10
+MAX_ASKED_BYTES = 64 << 10
 
 
 class Ask(msgspec.Struct, tag="ask", forbid_unknown_fields=True):
@@ -78,8 +78,8 @@ def to_fabric(line: bytes) -> ToFabric:
     Raises:
         ChannelError: the line is too long or not a message.
     """
-    if len(line) > MOST_ASKED_BYTES:
-        raise ChannelError(f"a line must be at most {MOST_ASKED_BYTES} bytes")
+    if len(line) > MAX_ASKED_BYTES:
+        raise ChannelError(f"a line must be at most {MAX_ASKED_BYTES} bytes")
     try:
         message: ToFabric = _to_fabric.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

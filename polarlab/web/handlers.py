@@ -50,7 +50,7 @@ def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: by
         return Answer(number, 409, {"error": str(error)})
     finally:
         if not action.reads:
-            verbs.look()
+            verbs.report_now()
 
 
 def _body(action: Verb, result: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from experiments.events.base import Event, Notify, ignore
+from experiments.events.base import Event, OnEvent, ignore
 from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
@@ -31,9 +31,9 @@ from polarlab.web.events import PageEnded, PageReady, PageTrouble
 from polarlab.web.handlers import answer
 from polarlab.web.web_process import WebProcess
 
-_MOST_WAITING = 64  # limit of waiting requests of each kind
+_MAX_WAITING = 64  # limit of waiting requests of each kind
 _END_S = 2.0  # how long to wait at the end for a request in progress
-_MOST_LOGS = 10  # limit of logs of internal errors
+_MAX_LOGS = 10  # limit of logs of internal errors
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
@@ -51,25 +51,25 @@ class PageServer:
         watchers: number of clients that receive states.
     """
 
-    def __init__(self, address: WebAddress, notify: Notify = ignore) -> None:
+    def __init__(self, address: WebAddress, on_event: OnEvent = ignore) -> None:
         """Starts to listen; requests are answered only after `__enter__`.
 
         Args:
             address: the address of the page.
-            notify: callback for progress events, such as PageReady and PageEnded.
+            on_event: callback for progress events, such as PageReady and PageEnded.
 
         Raises:
             MachineError: the port is taken.
         """
-        self._address, self._notify = address, notify
+        self._address, self._on_event = address, on_event
         # Open as long as the page: if it were closed with a web process, someone else could listen until the
         # next one starts, and pages that reconnect would send them the cookie.
         self._listener = address.listen()
         self.port: int = self._listener.getsockname()[1]
         self.url = address.url(self.port)
         # Changes of the fabric are performed one by one, and queries in parallel to them.
-        self._changes: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
-        self._queries: queue.Queue[Ask | None] = queue.Queue(_MOST_WAITING)
+        self._changes: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
+        self._queries: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
         self._ending, self._logs = False, 0
         self.watchers = 0
         self._starting = threading.Lock()
@@ -89,7 +89,7 @@ class PageServer:
         self._threads = [threading.Thread(target=self._act, args=(one,), daemon=True) for one in inboxes]
         for thread in self._threads:
             thread.start()
-        self._notify(PageReady(self.url))
+        self._on_event(PageReady(self.url))
         return self
 
     def __exit__(self, *_error: object) -> None:
@@ -121,11 +121,11 @@ class PageServer:
             self._listener,
             settings,
             self._receive,
-            lambda reason: self._notify(PageEnded(reason)),
-            lambda log: self._notify(PageTrouble(log)),
+            lambda reason: self._on_event(PageEnded(reason)),
+            lambda log: self._on_event(PageTrouble(log)),
         )
 
-    def start_again(self) -> str:
+    def restart(self) -> str:
         """Restarts the web process at the same address if it has ended, and returns the address.
 
         Raises:
@@ -147,12 +147,12 @@ class PageServer:
                 self._web = web
                 self._web.send(About(self._about))
 
-            self.timeline.tell_again(replace_web)
+            self.timeline.replay(replace_web)
             if self._recording:
                 self._send_recording(self._recording)
             if self._observer:
-                self._observer.look()
-            self._notify(PageReady(self.url))
+                self._observer.report_now()
+            self._on_event(PageReady(self.url))
         return self.url
 
     # ---- the watched fabric ----
@@ -190,7 +190,7 @@ class PageServer:
                 actions=allowed,
             )
             self._send_about(page_of(description))
-            observer.look()
+            observer.report_now()
             try:
                 yield observer
             finally:
@@ -214,10 +214,10 @@ class PageServer:
             self._send_entry(entry)
         self._send_state(recording.states[-1])  # for programs; the page draws the state at its slider
 
-    def notify(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """Adds a progress event of the fabric or of an experiment to the timeline."""
         if self._observer and not isinstance(event, PageReady):  # its address contains the token
-            self._observer.notify(event)
+            self._observer.on_event(event)
 
     # ---- to the web process ----
 
@@ -275,7 +275,7 @@ class PageServer:
     def _log_of(self, error: Exception) -> str:
         """Logs an error and returns where; the answer omits its text, which could quote a file."""
         self._logs += 1
-        if self._logs > _MOST_LOGS:
+        if self._logs > _MAX_LOGS:
             return ""
         try:
             return f"; see {write_log(error)}"

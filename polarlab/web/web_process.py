@@ -22,23 +22,23 @@ from emulation.kernel.namespaces import in_new_pid_namespace
 from emulation.kernel.system_calls import name_thread
 from experiments.observation.model import FabricState
 from polarlab.error_log import escaped, new_log, write_text
-from polarlab.web.channel import MOST_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
+from polarlab.web.channel import MAX_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
 from topology.errors import MachineError
 from traffic.engine.child_process import start_python
 
 _SERVICE = ("-m", "polarlab.web.service")
 _START_TIMEOUT_S = 30.0
-_MOST_WAITING = 10_000  # limit of messages that the web process has not received
-_MOST_WAITING_BYTES = 64 << 20  # limit of their bytes, not counting the first
-_MOST_RECEIVED, _RECEIVED_S = 200, 0.1  # limit of messages received from the web process, and its interval
-_MOST_LOGGED_BYTES, _LOGGED_S = 64 << 10, 3600.0  # limit of its standard error, and the interval of that
+_MAX_WAITING = 10_000  # limit of messages that the web process has not received
+_MAX_WAITING_BYTES = 64 << 20  # limit of their bytes, not counting the first
+_MAX_RECEIVED, _RECEIVED_S = 200, 0.1  # limit of messages received from the web process, and its interval
+_MAX_LOGGED_BYTES, _LOGGED_S = 64 << 10, 3600.0  # limit of its standard error, and the interval of that
 _END_S = 2.0
 
 
 class Outbox:
     """Queue of messages for the web process; a newer state replaces a waiting one."""
 
-    def __init__(self, most: int = _MOST_WAITING) -> None:
+    def __init__(self, most: int = _MAX_WAITING) -> None:
         """Creates an empty queue.
 
         Args:
@@ -55,7 +55,7 @@ class Outbox:
         line = message if isinstance(message, Now) else line_of(message)
         length = len(line) if isinstance(line, bytes) else 0
         with self._bytes_lock:
-            if self._bytes and self._bytes + length > _MOST_WAITING_BYTES:
+            if self._bytes and self._bytes + length > _MAX_WAITING_BYTES:
                 return False
             try:
                 self._lines.put_nowait(line)
@@ -145,7 +145,7 @@ class WebProcess:
         ready, _, _ = select.select([self._process.stdout], [], [], _START_TIMEOUT_S)
         if not ready or self._process.stdout.readline().strip() != "ready":
             self._process.kill()
-            printed = os.read(self._process.stderr.fileno(), _MOST_LOGGED_BYTES)
+            printed = os.read(self._process.stderr.fileno(), _MAX_LOGGED_BYTES)
             self._kill()
             self._channel.close()
             if printed:
@@ -218,24 +218,24 @@ class WebProcess:
     def _receive_messages(self) -> None:
         with self._channel.makefile("rb") as lines:
             received, since_s = 0, time.monotonic()
-            while line := lines.readline(MOST_ASKED_BYTES + 1):
-                if not line.endswith(b"\n") and len(line) <= MOST_ASKED_BYTES:
+            while line := lines.readline(MAX_ASKED_BYTES + 1):
+                if not line.endswith(b"\n") and len(line) <= MAX_ASKED_BYTES:
                     return  # the process ended in the middle of a line
                 self._on_message(to_fabric(line))
                 received += 1
-                if received == _MOST_RECEIVED:  # limits the CPU time that a flood costs
+                if received == _MAX_RECEIVED:  # limits the CPU time that a flood costs
                     time.sleep(max(0.0, since_s + _RECEIVED_S - time.monotonic()))
                     received, since_s = 0, time.monotonic()
 
     def _log_errors(self) -> None:
         """Logs the process's standard error, up to a limit per hour, and discards the rest."""
         assert self._process.stderr
-        room, since_s = _MOST_LOGGED_BYTES, time.monotonic()
+        room, since_s = _MAX_LOGGED_BYTES, time.monotonic()
         with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # no space for a log
             log: IO[str] | None = None
             while printed := os.read(self._process.stderr.fileno(), 4096):
                 if time.monotonic() - since_s > _LOGGED_S:
-                    room, since_s = _MOST_LOGGED_BYTES, time.monotonic()
+                    room, since_s = _MAX_LOGGED_BYTES, time.monotonic()
                 text = escaped(printed[:room].decode(errors="backslashreplace"))
                 room = max(0, room - len(printed))
                 if not text:

@@ -328,7 +328,7 @@ class SwitchAdapter:
         """The adaptive groups as their buckets point now."""
         return self._groups
 
-    def take_law(self, law: Law, control: Control) -> None:
+    def use_law(self, law: Law, control: Control) -> None:
         """Switches to another control law; buckets, running means and rests are kept.
 
         Args:
@@ -340,7 +340,7 @@ class SwitchAdapter:
         for group in self._groups:
             group.return_step = control.return_step
 
-    def take_plan(self, plan: SwitchPlan) -> None:
+    def use_plan(self, plan: SwitchPlan) -> None:
         """Switches to another plan; groups that both plans have keep their detours.
 
         Args:

@@ -71,7 +71,7 @@ SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
 }
 _NEAREST = 4  # the index of the last weight
 # With more groups than this, destinations in one of several parts of the groups share their detours.
-_MOST_GROUPS = 16
+_MAX_GROUPS = 16
 _PARTS = 8
 _LARGEST_WEIGHT = 255
 
@@ -121,7 +121,7 @@ class ColourDetours:
         of = self.coloured
         pairs = zip(of.dragonfly.group_of.tolist(), of.colour.tolist(), strict=True)
         groups = of.dragonfly.trunking.groups
-        if groups <= _MOST_GROUPS:
+        if groups <= _MAX_GROUPS:
             return [Span(group, colour, destination) for destination, (group, colour) in enumerate(pairs)]
         return [Span(group * _PARTS // groups, colour, -1) for group, colour in pairs]
 

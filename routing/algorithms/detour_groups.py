@@ -59,7 +59,7 @@ def detour_plan(
     name: str,
     make_group: GroupMaker,
     select_near: NearSelection,
-    most_detours: int | None,
+    max_detours: int | None,
 ) -> RoutePlan:
     """Returns the plan of a routing with select groups per port, over the minimal path and detours.
 
@@ -69,7 +69,7 @@ def detour_plan(
         name: the routing's name, as on the command line.
         make_group: builds a port's select group from the minimal path through that port and its detours.
         select_near: selects the detours to an adjacent router that the routing uses.
-        most_detours: the maximum number of detours of a group, at least 1; None for all.
+        max_detours: the maximum number of detours of a group, at least 1; None for all.
 
     Raises:
         UsageError: the topology's family has no detours.
@@ -81,7 +81,7 @@ def detour_plan(
     def bound(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
         return max_hops[distances]
 
-    source_table = partial(_source_table, detours, make_group, select_near, most_detours)
+    source_table = partial(_source_table, detours, make_group, select_near, max_detours)
     return compile_plan(topology, hosts_per_router, name, bound, source_table)
 
 
@@ -89,7 +89,7 @@ def _source_table(
     detours: FamilyDetours,
     make_group: GroupMaker,
     select_near: NearSelection,
-    most_detours: int | None,
+    max_detours: int | None,
     view: RouterView,
     _reroute: FastReroute,
 ) -> SourceTable:
@@ -108,8 +108,8 @@ def _source_table(
             if id(bundle) not in paths:
                 paths[id(bundle)] = bundle, tuple(_near_path(one, port_to[one.first_hop]) for one in bundle)
             near += paths[id(bundle)][1]
-        if most_detours is not None:
-            far, near = (evenly_spaced(ones, most_detours, router) for ones in (far, near))
+        if max_detours is not None:
+            far, near = (evenly_spaced(ones, max_detours, router) for ones in (far, near))
         direct = CandidatePath(Bucket((ToGroup(group_number(GroupRole.ONWARD_NEAR, port)),)), (port,))
         groups.append(make_group(group_number(GroupRole.CHOICE_FAR, port), _far_path(port), far))
         groups.append(make_group(group_number(GroupRole.CHOICE_NEAR, port), direct, near))

@@ -33,11 +33,11 @@ from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
 from routing.reroute.base import FastReroute, alternate_bucket, alternates_for_dead_port
 from topology.base import Topology
-from topology.faults import Element, ElementKind
+from topology.faults import Component, ComponentKind
 
 VALIANT = "four-color-valiant"
 ADAPTIVE = "four-color-adaptive"
-_MOST_HOPS = 5
+_MAX_HOPS = 5
 
 
 def four_color_valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int) -> RoutePlan:
@@ -87,7 +87,7 @@ def _paths_and_detours(topology: Topology, routing: str) -> tuple[RestrictedTopo
 
 
 def _bound(distances: Lengths) -> Lengths:
-    return np.where(distances == 0, 0, _MOST_HOPS).astype(np.int16)
+    return np.where(distances == 0, 0, _MAX_HOPS).astype(np.int16)
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class _AfterTag:
 
     def __init__(self, view: RouterView, reroute: FastReroute) -> None:
         self.groups: list[Group] = []
-        self.unprotected: list[tuple[int, Element]] = []
+        self.unprotected: list[tuple[int, Component]] = []
         self._router = view.router
         self._port_to = dict(view.neighbour_ports())
         self._group_toward = reroute.untagged.group_toward
@@ -184,7 +184,7 @@ class _AfterTag:
         number = self._numbers[key]
         if single and len(self.groups[number - group_number(GroupRole.AFTER_TAG)].buckets) == 1:
             ends = sorted((self._router, gateways[0][0]))
-            self.unprotected.append((destination, Element(ElementKind.LINK, (ends[0], ends[1]))))
+            self.unprotected.append((destination, Component(ComponentKind.LINK, (ends[0], ends[1]))))
         return number
 
     def _add(self, gateways: Gateways, minimal: int) -> int:

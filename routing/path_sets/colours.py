@@ -22,7 +22,7 @@ from topology.families.dragonflies.dragonfly import Dragonfly
 
 Colours = npt.NDArray[np.int64]
 
-_MOST_STEPS = 100_000  # limit of the search
+_MAX_STEPS = 100_000  # limit of the search
 # Number of colours -> a small dragonfly that has them.
 _SMALLEST: Mapping[int, str] = {
     2: "--a 4 --h 2 --groups 5 --trunking 2",
@@ -103,7 +103,7 @@ def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] |
     """
     trials = [iter(range(colours))]
     chosen = [0]
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         turn = next(trials[-1], None)
         if turn is None:
             trials.pop()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.base import Topology
-from topology.faults import Element
+from topology.faults import Component
 
 ETH_TYPE_IPV4: Final = 0x0800
 ETH_TYPE_ARP: Final = 0x0806
@@ -343,7 +343,7 @@ class RoutePlan:
     switches: tuple[SwitchPlan, ...]
     hop_bound: Callable[[npt.NDArray[np.int16]], npt.NDArray[np.int16]]
     repair_hops: int = 0
-    unprotected: tuple[tuple[int, int, Element], ...] = ()
+    unprotected: tuple[tuple[int, int, Component], ...] = ()
 
     def __repr__(self) -> str:
         """Returns the routing, the graph and the plan's size; all rules would be thousands of lines."""

@@ -30,7 +30,7 @@ class Choice(NamedTuple):
 
 
 def choose_alternates(
-    extra_hops: npt.NDArray[np.int16], next_hops: Numbers, rows: Numbers, most: int
+    extra_hops: npt.NDArray[np.int16], next_hops: Numbers, rows: Numbers, limit: int
 ) -> list[Choice]:
     """Returns alternates with the fewest hops and few distinct choices in total.
 
@@ -42,7 +42,7 @@ def choose_alternates(
             the next hop, one column per destination; UNSAFE if it does not deliver.
         next_hops: the index of the next hop of each destination, ascending.
         rows: the row number of each candidate neighbour: neighbours by next hops.
-        most: the maximum number of alternates per destination.
+        limit: the maximum number of alternates per destination.
 
     Returns:
         The choices by next hop, then in the order in which they were made; none for destinations without a
@@ -58,7 +58,7 @@ def choose_alternates(
         best = left == left.min(axis=0)
         first = np.add.reduceat(best, starts, axis=1, dtype=np.int32).argmax(axis=0)
         chosen = best[first[segments], np.arange(len(columns))]
-        taken = _taken(left, chosen, starts, first)[:most]
+        taken = _taken(left, chosen, starts, first)[:limit]
         for segment, places in _split(segments, chosen):
             serve = [row for row in taken[:, segment].tolist() if row < len(left)]
             next_hop = int(behind[places[0]])

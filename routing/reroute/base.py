@@ -28,7 +28,7 @@ from routing.plan.model import (
     ToGroup,
 )
 from routing.plan.tables import tag_of
-from topology.faults import Element
+from topology.faults import Component
 
 MARK = SetField("ip_dscp", REROUTED_DSCP)
 
@@ -71,7 +71,7 @@ class FastReroute:
 
     untagged: ProtectedGroups
     make_tagged: Callable[[], ProtectedGroups]
-    unprotected: tuple[tuple[int, Element], ...] = ()
+    unprotected: tuple[tuple[int, Component], ...] = ()
 
     @cached_property
     def tagged(self) -> ProtectedGroups:

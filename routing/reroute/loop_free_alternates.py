@@ -38,10 +38,10 @@ from routing.reroute.destination_blocks import (
     single_routers,
 )
 from routing.reroute.minimal_paths import Mask, MinimalPaths, Numbers, avoid
-from routing.reroute.remote_alternates import RemoteSearch, least_hops
+from routing.reroute.remote_alternates import RemoteSearch, min_hops
 from topology.base import Topology
 from topology.failures import failure_of
-from topology.faults import Element, ElementKind
+from topology.faults import Component, ComponentKind
 from topology.shortest_paths import connected_components
 
 # One alternate suffices for any single failure; a second one helps with some double failures.
@@ -108,7 +108,7 @@ class _RouterSearch:
     """The search for one router's alternates."""
 
     def __init__(self, search: AlternateSearch, view: RouterView) -> None:
-        self.unprotected: list[tuple[int, Element]] = []
+        self.unprotected: list[tuple[int, Component]] = []
         self._search = search
         self._view = view
         self._router = view.router
@@ -240,14 +240,14 @@ class _RouterSearch:
         idle, rest = _Assignment(rest[~receive], ()), rest[receive]
         assigned = self._remote(blocks, rest, row, lost)
         rest = _without(rest, assigned)
-        self._note_unprotected(Element(ElementKind.SWITCH, (lost,)), blocks, rest)
+        self._note_unprotected(Component(ComponentKind.SWITCH, (lost,)), blocks, rest)
         if len(rest):
             only_link = self._loop_free(blocks, [NextHopBlocks(row, rest)], lambda _: not_back).get(row, [])
             rest = _without(rest, only_link)
             remote = self._remote(blocks, rest, row, None)
             rest = _without(rest, remote)
             ends = (min(self._router, lost), max(self._router, lost))
-            self._note_unprotected(Element(ElementKind.LINK, ends), blocks, rest)
+            self._note_unprotected(Component(ComponentKind.LINK, ends), blocks, rest)
             assigned += [*only_link, *remote, _Assignment(rest, ())]
         return [*assigned, idle]
 
@@ -265,17 +265,17 @@ class _RouterSearch:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
         return [_Assignment(rest, tuple([Alternate(n, n) for n in neighbours]))]
 
-    def _note_unprotected(self, element: Element, blocks: Blocks, rest: Numbers) -> None:
+    def _note_unprotected(self, component: Component, blocks: Blocks, rest: Numbers) -> None:
         """Notes blocks without an alternate around a dead component, unless it disconnects them."""
         numbers = rest.tolist()
-        if element.kind is ElementKind.LINK:  # other parallel links serve
+        if component.kind is ComponentKind.LINK:  # other parallel links serve
             numbers = [block for block in numbers if len(blocks.ports(block)) == 1]
         if numbers:
             topology = self._search.topology
-            component = connected_components(topology, failure_of(topology, [element]))
-            own = component[self._router]
+            part = connected_components(topology, failure_of(topology, [component]))
+            own = part[self._router]
             routers = [router for block in numbers for router in blocks.routers(block).tolist()]
-            self.unprotected += [(router, element) for router in routers if component[router] == own]
+            self.unprotected += [(router, component) for router in routers if part[router] == own]
 
     def _remote(self, blocks: Blocks, rest: Numbers, row: int, dead: int | None) -> list[_Assignment]:
         """Returns one tagged alternate for each block that has any.
@@ -292,7 +292,7 @@ class _RouterSearch:
         for block, to_tags, onward in self._remote_search.reached(blocks, rest, row, dead):
             targets = blocks.routers(block)
             # Every tag needs a rule in all switches, so prefer one that is already in use.
-            best = least_hops(to_tags + (onward - self._search.used_tags), row)
+            best = min_hops(to_tags + (onward - self._search.used_tags), row)
             if best is not None:
                 neighbour_row, tag = best
                 self._search.used_tags[tag] = True

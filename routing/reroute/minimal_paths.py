@@ -13,7 +13,7 @@ Mask = npt.NDArray[np.bool_]
 Hops = npt.NDArray[np.int16]
 Numbers = npt.NDArray[np.intp]
 
-_MOST_BYTES = 1 << 28
+_MAX_BYTES = 1 << 28
 
 
 class MinimalPaths:
@@ -81,7 +81,7 @@ class MinimalPaths:
     @property
     def _tables_fit(self) -> bool:
         """Whether tables of the routers on all paths fit into memory; otherwise paths are recomputed."""
-        return self.next_hops.nbytes * self.diameter <= _MOST_BYTES
+        return self.next_hops.nbytes * self.diameter <= _MAX_BYTES
 
     @cached_property
     def _after_hops(self) -> list[npt.NDArray[np.int16]]:

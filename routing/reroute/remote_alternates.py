@@ -116,7 +116,7 @@ class RemoteSearch:
         return np.asarray(through > self._distances)
 
 
-def least_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
+def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
     """Returns the row and column of the smallest entry outside a lost row, if reachable; rows after it first.
 
     Args:

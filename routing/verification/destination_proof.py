@@ -180,7 +180,7 @@ class FailureProof(DestinationProof):
             others = sum(works and index not in sources for index, works in enumerate(working))
         proof.delivered += others
         if others:
-            proof.max_hops = max(proof.max_hops, self._most_hops_without(sources, failure.failed_routers))
+            proof.max_hops = max(proof.max_hops, self._max_hops_without(sources, failure.failed_routers))
 
     def _unaffected(self, number: int, affected: Collection[int]) -> _Verdict | None:
         """Returns the verdict on a state without failures; None if a failure may change it.
@@ -212,7 +212,7 @@ class FailureProof(DestinationProof):
         for index, (_, state) in enumerate(self._sources):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
-    def _most_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
+    def _max_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
         """Returns the maximum hops of packets from all sources except some hosts and some routers."""
         for index in self._by_hops:
             source, state = self._sources[index]

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from topology.files.libraries import homes, import_apart, trusted_folder
+from topology.files.libraries import homes, import_isolated, trusted_folder
 
-import_apart("numba", Path("/"))
+import_isolated("numba", Path("/"))
 import numba  # noqa: E402
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -62,7 +62,7 @@ class _Bench:
 
     def run(self, pattern: str, load: float) -> Summary:
         """Returns the summary of one run."""
-        self.fabric.begin_anew()
+        self.fabric.reset()
         options = TrafficOptions(pattern, load, FRAME_BYTES, FLOWS, WARMUP_S, DURATION_S, 1)
         summary = measure(self.fabric, options, self.check, _QUIET).summary
         if summary.interrupted:
@@ -166,7 +166,7 @@ def _uniform_row(bench: _Bench, minimal: float) -> Row:
 
 def _response_row(fabric: LiveFabric) -> Row:
     """Uniform traffic turns into a tornado; when does the throughput reach nine tenths of its final one?"""
-    fabric.begin_anew()
+    fabric.reset()
     load, before_s, after_s, step_s = 0.5, 6, 14, 0.25
     topology, hosts = fabric.options.topology, fabric.options.hosts
     packets_per_s = load * LINKS.rate_bps / (FRAME_BYTES * 8)

@@ -22,7 +22,7 @@ from scale import TakenMemory
 
 _TIMES = 3
 _GIB = 1 << 30
-_MOST_MORE = 0.05
+_MAX_INCREASE = 0.05
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _row(what: str, unit: str, figures: list[list[float]]) -> Row:
         f"at {commit()}: {texts[0]}",
         f"{texts[1]}: {more:+.1%}",
         "at most 5 % more",
-        more <= _MOST_MORE,
+        more <= _MAX_INCREASE,
     )
 
 

@@ -67,7 +67,7 @@ def _cycles(fabric: LiveFabric) -> Iterator[_Cycle]:
     topology = fabric.options.topology
     per_s = _RATE_BPS / (_FRAME_BYTES * 8)
     pattern = make_pattern("uniform", topology, fabric.options.hosts, 1)
-    schedule = PatternSchedule(pattern, _LOAD * per_s, _END_NS, 64, 1, most_packets_per_s=per_s)
+    schedule = PatternSchedule(pattern, _LOAD * per_s, _END_NS, 64, 1, max_packets_per_s=per_s)
     for router in range(topology.routers):
         steps = parse_schedule(_STEPS.format(f"s{router + 1}"), topology)
         job = make_job(fabric, schedule, _FRAME_BYTES, 300 + router, 64, (0, _END_NS))

@@ -30,11 +30,11 @@ from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import (
     CONTROLLER,
     RANDOM_LINK,
-    Element,
-    ElementKind,
+    Component,
+    ComponentKind,
     Fault,
-    link_element,
-    parse_elements,
+    link_component,
+    parse_components,
 )
 from topology.links import LinkSpec
 from traffic.engine.engine import run_traffic
@@ -59,7 +59,7 @@ def _cuts(fabric: LiveFabric) -> list[Observation]:
     """Cuts and restores one link after another, each another one."""
     links = random.Random(1).sample(fabric.options.topology.link_list, TRIALS)
     return [
-        observe_failure(fabric, replace(CUT, elements=(link_element(link),)), _QUIET, check=False)
+        observe_failure(fabric, replace(CUT, elements=(link_component(link),)), _QUIET, check=False)
         for link in links
     ]
 
@@ -122,7 +122,7 @@ def repeated() -> list[Row]:
     topology = PolarFly(5)
     fabric = FabricOptions("polarfly", {"q": 5}, topology, 1, "min", LinkSpec(20_000_000, 32))
     cuts = [
-        FailoverOptions(parse_elements(RANDOM_LINK, topology, seed), seed=seed)
+        FailoverOptions(parse_components(RANDOM_LINK, topology, seed), seed=seed)
         for seed in range(1, TRIALS + 1)
     ]
     options = FailoverSeriesOptions(
@@ -171,18 +171,18 @@ def replanning_ms(fabric: LiveFabric, trials: int) -> list[float]:
     for link in random.Random(1).sample(fabric.options.topology.link_list, trials):
         fabric.controller.replans.clear()
         began_s = time.monotonic()
-        faults.fail(link_element(link))
+        faults.fail(link_component(link))
         report = fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
         assert report, f"no plan without {link}"
         taken_ms.append((report.monotonic_s - began_s) * 1e3)
-        faults.restore(link_element(link))
+        faults.restore(link_component(link))
         time.sleep(0.5)
-        fabric.controller.wait_until_whole(10)
+        fabric.controller.wait_until_recovered(10)
     return taken_ms
 
 
 SOAK_S, EVERY_S = 600.0, 2.0
-_MOST_BROKEN = 3
+_MAX_BROKEN = 3
 
 
 def soak() -> list[Row]:
@@ -232,27 +232,27 @@ def _random_faults(fabric: LiveFabric) -> list[Fault]:
     generator = random.Random(1)
     topology = fabric.options.topology
     faults: list[Fault] = []
-    broken: list[Element] = []
+    broken: list[Component] = []
     for number in range(1, int(SOAK_S / EVERY_S)):
         now_s = number * EVERY_S
-        if broken and (len(broken) == _MOST_BROKEN or generator.random() < 0.5):
+        if broken and (len(broken) == _MAX_BROKEN or generator.random() < 0.5):
             faults.append(Fault(now_s, broken.pop(generator.randrange(len(broken))), restores=True))
             continue
         kinds = (
-            [ElementKind.LINK] * 6
-            + [ElementKind.SWITCH, ElementKind.HANG]
-            + [ElementKind.CONTROLLER] * (now_s < SOAK_S / 2)
+            [ComponentKind.LINK] * 6
+            + [ComponentKind.SWITCH, ComponentKind.HANG]
+            + [ComponentKind.CONTROLLER] * (now_s < SOAK_S / 2)
         )
         kind = generator.choice(kinds)
-        if kind is ElementKind.CONTROLLER:
-            element = CONTROLLER
-        elif kind is ElementKind.LINK:
-            element = link_element(generator.choice(topology.link_list))
+        if kind is ComponentKind.CONTROLLER:
+            component = CONTROLLER
+        elif kind is ComponentKind.LINK:
+            component = link_component(generator.choice(topology.link_list))
         else:
-            element = Element(kind, (generator.randrange(topology.routers),))
-        if element not in broken:
-            broken.append(element)
-            faults.append(Fault(now_s, element))
+            component = Component(kind, (generator.randrange(topology.routers),))
+        if component not in broken:
+            broken.append(component)
+            faults.append(Fault(now_s, component))
     return faults
 
 

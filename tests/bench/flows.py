@@ -15,7 +15,7 @@ from experiments.spec.flows import FlowOptions
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
-_RATE_BPS, _MTU, _MOST_ERROR = 20_000_000, 9000, 0.01
+_RATE_BPS, _MTU, _MAX_ERROR = 20_000_000, 9000, 0.01
 _DURATION_S = 20.0
 
 
@@ -65,8 +65,8 @@ def _bytes_row(routing: str, summary: Summary) -> Row:
         f"{summary.flows.unfinished} unfinished, {0 if idle is None else idle:.0%} of the CPU idle at least",
         f"{(told.links_counted or 0) / 1e6:,.1f} MB counted by the links",
         f"{told.links_by_flows / 1e6:,.1f} MB" + ("" if error is None else f", {error:+.3%}"),
-        f"within {_MOST_ERROR:.0%}",
-        error is not None and abs(error) <= _MOST_ERROR,
+        f"within {_MAX_ERROR:.0%}",
+        error is not None and abs(error) <= _MAX_ERROR,
     )
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from experiments.figures.style import legend_above, new_figure, plain_log_labels, save_new_figure
-from experiments.validity.judgement import MOST_HELD, MOST_HELD_MEAN, MOST_HELD_RMS
+from experiments.validity.judgement import MAX_HELD, MAX_HELD_MEAN, MAX_HELD_RMS
 
 _COLORS = ("#1b6ca8", "#c2571a", "#3a7d44", "#8e44ad", "#a87900", "#d6336c", "0.45")
-_LEAST_ERROR, _LEAST_HELD = 3e-4, 0.03  # what is less is drawn there
+_MIN_ERROR, _MIN_HELD = 3e-4, 0.03  # what is less is drawn there
 
 
 def draw(rows: list[dict[str, str]]) -> Figure:
@@ -27,8 +27,8 @@ def draw(rows: list[dict[str, str]]) -> Figure:
         for flagged in (True, False):
             runs = [row for row in rows if row["kind"] == kind and (row["flagged"] == "True") == flagged]
             axes.scatter(
-                [max(_LEAST_HELD, _held(row)) for row in runs],
-                [max(_LEAST_ERROR, float(row["error"])) for row in runs],
+                [max(_MIN_HELD, _held(row)) for row in runs],
+                [max(_MIN_ERROR, float(row["error"])) for row in runs],
                 s=34,
                 marker="x" if flagged else "o",
                 color=color,
@@ -49,7 +49,7 @@ def draw(rows: list[dict[str, str]]) -> Figure:
 
 
 def _held(row: dict[str, str]) -> float:
-    bounds = {"held_max": MOST_HELD, "held_rms": MOST_HELD_RMS, "held_mean": MOST_HELD_MEAN}
+    bounds = {"held_max": MAX_HELD, "held_rms": MAX_HELD_RMS, "held_mean": MAX_HELD_MEAN}
     return max(float(row[name] or 0) / most for name, most in bounds.items())
 
 

@@ -18,7 +18,7 @@ from experiments.live_fabric import LiveFabric, live_fabric
 from topology.addressing import format_ip
 
 _GIB = 1 << 30
-_LOOK_EVERY_S, _IDLE_S, _SETTLED_S = 0.1, 20.0, 5.0
+_POLL_INTERVAL_S, _IDLE_S, _SETTLED_S = 0.1, 20.0, 5.0
 _REPLAN_TIMEOUT_S = 60.0
 
 
@@ -36,7 +36,7 @@ class TakenMemory:
     @contextmanager
     def watched(self) -> Iterator[None]:
         """Keeps the peak up to date during a block."""
-        thread = threading.Thread(target=self._look)
+        thread = threading.Thread(target=self._sample)
         thread.start()
         try:
             yield
@@ -44,18 +44,18 @@ class TakenMemory:
             self._ended.set()
             thread.join()
 
-    def _look(self) -> None:
-        while not self._ended.wait(_LOOK_EVERY_S):
+    def _sample(self) -> None:
+        while not self._ended.wait(_POLL_INTERVAL_S):
             self.peak_bytes = max(self.peak_bytes, self.taken_bytes)
 
 
-def _rows(q: int, most_s: float, most_gib: float | None = None, *, used: bool = False) -> list[Row]:
+def _rows(q: int, max_s: float, max_gib: float | None = None, *, used: bool = False) -> list[Row]:
     """Returns the rows of ER_q, one host a router, `min` with fast reroute.
 
     Args:
         q: the order.
-        most_s: goal of the time in seconds.
-        most_gib: goal of the memory once up; None for none.
+        max_s: goal of the time in seconds.
+        max_gib: goal of the memory once up; None for none.
         used: whether idle switches, pings and a cut link are measured as well.
     """
     options = fabric_options(q, 1, 20_000_000)
@@ -71,8 +71,8 @@ def _rows(q: int, most_s: float, most_gib: float | None = None, *, used: bool = 
             f"{up_s:.1f} s, {fabric.rules.flows:,} rules; {memory.peak_bytes / _GIB:.1f} GiB at the peak, "
             f"{up_gib:.1f} GiB once pages are merged, {merged_s - up_s:.0f} s later"
         )
-        goal = f"at most {most_s:g} s" + (f" and {most_gib:g} GiB" if most_gib else "")
-        reached = up_s <= most_s and (most_gib is None or up_gib <= most_gib)
+        goal = f"at most {max_s:g} s" + (f" and {max_gib:g} GiB" if max_gib else "")
+        reached = up_s <= max_s and (max_gib is None or up_gib <= max_gib)
         more = _use(fabric, name) if used else []
     return [Row(f"{name} up with all rules", "-", text, goal, reached), *more]
 
@@ -94,7 +94,7 @@ def _use(fabric: LiveFabric, name: str) -> list[Row]:
     replan = controller.wait_for_plan(lambda failed: failed != "none", _REPLAN_TIMEOUT_S)
     replanned_s = time.monotonic() - cut_s
     network.set_interfaces(0, [port], "up")
-    whole = controller.wait_until_whole(_REPLAN_TIMEOUT_S)
+    whole = controller.wait_until_recovered(_REPLAN_TIMEOUT_S)
     return [
         Row(f"{name}: idle switches", "-", f"{cores:.2f} of a core", "at most 0.6 of a core", cores <= 0.6),
         Row(

@@ -27,7 +27,7 @@ from experiments.failover.demonstration import observe_failure
 from experiments.live_fabric import LiveFabric
 from topology.addressing import interface_name, switch_name
 from topology.base import Link
-from topology.faults import link_element
+from topology.faults import link_component
 from traffic.engine import sockets
 
 _RTMGRP_LINK, _RTM_NEWLINK = 1, 16
@@ -55,7 +55,7 @@ def breakdown() -> list[Row]:
     with fabric_to_cut(5) as fabric:
         for link in random.Random(1).sample(fabric.options.topology.link_list, TRIALS):
             with _listening(fabric, link) as heard:
-                cut = replace(CUT, elements=(link_element(link),))
+                cut = replace(CUT, elements=(link_component(link),))
                 observed = observe_failure(fabric, cut, ignore, check=False).summary
             if heard.down is None or heard.carrier is None or heard.port is None:
                 continue

@@ -30,7 +30,7 @@ _ROUTERS, _HOSTS = 31, 3
 _DECISIONS = {"min": Decision(), "ugal": Decision(law="product"), "ugal-pf": Decision(law="threshold")}
 _CURVES = (("uniform", "min"), ("uniform", "ugal"), ("perm2hop", "ugal-pf"))
 _TIMES = Times(warmup=3000, window=10_000, most_drain=5000)
-_MOST_LATENCY = 100
+_MAX_LATENCY = 100
 
 
 def draw() -> Figure:
@@ -74,7 +74,7 @@ def _draw_latencies(axes: Axes) -> None:
         theirs = [float(row["packet_latency_cycles"]) for row in rows]
         axes.plot(loads, ours, color=color, label=f"{routing}, {pattern}")
         axes.plot(loads, theirs, marker, color=color, markerfacecolor="none")
-    axes.set_ylim(0, _MOST_LATENCY)
+    axes.set_ylim(0, _MAX_LATENCY)
     axes.set_xlabel("offered load")
     axes.set_ylabel("mean packet latency (cycles)")
     axes.text(0.03, 0.95, "lines: PolarLab\nmarkers: BookSim", transform=axes.transAxes, va="top")

@@ -88,7 +88,7 @@ def _at_rate(network: FabricNetwork, traffic: Traffic, rate_bps: int, q: int = 5
 
 
 def _run(fabric: LiveFabric, options: TrafficOptions) -> Summary:
-    fabric.begin_anew()
+    fabric.reset()
     summary = measure(fabric, options, _UNCHECKED, ignore).summary
     if summary.interrupted:
         raise KeyboardInterrupt

@@ -36,7 +36,7 @@ needs_kernel_datapath = pytest.mark.skipif(
 POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 TIMEOUT_S = 120 * PATIENCE
 # A command that a busy machine can spoil is run so often before its test fails.
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 measures_a_failover = pytest.mark.skipif(
     PATIENCE > 2, reason="an emulated machine does not pass thousands of probes a second"
 )

@@ -7,7 +7,7 @@ from conftest import KIB, collective_options, complete_collective
 
 from emulation.fault_injection import FaultInjector
 from experiments.results.collective import collective_summary, collective_troubles
-from topology.faults import parse_elements
+from topology.faults import parse_components
 from traffic.workload.collectives.registry import COLLECTIVES
 
 
@@ -39,7 +39,7 @@ def test_ranks_are_where_they_were_placed(er3):
 
 def test_a_link_may_fail_meanwhile(er3):
     faults = FaultInjector(er3.network)
-    (link,) = parse_elements("link:s1-s10", er3.options.topology, 1)
+    (link,) = parse_components("link:s1-s10", er3.options.topology, 1)
 
     def cut(_clock):
         timer = threading.Timer(0.3, lambda: faults.fail(link))
@@ -51,5 +51,5 @@ def test_a_link_may_fail_meanwhile(er3):
         ).outcome
     finally:
         faults.restore(link)
-        assert er3.controller.wait_until_whole(20)
+        assert er3.controller.wait_until_recovered(20)
     assert collective_troubles(outcome) == []

@@ -11,7 +11,7 @@ from experiments.session.fabric_session import FabricSession
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
 from topology.errors import UsageError
-from topology.faults import link_element, parse_schedule
+from topology.faults import link_component, parse_schedule
 from traffic.engine.engine import run_traffic
 from traffic.workload.patterns import make_pattern
 from traffic.workload.schedule import PatternSchedule
@@ -29,7 +29,7 @@ def play(fabric, text, seconds):
     options = fabric.options
     most = options.links.rate_bps / (FRAME_BYTES * 8)
     pattern = make_pattern("uniform", options.topology, options.hosts, 1)
-    schedule = PatternSchedule(pattern, LOAD * most, round(seconds * 1e9), 32, 1, most_packets_per_s=most)
+    schedule = PatternSchedule(pattern, LOAD * most, round(seconds * 1e9), 32, 1, max_packets_per_s=most)
     job = make_job(fabric, schedule, FRAME_BYTES, next_run(), 32, (0, schedule.end_ns))
     with FaultSchedule(fabric, parse_schedule(text, options.topology), QUIET) as player:
         result = run_traffic(job, {}, fabric.network.run_dir, starts=player.start)
@@ -46,14 +46,14 @@ def transit_packets(fabric, router):
 @pytest.fixture
 def session(er3_alive):
     """A session on a whole fabric, on which nothing is drained at the end."""
-    assert er3_alive.controller.wait_until_whole(20)
+    assert er3_alive.controller.wait_until_recovered(20)
     with FabricSession(er3_alive) as session:
         yield session
         session.restore("all")
         if session.drained():
             session.undrain()
         settle(0.5)
-        assert er3_alive.controller.wait_until_whole(30)
+        assert er3_alive.controller.wait_until_recovered(30)
 
 
 @pytest.mark.tried_again
@@ -70,7 +70,7 @@ def test_a_drained_switch_is_switched_off_and_brought_back_without_loss_for_othe
 
 @pytest.mark.tried_again
 def test_a_drained_link_is_pulled_and_plugged_in_without_any_loss(er3_alive, session):
-    name = link_element(er3_alive.options.topology.link_list[4]).name
+    name = link_component(er3_alive.options.topology.link_list[4]).name
     sent, received, player = play(er3_alive, OF_A_LINK.format(name), 3.5)
     assert len(player.done) == 4
     assert sent.sum() > 4000
@@ -122,7 +122,7 @@ def test_a_controller_that_is_started_again_keeps_the_drain(er3_alive, session):
         session.undrain("s3")
     session.start_controller()
     eventually(lambda: session.controller_status().planned_drain == "s3")
-    assert [element.name for element in session.drained()] == ["switch:s3"]
+    assert [component.name for component in session.drained()] == ["switch:s3"]
     assert len(er3_alive.network.dump_tables("s1")[0]) == len(rules)
     assert eventually_missing(er3_alive) <= 4
     session.undrain("s3")

@@ -11,7 +11,7 @@ from emulation.fault_injection import FaultInjector
 from experiments.live_fabric import live_fabric
 from experiments.pair_check import check_all_pairs
 from topology.addressing import interface_name
-from topology.faults import link_element
+from topology.faults import link_component
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -29,7 +29,7 @@ def test_a_fabric_with_given_ports_comes_up_and_repairs_a_failed_link():
             interface_name(0, port) for port in (*links, *hosts)
         }
         faults = FaultInjector(fabric.network)
-        link = link_element(topology.link_list[0])
+        link = link_component(topology.link_list[0])
         faults.fail(link)
         assert fabric.controller.wait_for_plan(lambda failed: failed == link.location, 10)
         assert eventually_missing(fabric) <= 4

@@ -13,7 +13,7 @@ from experiments.pair_check import check_all_pairs
 from experiments.spec.traffic import TrafficOptions
 from routing.verification.verifier import prove
 from topology.failures import failure_of
-from topology.faults import link_element
+from topology.faults import link_component
 from topology.links import LinkSpec
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
@@ -49,11 +49,11 @@ def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
         fabric.controller.stop()
         link = options.topology.link_list[0]
         faults = FaultInjector(fabric.network)
-        faults.fail(link_element(link))
-        proof = prove(fabric.plan, [failure_of(options.topology, [link_element(link)])])
+        faults.fail(link_component(link))
+        proof = prove(fabric.plan, [failure_of(options.topology, [link_component(link)])])
         assert proof.ok
         assert eventually_missing(fabric) <= proof.max_hops
-        faults.restore(link_element(link))
+        faults.restore(link_component(link))
         eventually(lambda: probe_all_pairs(fabric) == ([], longest))
 
 

@@ -13,7 +13,7 @@ from emulation.fault_injection import FaultInjector
 from experiments.fault_injector import FaultSchedule
 from experiments.traffic_jobs import make_job
 from topology.addressing import interface_name
-from topology.faults import CONTROLLER, Element, ElementKind, Fault, link_element
+from topology.faults import CONTROLLER, Component, ComponentKind, Fault, link_component
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
@@ -40,12 +40,12 @@ def steady_probes(fabric, played, seconds, broken=None, without=None):
 @pytest.fixture
 def faults(er3_alive):
     """Faults on a fabric that is whole again after the test."""
-    assert er3_alive.controller.wait_until_whole(20)
+    assert er3_alive.controller.wait_until_recovered(20)
     done = FaultInjector(er3_alive.network)
     yield done
     done.restore_all()
     settle(0.2)  # by then the controller knows what was restored
-    assert er3_alive.controller.wait_until_whole(30)
+    assert er3_alive.controller.wait_until_recovered(30)
     eventually(lambda: probe_all_pairs(er3_alive) == ([], 2))
 
 
@@ -64,23 +64,23 @@ def planned(fabric, *parts, seconds=10.0):
 
 def test_the_controller_plans_for_what_is_left_and_goes_back(er3_alive, faults):
     link = er3_alive.options.topology.link_list[3]
-    faults.fail(link_element(link))
+    faults.fail(link_component(link))
     report = planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}")
     assert report.cut_off_pairs == 0
     assert report.rules > 0
     assert eventually_missing(er3_alive) <= 4
     known = len(er3_alive.controller.replans)
-    faults.restore(link_element(link))
-    assert er3_alive.controller.wait_until_whole(5)
+    faults.restore(link_component(link))
+    assert er3_alive.controller.wait_until_recovered(5)
     assert er3_alive.controller.replans[known].rules == report.rules
 
 
 @pytest.mark.tried_again
 def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
-    element = link_element(er3_alive.options.topology.link_list[5])
-    faults.fail(element)
-    planned(er3_alive, element.name.partition(":")[2])
-    restored = [Fault(0.4, element, restores=True)]
+    component = link_component(er3_alive.options.topology.link_list[5])
+    faults.fail(component)
+    planned(er3_alive, component.name.partition(":")[2])
+    restored = [Fault(0.4, component, restores=True)]
     sent, lost, player = steady_probes(er3_alive, restored, 1.4, faults)
     assert [done.fault for done in player.done] == restored
     assert (sent > 1000, lost) == (True, 0)
@@ -90,7 +90,7 @@ def test_a_link_that_returns_costs_no_packet(er3_alive, faults):
 def test_a_burst_of_failures_is_one_planning(er3_alive, faults):
     """A rack loses power: many links at a moment; those of one switch go together."""
     known = len(er3_alive.controller.replans)
-    faults.fail(Element(ElementKind.SWITCH, (7,)))
+    faults.fail(Component(ComponentKind.SWITCH, (7,)))
     planned(er3_alive, "s8")
     settle(0.5)
     er3_alive.controller.catch_up()
@@ -103,7 +103,7 @@ def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
     router = int(np.argmin(topology.degrees))
     links = [link for link in topology.link_list if router in (link.a, link.b)]
     for link in links:
-        faults.fail(link_element(link))
+        faults.fail(link_component(link))
     report = planned(er3_alive, *(f"s{link.a + 1}-s{link.b + 1}" for link in links))
     assert report.cut_off_pairs == 2 * (topology.routers - 1)
     assert any(f"s{router + 1} " in f"{text} " for text in report.cut_off)
@@ -111,19 +111,19 @@ def test_pairs_that_failures_cut_off_are_named(er3_alive, faults):
 
 
 @pytest.mark.tried_again
-@pytest.mark.parametrize("kind", [ElementKind.SWITCH, ElementKind.HANG])
+@pytest.mark.parametrize("kind", [ComponentKind.SWITCH, ComponentKind.HANG])
 def test_a_switch_that_dies_is_planned_around_and_filled_when_it_returns(er3_alive, faults, kind):
     """A program that dies with its links up is seen by nobody but the controller."""
-    element = Element(kind, (4,))
-    faults.fail(element)
+    component = Component(kind, (4,))
+    faults.fail(component)
     planned(er3_alive, "s5")
     eventually_missing(er3_alive, pairs_of(er3_alive, 4))
     # While it is empty its neighbours send it nothing: whatever is lost is to or from its own host.
-    restored = [Fault(0.5, element, restores=True)]
+    restored = [Fault(0.5, component, restores=True)]
     sent, lost, player = steady_probes(er3_alive, restored, 2.5, faults, without=4)
     assert [done.fault for done in player.done] == restored
     assert (sent > 1000, lost) == (True, 0)
-    assert er3_alive.controller.wait_until_whole(10)
+    assert er3_alive.controller.wait_until_recovered(10)
 
 
 def set_down(fabric, link):
@@ -134,9 +134,9 @@ def set_down(fabric, link):
 
 def flap_until_held(fabric, faults, link):
     for _ in range(12):
-        faults.fail(link_element(link))
+        faults.fail(link_component(link))
         settle(0.05)
-        faults.restore(link_element(link))
+        faults.restore(link_component(link))
         settle(0.05)
         if set_down(fabric, link):
             return
@@ -181,7 +181,7 @@ def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive
     daemon = vswitch.processes[-1]
     daemon.send_signal(signal.SIGSTOP)  # as one whose call a busy controller did not answer in time
     try:
-        er3_alive.start_controller_again(QUIET)
+        er3_alive.restart_controller(QUIET)
         controller.wait_until_listening()
         time.sleep(4)
     finally:
@@ -196,9 +196,9 @@ def test_a_new_controller_waits_for_a_switch_that_lives_and_calls_late(er3_alive
 def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive, faults):
     link = er3_alive.options.topology.link_list[2]
     er3_alive.controller.stop()
-    faults.fail(link_element(link))
-    faults.fail(Element(ElementKind.HANG, (4,)))
-    er3_alive.start_controller_again(QUIET)
+    faults.fail(link_component(link))
+    faults.fail(Component(ComponentKind.HANG, (4,)))
+    er3_alive.restart_controller(QUIET)
     er3_alive.controller.wait_until_in_charge()
     planned(er3_alive, f"s{link.a + 1}-s{link.b + 1}", "s5")
     eventually_missing(er3_alive, pairs_of(er3_alive, 4))
@@ -207,7 +207,7 @@ def test_a_new_controller_takes_over_failures_that_happened_meanwhile(er3_alive,
 @pytest.mark.tried_again
 def test_a_restart_while_something_is_broken_costs_no_packet(er3_alive, faults):
     """The new controller finds the plan for what is left in the switches, and leaves it."""
-    link = link_element(er3_alive.options.topology.link_list[4])
+    link = link_component(er3_alive.options.topology.link_list[4])
     faults.fail(link)
     planned(er3_alive, link.name.partition(":")[2])
     settle(0.2)
@@ -224,7 +224,7 @@ def test_a_new_controller_leaves_others_rules_alone_mends_ours_and_says_so(er3_a
     network["s3"].dpctl("del-flows", "table=4,ip,nw_dst=10.0.8.0/24")
     broken = network["s3"].dpctl("dump-flows", "table=4")
     assert "nw_dst=10.0.8.0/24" not in broken
-    er3_alive.start_controller_again(QUIET)
+    er3_alive.restart_controller(QUIET)
     er3_alive.controller.wait_until_in_charge()
     assert "nw_dst=10.0.8.0/24" in network["s3"].dpctl("dump-flows", "table=4")
     assert "cookie=0x77" in network["s3"].dpctl("dump-flows", "table=0")
@@ -238,7 +238,7 @@ def test_a_link_that_a_dead_controller_held_is_given_back_by_the_next(er3_alive,
     er3_alive.controller.stop()
     settle(0.3)
     assert set_down(er3_alive, link)
-    er3_alive.start_controller_again(QUIET)
+    er3_alive.restart_controller(QUIET)
     er3_alive.controller.wait_until_in_charge()
     deadline = time.monotonic() + 5
     while set_down(er3_alive, link):

@@ -12,7 +12,7 @@ from experiments.live_fabric import controlled, prepared_network
 from experiments.measurement import measure
 from experiments.pair_check import check_all_pairs
 from experiments.spec.traffic import TrafficOptions
-from topology.faults import link_element
+from topology.faults import link_component
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -72,12 +72,12 @@ def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework
         words = Path(f"/proc/{fabric.controller.pid}/cmdline").read_text().split("\0")
         assert (fabric.framework, framework in words) == (framework, True)
         assert check_all_pairs(fabric, QUIET).delivered == 39 * 38
-        faults.fail(link_element(link))
+        faults.fail(link_component(link))
         replanned = fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
         assert (replanned.failed, replanned.cut_off_pairs) == (f"s{link.a + 1}-s{link.b + 1}", 0)
         eventually_missing(fabric)
-        faults.restore(link_element(link))
-        assert fabric.controller.wait_until_whole(20)
+        faults.restore(link_component(link))
+        assert fabric.controller.wait_until_recovered(20)
         eventually(lambda: probe_all_pairs(fabric) == ([], 2))
         assert not fabric.controller.warnings
         assert not fabric.controller.refusals
@@ -93,7 +93,7 @@ def test_traffic_moves_to_detours_where_links_are_congested_and_back(network, fr
         assert summary.adaptation.groups_modified > 0
         assert summary.adaptation.warnings == ()
         assert set(summary.hops) > {1, 2}
-        fabric.begin_anew()
+        fabric.reset()
         assert check_all_pairs(fabric, QUIET).longest == 2
     assert framework in summary.versions
 
@@ -107,7 +107,7 @@ def test_a_controller_of_the_other_framework_takes_over_without_a_change(network
         fabric.controller.stop()
         assert probe_all_pairs(fabric) == ([], 2)
         fabric.controller.framework = other_than(framework)
-        fabric.start_controller_again(QUIET)
+        fabric.restart_controller(QUIET)
         fabric.controller.wait_until_in_charge()
         settle(0.2)
         fabric.controller.catch_up()

@@ -6,7 +6,7 @@ from conftest import PATIENCE, QUIET, er_options, needs_kernel_datapath, probe_a
 from emulation.fault_injection import FaultInjector
 from emulation.subprocesses import run
 from experiments.live_fabric import live_fabric
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 
 WAIT_S = 10 * PATIENCE
 
@@ -42,25 +42,25 @@ def test_every_switch_has_a_datapath_of_its_own_that_forwards_in_the_kernel(fabr
 @pytest.mark.tried_again  # the kernel forwards by its cache until the switch's program has had its turn
 def test_a_dead_link_is_gone_around_and_taken_again(fabric):
     faults = FaultInjector(fabric.network)
-    element = link_element(fabric.options.topology.link_list[0])
-    faults.fail(element)
-    assert fabric.controller.wait_for_plan(lambda failed: element.location in failed, WAIT_S)
+    component = link_component(fabric.options.topology.link_list[0])
+    faults.fail(component)
+    assert fabric.controller.wait_for_plan(lambda failed: component.location in failed, WAIT_S)
     missing, hops = probe_all_pairs(fabric)
     assert missing == []
     assert hops > 2
-    faults.restore(element)
-    assert fabric.controller.wait_until_whole(WAIT_S)
+    faults.restore(component)
+    assert fabric.controller.wait_until_recovered(WAIT_S)
     assert probe_all_pairs(fabric) == ([], 2)
 
 
 def test_a_switch_without_power_has_no_datapath_and_is_filled_again(fabric):
-    faults, element = FaultInjector(fabric.network), Element(ElementKind.SWITCH, (2,))
-    faults.fail(element)
-    assert fabric.controller.wait_for_plan(lambda failed: failed == element.location, WAIT_S)
+    faults, component = FaultInjector(fabric.network), Component(ComponentKind.SWITCH, (2,))
+    faults.fail(component)
+    assert fabric.controller.wait_for_plan(lambda failed: failed == component.location, WAIT_S)
     dumped = run(["ovs-dpctl", "dump-dps"], begin=fabric.network["s3"].start_program)
     assert "ovs-system" not in dumped
     missing, _ = probe_all_pairs(fabric)
     assert {pair for pair in missing if not any(name.startswith("h3_") for name in pair)} == set()
-    faults.restore(element)
-    assert fabric.controller.wait_until_whole(WAIT_S)
+    faults.restore(component)
+    assert fabric.controller.wait_until_recovered(WAIT_S)
     assert probe_all_pairs(fabric) == ([], 2)

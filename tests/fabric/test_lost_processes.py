@@ -21,7 +21,7 @@ from experiments.spec.failover import FailoverOptions
 from experiments.spec.flows import FlowOptions
 from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
-from topology.faults import Fault, link_element
+from topology.faults import Fault, link_component
 
 CHECK = PairCheck(0, 0, 0, 0, 0)
 TRAFFIC = TrafficOptions("uniform", 0.3, 1000, 64, 0.0, 3.0, seed=1)
@@ -62,12 +62,12 @@ def measured(fabric, options, name, number, after_s=1.0):
     """Returns the measurement of traffic in whose middle a process gets a signal, chosen by its command."""
     begun = threading.Event()
 
-    def notify(event):
+    def on_event(event):
         if isinstance(event, TrafficStarted | CollectiveStarted) or event.key == "flows-started":
             begun.set()
 
     with killed(name, number, begun, after_s):
-        return measure(fabric, options, CHECK, notify)
+        return measure(fabric, options, CHECK, on_event)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.slow)])
@@ -104,12 +104,12 @@ def test_a_traffic_process_that_stays_stopped_leaves_what_was_measured(er2, role
 def test_a_switch_that_hangs_at_the_end_of_a_run_leaves_a_result_that_is_not_valid(er2, tmp_path):
     switch, begun = er2.network["s3"].vswitch.processes[-1], threading.Event()
 
-    def notify(event):
+    def on_event(event):
         if isinstance(event, TrafficStarted):
             begun.set()
 
     with killed(" ".join(switch.args[:2]), signal.SIGSTOP, begun, 1.0):
-        summary = run_on_fabric(er2, Run(er2.options, TRAFFIC), tmp_path / "run", notify, check=CHECK)
+        summary = run_on_fabric(er2, Run(er2.options, TRAFFIC), tmp_path / "run", on_event, check=CHECK)
     switch.send_signal(signal.SIGCONT)
     assert any("did not end within" in reason for reason in summary.fidelity.reasons)
     assert polarlab.Run(tmp_path / "run").summary == summary
@@ -171,7 +171,7 @@ def test_background_traffic_whose_process_is_killed_leaves_its_outcome(er2):
 
 
 def test_a_run_with_faults_whose_controller_is_stopped_is_not_valid(er2):
-    controller, faults = er2.controller.pid, (Fault(1.5, link_element(er2.options.topology.link_list[0])),)
+    controller, faults = er2.controller.pid, (Fault(1.5, link_component(er2.options.topology.link_list[0])),)
     with killed("controller.service", signal.SIGSTOP, begun_at_once(), 0.5):
         summary = measure(er2, replace(TRAFFIC, faults=faults), CHECK, QUIET).summary
     os.kill(controller, signal.SIGCONT)

@@ -35,7 +35,7 @@ def mended(fabric):
     fabric.progress = print
     fabric.host("s1").run("ip link set s1-eth1 up")
     fabric.restore("all")
-    fabric.session.fabric.controller.wait_until_whole(30)
+    fabric.session.fabric.controller.wait_until_recovered(30)
 
 
 def in_background(function, *arguments):

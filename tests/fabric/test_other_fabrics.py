@@ -24,7 +24,7 @@ from experiments.traffic_jobs import make_job
 from routing.replan.surviving_graph import surviving_graph
 from routing.verification.verifier import prove
 from topology.failures import failure_of
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 from traffic.engine.engine import run_traffic
 from traffic.wire.layout import HEADER_BYTES
 from traffic.workload.patterns import Pattern
@@ -73,7 +73,7 @@ def _break_links(fabric, every):
     faults = FaultInjector(fabric.network)
     assert probe_all_pairs(fabric) == ([], topology.diameter)
 
-    first = link_element(topology.link_list[0])
+    first = link_component(topology.link_list[0])
     faults.fail(first)
     assert fabric.controller.wait_for_plan(lambda failed: failed != "none", 10)
     left = surviving_graph(topology, failure_of(topology, [first])).distances
@@ -84,10 +84,10 @@ def _break_links(fabric, every):
 
     fabric.controller.stop()
     for link in topology.link_list[::every]:
-        faults.fail(link_element(link))
-        planned = prove(fabric.plan, [failure_of(topology, [link_element(link)])])
+        faults.fail(link_component(link))
+        planned = prove(fabric.plan, [failure_of(topology, [link_component(link)])])
         assert topology.diameter <= eventually_missing(fabric) <= planned.max_hops, link
-        faults.restore(link_element(link))
+        faults.restore(link_component(link))
     eventually(lambda: probe_all_pairs(fabric) == ([], topology.diameter))
 
 
@@ -110,9 +110,9 @@ def test_parallel_links_have_ports_of_their_own_and_stand_in_for_each_other(tmp_
         one, other = frames_sent(fabric, "s1", (1, 2))
         assert 0.5 < one / other < 2
         faults = FaultInjector(fabric.network)
-        faults.fail(Element(ElementKind.LINK, (0, 1), copy=2))
+        faults.fail(Component(ComponentKind.LINK, (0, 1), copy=2))
         assert eventually_missing(fabric) == 2
-        faults.fail(Element(ElementKind.LINK, (0, 1)))
+        faults.fail(Component(ComponentKind.LINK, (0, 1)))
         assert eventually_missing(fabric) > 2
 
 

@@ -158,11 +158,11 @@ def test_iperf_measures_tcp_and_ends_no_server_but_its_own(prompt):
 def test_paths_follow_a_failure_and_probes_agree(faulty):
     neighbour = faulty.fabric.options.topology.neighbours(0)[0] + 1
     assert f"s1 -> s{neighbour} (1 hop)" in faulty.printed(f"path h1_1 s{neighbour}")
-    element = f"link:s1-s{neighbour}"
-    assert f"failed: {element}" in faulty.printed(f"fail {element}")
-    assert element in faulty.printed("fail")
+    component = f"link:s1-s{neighbour}"
+    assert f"failed: {component}" in faulty.printed(f"fail {component}")
+    assert component in faulty.printed("fail")
     printed = faulty.printed(f"path s1 s{neighbour}")
-    assert f"without {element}" in printed
+    assert f"without {component}" in printed
     assert "(1 hop)" not in printed
     assert "none lost" in printed
     faulty.printed("restore all")
@@ -317,9 +317,9 @@ def test_interfaces_that_a_command_has_set_down_are_listed(faulty):
     assert faulty.printed("fail").splitlines() == listed
     faulty.printed("h1_1 ip link set h1_1-eth0 up", "s3 ip link set s3-eth1 up")
     assert faulty.printed("fail") == "nothing has failed\n"
-    element = f"link:s1-s{faulty.fabric.options.topology.neighbours(0)[0] + 1}"
-    faulty.printed(f"fail {element}", "fail switch:s4")
-    assert faulty.printed("fail") == f"failed: switch:s4, {element}\n"
+    component = f"link:s1-s{faulty.fabric.options.topology.neighbours(0)[0] + 1}"
+    faulty.printed(f"fail {component}", "fail switch:s4")
+    assert faulty.printed("fail") == f"failed: switch:s4, {component}\n"
 
 
 def test_drops_of_hosts_that_lie_are_told(prompt):

@@ -11,7 +11,7 @@ from conftest import PATIENCE, POLARLAB, TIMEOUT_S
 from support.builders.prompt_lines import generated_lines
 
 LINE_S, INTERRUPTED_S = 1.5, 10.0
-MOST_INTERRUPTS = 4
+MAX_INTERRUPTS = 4
 
 
 class FedPrompt:
@@ -38,7 +38,7 @@ class FedPrompt:
         self.printed = ""
         self.process.stdin.write(f"{line}\nsh echo '<line {number} is' over'>'\n".encode())
         self.process.stdin.flush()
-        for interrupts in range(MOST_INTERRUPTS + 1):
+        for interrupts in range(MAX_INTERRUPTS + 1):
             if self._comes(over, line_s * PATIENCE if interrupts < 1 else INTERRUPTED_S * PATIENCE):
                 return
             self.process.send_signal(signal.SIGINT)

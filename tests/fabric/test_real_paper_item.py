@@ -13,8 +13,8 @@ def test_real_packets_agree_with_simulations_and_theory_and_are_measured_once(tm
     member = NetworkWithHosts(network("polarfly q=2", "polarfly", q=2), 1)
     tiny = RealNetwork(member, ("uniform",), (0.3,), 4)
     monkeypatch.setattr("experiments.papers.beyond.real.real_networks", lambda _: iter([tiny]))
-    with kept_directory(tmp_path / "papers", go_on=True) as directory:
-        first = real_packets(Scale(quick=True), ComputeSettings(directory, notify=ignore))
+    with kept_directory(tmp_path / "papers", resume=True) as directory:
+        first = real_packets(Scale(quick=True), ComputeSettings(directory, on_event=ignore))
         assert [row["routing"] for row in first.rows] == ["min", "ugal-pf"]
         minimal = first.rows[0]
         assert minimal["validity"] == "valid"
@@ -22,6 +22,6 @@ def test_real_packets_agree_with_simulations_and_theory_and_are_measured_once(tm
             assert abs(minimal["accepted"] - minimal[name]) < 0.03
         [points] = (tmp_path / "papers" / "real").glob("*/points.csv")
         before = points.read_bytes()
-        again = real_packets(Scale(quick=True), ComputeSettings(directory, notify=ignore))
+        again = real_packets(Scale(quick=True), ComputeSettings(directory, on_event=ignore))
     assert again.rows == first.rows
     assert points.read_bytes() == before

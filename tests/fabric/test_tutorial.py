@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from conftest import MOST_ATTEMPTS, POLARLAB, completed, measures_a_failover
+from conftest import MAX_ATTEMPTS, POLARLAB, completed, measures_a_failover
 from support.fixtures.documents import ROOT, blocks, command_lines
 
 # As printed, the page takes two minutes; each of its commands runs shortened in other tests.
@@ -31,9 +31,9 @@ def folder(tmp_path_factory):
 def test_every_command_of_the_tutorial_does_what_the_page_says(line, shown, folder, request):
     command = line.replace("sudo ", "").replace(".venv/bin/polarlab", POLARLAB)
     where = ROOT if line.startswith("make ") else folder
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         done = completed(["bash", "-o", "pipefail", "-c", command], cwd=where)
-        if done.returncode != 1 or " demo failover " not in line or attempt == MOST_ATTEMPTS:
+        if done.returncode != 1 or " demo failover " not in line or attempt == MAX_ATTEMPTS:
             break
         # It lost packets, perhaps as the machine was busy; what it wrote is in the way of another attempt.
         shutil.rmtree(folder / line.split("--out ")[1].split()[0])

@@ -18,7 +18,7 @@ from experiments.measurement import measure
 from experiments.results.model import PairCheck
 from experiments.spec.traffic import TrafficOptions
 from experiments.validity.held_reader import frame_memory_bytes
-from topology.faults import Fault, parse_elements
+from topology.faults import Fault, parse_components
 
 TRAFFIC = TrafficOptions("uniform", 0.15, 1000, 64, 1.0, 3.0, seed=1)
 CHECK = PairCheck(0, 0, 0, 0, 0)
@@ -70,8 +70,8 @@ def test_a_switch_that_stops_for_a_moment_makes_the_result_invalid_and_is_named(
 
 @pytest.mark.tried_again
 def test_a_switch_that_is_made_to_fail_is_not_judged_for_what_it_holds_then(er3_alive):
-    (element,) = parse_elements("switch:s5", er3_alive.options.topology, 1)
-    faults = (Fault(1.5, element), Fault(2.2, element, restores=True))
+    (component,) = parse_components("switch:s5", er3_alive.options.topology, 1)
+    faults = (Fault(1.5, component), Fault(2.2, component, restores=True))
     fidelity = measure(er3_alive, replace(TRAFFIC, faults=faults), CHECK, QUIET).summary.fidelity
     assert not any(reason.startswith("s5 held") for reason in fidelity.reasons)
 

@@ -107,7 +107,7 @@ def test_a_web_process_that_is_taken_over_gets_what_the_page_declares_and_no_mor
     assert "root:" not in str(answer)
     assert not mark.exists()
     assert fabric.traffic_status() is None
-    assert fabric.session.standing_failures() == ()
+    assert fabric.session.active_failures() == ()
 
 
 def _marked(value, mark):

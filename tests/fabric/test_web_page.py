@@ -42,7 +42,7 @@ def mended(fabric):
     fabric.restore("all")
     if fabric.traffic_status() is not None:
         fabric.stop_traffic()
-    fabric.session.fabric.controller.wait_until_whole(10)
+    fabric.session.fabric.controller.wait_until_recovered(10)
 
 
 def test_a_link_is_cut_by_a_click_and_packets_go_around_it(fabric, page):
@@ -310,7 +310,7 @@ def test_what_cannot_be_done_gets_a_clear_status_and_leaves_the_fabric_alone(
     answer = ask(fabric.url, method, path, body)
     assert answer[0] == status
     assert words in answer[1]["error"]
-    assert fabric.session.standing_failures() == ()
+    assert fabric.session.active_failures() == ()
 
 
 def test_metrics_are_those_of_the_fabric(fabric):

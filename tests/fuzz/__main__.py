@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 FOLDER = Path(__file__).parent
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 def attacks(*, need_switches: bool | None = None) -> list[str]:
@@ -53,7 +53,7 @@ def main() -> int:
             f"{name}: {tried} tried, {len(through)} got through ({time.monotonic() - start_s:.0f} s)",
             flush=True,
         )
-        for line in through[:MOST_SHOWN]:
+        for line in through[:MAX_SHOWN]:
             print(f"  {line}")
         failed = failed or bool(through)
     return int(failed)

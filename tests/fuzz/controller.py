@@ -12,7 +12,7 @@ from pathlib import Path
 
 COUNT = 100_000
 LONGEST_S = 1.0  # of one connection
-MOST_KIB = 64 * 1024  # that the memory grows by in all
+MAX_KIB = 64 * 1024  # that the memory grows by in all
 READ, READ_REPLIES = {1, 2, 3, 6, 12, 19, 21}, {1, 4, 7, 13}  # types that the controller reads
 TESTS = Path(__file__).parents[1]
 
@@ -163,7 +163,7 @@ def try_all(count: int, rng: random.Random) -> Iterator[str]:
         except (Exception, TooLong) as error:  # whatever it is, the controller would meet it
             yield f"{type(error).__name__}: {error}: {b''.join(pieces).hex()[:400]}"
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    if grown > MOST_KIB:
+    if grown > MAX_KIB:
         yield f"memory grew by {grown} KiB"
 
 

@@ -32,7 +32,7 @@ from traffic.workload.schedule import PatternSchedule, schedule_from_dict
 
 COUNT = 20_000
 LONGEST_S = 30.0  # of a round
-MOST_GROWTH_KIB = 64 << 10
+MAX_GROWTH_KIB = 64 << 10
 _MADE_UP = 50  # frames of a round
 _RUN, _FLOWS, _MS = 7, 4, 1_000_000
 _HOSTS = tuple(Host(router, 0, router) for router in range(4))
@@ -78,7 +78,7 @@ def attack(count: int, rng: random.Random) -> Iterator[str]:
         if problem:
             yield f"{one.__name__} {seed}: {problem}"
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    if grown > MOST_GROWTH_KIB:
+    if grown > MAX_GROWTH_KIB:
         yield f"memory grew by {grown} KiB"
 
 
@@ -265,7 +265,7 @@ def run_collective(air: Air, iterations: int = 3) -> CollectiveOutcome:
         run=_RUN,
         flows=_FLOWS,
         seed=1,
-        most_in_flight=16,
+        max_in_flight=16,
         acknowledge_after_ns=_MS,
         silence_ns=10**10,
         interval_ns=250 * _MS,

@@ -19,7 +19,7 @@ from polarlab.web.actions import actions
 COUNT = 20_000
 NEEDS_SWITCHES = True
 _TIMEOUT_S = 20.0
-_MOST_MORE_BYTES = 64 << 20
+_MAX_EXTRA_BYTES = 64 << 20
 _STATUS = re.compile(rb"HTTP/1\.1 (\d{3}) ")
 _DECLARED = frozenset((200, 303, 400, 401, 403, 404, 405, 408, 409, 413, 415, 421))
 _REFUSALS = frozenset((400, 401, 403, 413, 415, 421))  # of those who have no token
@@ -96,7 +96,7 @@ def attack(count: int, rng: random.Random) -> Iterator[str]:
             yield "the page does not answer any more"
         if [one.pid for one in web_processes()] != [process.pid]:
             yield "the web process has ended"
-        elif process.memory_info().rss - before > _MOST_MORE_BYTES:
+        elif process.memory_info().rss - before > _MAX_EXTRA_BYTES:
             yield f"the web process has grown by {(process.memory_info().rss - before) >> 20} MiB"
         yield from on.grown()
 

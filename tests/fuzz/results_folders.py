@@ -17,7 +17,7 @@ from experiments.observation.recording import read_recording
 from experiments.results.parts.crosscheck import kept_crosscheck
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
-from polarlab.api.requests import results_again
+from polarlab.api.requests import rerun_of
 
 COUNT = 2_000
 _DRAWN = 0.01  # share of the inputs that are drawn, which takes long
@@ -45,7 +45,7 @@ def _resume(folder: Path) -> None:
 
 
 def _again(folder: Path) -> None:
-    results_again(folder).resolve()
+    rerun_of(folder).resolve()
 
 
 def _plot(folder: Path) -> None:

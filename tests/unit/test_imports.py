@@ -38,9 +38,9 @@ def test_the_contracts_hold():
 
 # Modules with a line each that breaks a contract, and the import that is reported.
 BROKEN = [
-    ("topology", "import routing.new", "routing.new", "rooms"),
-    ("controller", "def f():\n    from emulation import new", "emulation.new", "rooms"),
-    ("traffic/workload", "from traffic.engine import new", "traffic.engine.new", "rooms"),
+    ("topology", "import routing.new", "routing.new", "packages"),
+    ("controller", "def f():\n    from emulation import new", "emulation.new", "packages"),
+    ("traffic/workload", "from traffic.engine import new", "traffic.engine.new", "packages"),
     ("controller", "import traffic.wire.new", "traffic.wire.new", "siblings"),
     ("routing", "import socket", "socket", "pure"),
     ("experiments", "import mininet.net", "mininet", "libraries"),
@@ -86,7 +86,7 @@ def test_no_package_is_left_out_of_the_contracts():
     assert sorted(contracts["importlinter"]["root_packages"].split()) == PACKAGES
     for contract in ("libraries", "removed"):
         assert sorted(contracts[CONTRACT + contract]["source_modules"].split()) == PACKAGES
-    layers = set(contracts[CONTRACT + "rooms"]["layers"].split())
+    layers = set(contracts[CONTRACT + "packages"]["layers"].split())
     for package in PACKAGES:
         parts = {f"{package}.{path.parent.name}" for path in (ROOT / package).glob("*/__init__.py")}
         assert package in layers or (parts and parts <= layers), f"{package} has no layer"
@@ -94,7 +94,7 @@ def test_no_package_is_left_out_of_the_contracts():
 
 def test_the_picture_for_contributors_is_the_order_of_the_layers():
     [picture] = re.findall(r"```text\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
-    layers = settings()[CONTRACT + "rooms"]["layers"].strip().splitlines()
+    layers = settings()[CONTRACT + "packages"]["layers"].strip().splitlines()
     assert [line.partition("  ")[0] for line in picture.splitlines()] == layers
 
 

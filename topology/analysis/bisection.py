@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 METIS, OWN = "METIS", "Kernighan-Lin"
 _SMOOTHING = 30  # steps of a random walk
-_MOST_PASSES = 50
+_MAX_PASSES = 50
 _PATIENCE = 0.15  # share of the routers that a pass moves without improvement before it stops
 
 Sides = npt.NDArray[np.bool_]
@@ -207,7 +207,7 @@ def _pass_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
     places = _smooth_vector(weights, np.random.default_rng(seed)) if seed else np.arange(weights.shape[0])
     middle = int(np.count_nonzero(hosting)) // 2
     side: Sides = places >= np.partition(places[hosting], middle)[middle]
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_PASSES):
         side = _place_hostless(weights, hosting, side)
         if not _improve(weights, hosting, side):
             break

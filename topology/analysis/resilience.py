@@ -19,7 +19,7 @@ import numpy.typing as npt
 from topology.base import Topology
 from topology.shortest_paths import adjacency_from_links, counted_pairs
 
-_LEAST_RUNS = 6  # fewer runs cannot bound the median with 95 % confidence
+_MIN_RUNS = 6  # fewer runs cannot bound the median with 95 % confidence
 Ends = npt.NDArray[np.int64]
 
 
@@ -61,7 +61,7 @@ class Resilience:
         The median lies outside the range of all n runs with probability 2^(1 - n), over 5 % for n < 6.
         """
         runs = len(self.shares)
-        if runs < _LEAST_RUNS:
+        if runs < _MIN_RUNS:
             return None
         reach = 1.96 * runs**0.5 / 2
         low = max(math.floor(runs / 2 - reach) - 1, 0)

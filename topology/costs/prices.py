@@ -13,23 +13,23 @@ from typing import Any
 from topology.errors import ParameterError
 from topology.parameters import Parameter, hint
 
-_MOST = 1_000_000
+_MAX_PRICE = 1_000_000
 
 
 def _number(name: str, unit: str, text: str, least: float = 0) -> Parameter:
-    return Parameter(name=name, type=float, help=text, unit=unit, least=least, most=_MOST, required=True)
+    return Parameter(name=name, type=float, help=text, unit=unit, least=least, most=_MAX_PRICE, required=True)
 
 
 PRICES = (
     Parameter(name="source", type=str, help="source of the prices", default=""),
     _number("rate", "Gb/s", "rate of a link"),
     _number("electric-per-m", "$", "price of an electrical cable per Gb/s and m"),
-    _number("electric-fixed", "$", "price of an electrical cable per Gb/s at length 0", -_MOST),
+    _number("electric-fixed", "$", "price of an electrical cable per Gb/s at length 0", -_MAX_PRICE),
     _number("optic-per-m", "$", "price of an optical cable per Gb/s and m"),
-    _number("optic-fixed", "$", "price of an optical cable per Gb/s at length 0", -_MOST),
+    _number("optic-fixed", "$", "price of an optical cable per Gb/s at length 0", -_MAX_PRICE),
     _number("router-per-port", "$", "price of a router per port"),
-    _number("router-fixed", "$", "price of a router without its ports", -_MOST),
-    Parameter(name="lanes", type=int, help="lanes of a port", least=0, most=_MOST, required=True),
+    _number("router-fixed", "$", "price of a router without its ports", -_MAX_PRICE),
+    Parameter(name="lanes", type=int, help="lanes of a port", least=0, most=_MAX_PRICE, required=True),
     _number("lane-power", "W", "power of a lane"),
     _number("inside", "m", "length of a cable inside a rack"),
     _number("overhead", "m", "length of a cable between racks in excess of their distance"),

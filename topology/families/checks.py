@@ -8,7 +8,7 @@ from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 
 
-def check_whole(name: str, value: int, least: int, most: int | None = None) -> None:
+def check_integer(name: str, value: int, least: int, most: int | None = None) -> None:
     """Checks that a parameter is a whole number within bounds.
 
     Args:

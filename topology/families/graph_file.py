@@ -24,8 +24,8 @@ from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.family import Family
+from topology.files.escaping import quoted
 from topology.files.reading import GRAPH_BYTES, read_bytes, read_text
-from topology.files.shown import quoted
 from topology.parameters import Parameter
 from topology.shortest_paths import SearchedTopology, adjacency_from_links, connected_components
 

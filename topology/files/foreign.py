@@ -18,7 +18,7 @@ from pathlib import Path
 from topology.files.reading import read_text
 from topology.files.rights import ROOT, caller
 
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 
 
 @dataclass(frozen=True)
@@ -44,19 +44,19 @@ class Foreign:
         return replace(self, options=frozenset(names))
 
 
-def read_judged(path: Path, most: int, *, need: str = "") -> tuple[str, Foreign | None]:
+def read_judged(path: Path, limit: int, *, need: str = "") -> tuple[str, Foreign | None]:
     """Returns the text of a file, and a `Foreign` if another user can change that very file.
 
     Args:
         path: the file.
-        most: its largest permitted size in bytes.
+        limit: its largest permitted size in bytes.
         need: the last clause of the error, about the file that is needed.
 
     Raises:
         ParameterError: it cannot be read, or is not UTF-8 text.
     """
     judged: list[Foreign | None] = []
-    text = read_text(path, most, need=need, opened=lambda opened: judged.append(foreign_file(path, opened)))
+    text = read_text(path, limit, need=need, opened=lambda opened: judged.append(foreign_file(path, opened)))
     return text, judged[0]
 
 
@@ -90,7 +90,7 @@ def _lookup_path(path: Path) -> Iterator[Path]:
             continue
         place = place / name
         yield place
-        if place.is_symlink() and links < _MOST_LINKS:
+        if place.is_symlink() and links < _MAX_LINKS:
             links += 1
             target = place.readlink()
             names += [part for part in reversed(target.parts) if part not in ("/", ".")]

@@ -54,7 +54,7 @@ def _leave_homes_of_others() -> None:
             del os.environ[name]
 
 
-def import_apart(name: str, folder: Path) -> None:
+def import_isolated(name: str, folder: Path) -> None:
     """Imports a library as if from another working folder, if this is the command line program or root's.
 
     Other programs may want their own settings; a library that is already imported stays as it is.

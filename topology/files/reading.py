@@ -45,7 +45,7 @@ class FileError(ParameterError):
 
 def read_bytes(
     path: Path | str,
-    most: int,
+    limit: int,
     *,
     what: str = "",
     need: str = "",
@@ -55,7 +55,7 @@ def read_bytes(
 
     Args:
         path: the file; symbolic links are followed.
-        most: its largest permitted size in bytes.
+        limit: its largest permitted size in bytes.
         what: a noun for the file, for errors.
         need: the last clause of the error, about the file that is needed.
         opened: called with the descriptor of the open file whose content is returned.
@@ -69,7 +69,7 @@ def read_bytes(
     path = Path(path)
     try:
         with walked(path) as reached:
-            return _content(reached, most, opened)
+            return _content(reached, limit, opened)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise _error(path, reason, what, need, missing=isinstance(error, FileNotFoundError)) from None
@@ -77,7 +77,7 @@ def read_bytes(
 
 def read_text(
     path: Path | str,
-    most: int,
+    limit: int,
     *,
     what: str = "",
     need: str = "",
@@ -87,7 +87,7 @@ def read_text(
 
     Args:
         path: the file; symbolic links are followed.
-        most: its largest permitted size in bytes.
+        limit: its largest permitted size in bytes.
         what: a noun for the file, for errors.
         need: the last clause of the error, about the file that is needed.
         opened: called with the descriptor of the open file whose content is returned.
@@ -98,7 +98,7 @@ def read_text(
     Raises:
         FileError: it cannot be read, or is not UTF-8 text; the error names the line.
     """
-    return text_of(read_bytes(path, most, what=what, need=need, opened=opened), path, what=what, need=need)
+    return text_of(read_bytes(path, limit, what=what, need=need, opened=opened), path, what=what, need=need)
 
 
 def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "") -> str:
@@ -126,12 +126,12 @@ def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def read_lines(path: Path | str, most: int, *, what: str = "") -> Iterator[str]:
+def read_lines(path: Path | str, limit: int, *, what: str = "") -> Iterator[str]:
     """Returns an iterator over the lines of a regular UTF-8 file.
 
     Args:
         path: the file; symbolic links are followed.
-        most: its largest permitted size in bytes.
+        limit: its largest permitted size in bytes.
         what: a noun for the file, for errors.
 
     Returns:
@@ -140,11 +140,11 @@ def read_lines(path: Path | str, most: int, *, what: str = "") -> Iterator[str]:
     Raises:
         FileError: it cannot be read, or is not UTF-8 text.
     """
-    text = read_text(path, most, what=what)
+    text = read_text(path, limit, what=what)
     return (match[0] for match in _LINE.finditer(text))
 
 
-def _content(reached: Reached, most: int, opened: Callable[[int], object] | None) -> bytes:
+def _content(reached: Reached, limit: int, opened: Callable[[int], object] | None) -> bytes:
     """Returns the content of a file; raises ValueError, with the reason, if it may not be read."""
     with reached.rights():
         # Opening a device may have side effects, so its type is checked before.
@@ -153,13 +153,13 @@ def _content(reached: Reached, most: int, opened: Callable[[int], object] | None
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         _check_regular(status)
-        if status.st_size > most:
-            raise ValueError(_too_long(most))
+        if status.st_size > limit:
+            raise ValueError(_too_long(limit))
         if opened:
             opened(descriptor)
-        content = file.read(most + 1)
-    if len(content) > most:  # it grew in the meantime, or is in /proc
-        raise ValueError(_too_long(most))
+        content = file.read(limit + 1)
+    if len(content) > limit:  # it grew in the meantime, or is in /proc
+        raise ValueError(_too_long(limit))
     return content
 
 
@@ -169,8 +169,8 @@ def _check_regular(status: os.stat_result) -> None:
         raise ValueError(f"it must be a regular file, got {kind}")
 
 
-def _too_long(most: int) -> str:
-    return f"it must be at most {most // MIB} MiB long"
+def _too_long(limit: int) -> str:
+    return f"it must be at most {limit // MIB} MiB long"
 
 
 def _error(path: Path | str, reason: str, what: str, need: str, *, missing: bool = False) -> FileError:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from topology.files.rights import ROOT, rights_of
 
-_MOST_LINKS = 40  # the limit of the kernel
+_MAX_LINKS = 40  # the limit of the kernel
 _PASS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -119,7 +119,7 @@ class _Walk:
         self._links += 1
         # The owner of a folder may have moved a link of root's into it.
         owner = os.fstat(link).st_uid or os.fstat(self._folder).st_uid
-        if self._links > _MOST_LINKS or (owner and self._user not in (ROOT, owner)):
+        if self._links > _MAX_LINKS or (owner and self._user not in (ROOT, owner)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         self._user = owner or self._user
         self._prepend(os.readlink("", dir_fd=link))

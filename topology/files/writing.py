@@ -142,7 +142,7 @@ class Folder:
                     created = True
                 descriptor = os.open(first, _FOLDER, dir_fd=self.descriptor)
             if created:
-                self._give_to_caller(descriptor)
+                self._chown_to_caller(descriptor)
             user = self._user if self._user != ROOT else os.fstat(descriptor).st_uid
         below = Folder(self.path / first, descriptor, user, self if created else None)
         return below.folder(rest) if rest else below
@@ -160,7 +160,7 @@ class Folder:
         with self._naming_path(name):
             with self.rights():
                 descriptor = os.open(name, _NEW, 0o666, dir_fd=self.descriptor)
-            self._give_to_caller(descriptor)
+            self._chown_to_caller(descriptor)
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
@@ -274,7 +274,7 @@ class Folder:
                 os.rmdir(self.path.name, dir_fd=above.descriptor)
             above._remove_created()
 
-    def _give_to_caller(self, descriptor: int) -> None:
+    def _chown_to_caller(self, descriptor: int) -> None:
         """Makes the user who called sudo the owner of a new file or folder, if root owns it."""
         called = caller()
         if called and os.geteuid() == ROOT and os.fstat(descriptor).st_uid == ROOT:

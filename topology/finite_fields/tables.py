@@ -56,7 +56,7 @@ def tables(order: int) -> Tables:
     digits = np.arange(order)[:, None] // weights % characteristic
     total = (digits[:, None] + digits) % characteristic @ weights
     product = _products(digits, CONWAY_POLYNOMIALS.get(order, ()), characteristic) @ weights
-    primitive = characteristic if degree > 1 else _least_generator(product)
+    primitive = characteristic if degree > 1 else _smallest_generator(product)
     return total.astype(np.uint8), product.astype(np.uint8), primitive
 
 
@@ -74,7 +74,7 @@ def _products(
     return product[:, :, :degree] % characteristic
 
 
-def _least_generator(product: npt.NDArray[np.int64]) -> int:
+def _smallest_generator(product: npt.NDArray[np.int64]) -> int:
     """Returns the smallest element whose powers are all non-zero elements."""
     order = len(product)
     for element in range(1, order):

@@ -234,7 +234,7 @@ class CollectiveWorker:
             connection = self._outgoing.get(pair)
             if connection is None:
                 job = self._job
-                connection = self._outgoing[pair] = Outgoing(job.most_in_flight, job.acknowledge_after_ns)
+                connection = self._outgoing[pair] = Outgoing(job.max_in_flight, job.acknowledge_after_ns)
             connection.waiting.extend((number, segment) for segment in range(message.segments))
         self._iteration.ready.clear()
 
@@ -260,7 +260,7 @@ class CollectiveWorker:
                 try:
                     self._senders[source].send(frame)
                 except OSError:  # the host's queue is full, or its interface is down
-                    connection.take_back(transmission)
+                    connection.cancel_transmission(transmission)
                     self._sent.refused += 1
                     break
                 self._uncounted_sent.append((source, destination, now_ns, len(frame)))

@@ -248,7 +248,7 @@ class MeasuredWindow:
                 self._set(min(self.window_ns[0], next_ns), min(self.window_ns[1], next_ns))
         elif criterion is not None:
             steady = criterion.reached(*self._processes[0].counts.byte_totals())
-            if steady or seconds >= criterion.most_s:
+            if steady or seconds >= criterion.max_s:
                 self.steady = steady
                 self._set(next_ns, next_ns + criterion.duration_ns)
 

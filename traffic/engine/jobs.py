@@ -94,7 +94,7 @@ class CollectiveJob:
         run: the run's id in the frames.
         flows: source ports per host pair.
         seed: seed of the data and of the packets' flows.
-        most_in_flight: maximum number of unacknowledged packets from one rank to another.
+        max_in_flight: maximum number of unacknowledged packets from one rank to another.
         acknowledge_after_ns: maximum delay of an acknowledgement, which waits for more packets.
         silence_ns: time after which a rank that does not acknowledge is considered unreachable.
         interval_ns: time step of the series.
@@ -114,7 +114,7 @@ class CollectiveJob:
     run: int
     flows: int
     seed: int
-    most_in_flight: int
+    max_in_flight: int
     acknowledge_after_ns: int
     silence_ns: int
     interval_ns: int

@@ -237,14 +237,14 @@ class ReceiveBuffer:
             ctypes.c_void_p,
         ]
 
-    def receive(self, descriptor: int, first: int, most: int) -> int:
-        """Receives at most `most` frames into the slots from `first` on, and returns their number.
+    def receive(self, descriptor: int, first: int, limit: int) -> int:
+        """Receives at most `limit` frames into the slots from `first` on, and returns their number.
 
         Raises:
             OSError: the socket failed.
         """
         address = self._address + first * _MESSAGE.itemsize
-        count: int = self._receive(descriptor, address, most, _MSG_DONTWAIT | _MSG_TRUNC, None)
+        count: int = self._receive(descriptor, address, limit, _MSG_DONTWAIT | _MSG_TRUNC, None)
         if count >= 0:
             return count
         number = ctypes.get_errno()

@@ -39,11 +39,11 @@ class Outgoing:
         answers: the numbers of the acknowledgements that arrived.
     """
 
-    def __init__(self, most_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
+    def __init__(self, max_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
         """Opens an idle connection.
 
         Args:
-            most_in_flight: maximum number of unacknowledged packets.
+            max_in_flight: maximum number of unacknowledged packets.
             acknowledged_after_ns: maximum delay of an acknowledgement by the other end.
         """
         self.waiting: deque[Segment] = deque()
@@ -56,8 +56,8 @@ class Outgoing:
         self._sent: set[Segment] = set()
         self._acknowledged: set[Segment] = set()
         self._next = 0
-        self._most = float(min(most_in_flight, MAX_IN_FLIGHT))
-        self._window, self._threshold = min(_INITIAL_WINDOW, self._most), self._most
+        self._max_window = float(min(max_in_flight, MAX_IN_FLIGHT))
+        self._window, self._threshold = min(_INITIAL_WINDOW, self._max_window), self._max_window
         self._recovery_until = 0
         self._round_trip_ns, self._variation_ns = 0.0, 0.0
         self._reordering_ns = float(_MIN_REORDERING_NS)
@@ -89,7 +89,7 @@ class Outgoing:
         self._in_flight[number] = segment, now_ns
         return number
 
-    def take_back(self, number: int) -> None:
+    def cancel_transmission(self, number: int) -> None:
         """Cancels a transmission that the host's own queue had no room for."""
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
@@ -117,7 +117,7 @@ class Outgoing:
                 self._window += 1
             else:
                 self._window += 1 / self._window
-        self._window = min(self._window, self._most)
+        self._window = min(self._window, self._max_window)
         if newest_ns >= 0:
             self._backoff = 1
             self._measure(now_ns - newest_ns)

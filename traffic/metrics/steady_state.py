@@ -18,13 +18,13 @@ class SteadyState:
 
     Attributes:
         span_s: length of each span, in seconds.
-        most_s: maximum length of the warm-up, in seconds; it then ends even if throughput is not steady.
+        max_s: maximum length of the warm-up, in seconds; it then ends even if throughput is not steady.
         duration_ns: length of the measurement that follows, in ns.
         tolerance: maximum accepted difference, as a fraction of the later mean.
     """
 
     span_s: float
-    most_s: float
+    max_s: float
     duration_ns: int
     tolerance: float = 0.02
 

@@ -71,13 +71,13 @@ class InjectionSettings:
     Attributes:
         senders: indices of the sending hosts, ascending (int64).
         packets_per_s: mean rate per host, over 0.
-        most_packets_per_s: rate of a host that sends without pause; used by Bernoulli arrivals only.
+        max_packets_per_s: rate of a host that sends without pause; used by Bernoulli arrivals only.
         duration_ns: length of time to cover, in nanoseconds.
     """
 
     senders: npt.NDArray[np.int64]
     packets_per_s: float
-    most_packets_per_s: float
+    max_packets_per_s: float
     duration_ns: int
 
 
@@ -125,8 +125,8 @@ def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> It
         Dally and Towles, Principles and Practices of Interconnection Networks, section 24.2.
     """
     senders = generator.permutation(settings.senders)
-    slot_ns = _NS / settings.most_packets_per_s
-    probability = settings.packets_per_s / settings.most_packets_per_s
+    slot_ns = _NS / settings.max_packets_per_s
+    probability = settings.packets_per_s / settings.max_packets_per_s
     slots = max(1, CHUNK_EVENTS // len(senders))
     for first in range(0, math.ceil(settings.duration_ns / slot_ns) + 1, slots):
         slot, place = np.nonzero(generator.random((slots, len(senders))) < probability)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
+from topology.files.escaping import quoted
 from topology.files.reading import TABLE_BYTES, read_lines
-from topology.files.shown import quoted
 
 COLUMNS = ["source", "destination", "share"]
 _TOLERANCE = 1e-6  # deviation of a source's sum of shares from 1, because files have rounded numbers

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from traffic.workload.flows.flow_list import read_transfer
 from traffic.workload.flows.sizes import csv_lines, whole_number
 

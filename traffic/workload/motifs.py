@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter
 from topology.plugins import Call, Registry
 from traffic.workload.collectives.algorithms import Program, Span, Step

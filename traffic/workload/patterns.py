@@ -17,7 +17,7 @@ import numpy.typing as npt
 from topology.addressing import host_routers
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
 from topology.plugins import Call, Registry
 from traffic.workload import bit_patterns, hot_spots, router_patterns

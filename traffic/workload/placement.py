@@ -13,7 +13,7 @@ import numpy as np
 
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter, hint, split_parameters
 
 

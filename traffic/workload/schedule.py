@@ -48,7 +48,7 @@ class PatternSchedule:
         flows: number of source ports per host pair; each packet uses a random one.
         seed: seed of the random generator, at least 0.
         arrivals: arrival process of every host, one of ARRIVALS.
-        most_packets_per_s: capacity of a host's link in packets/s; needed for Bernoulli arrivals only.
+        max_packets_per_s: capacity of a host's link in packets/s; needed for Bernoulli arrivals only.
     """
 
     pattern: Pattern
@@ -57,7 +57,7 @@ class PatternSchedule:
     flows: int
     seed: int
     arrivals: str = "poisson"
-    most_packets_per_s: float = 0.0
+    max_packets_per_s: float = 0.0
 
     @property
     def hosts(self) -> int:
@@ -74,7 +74,7 @@ class PatternSchedule:
         generator = np.random.default_rng(self.seed)
         sent = np.zeros(self.hosts, np.int64)
         settings = InjectionSettings(
-            self.pattern.senders, self.packets_per_s, self.most_packets_per_s, self.duration_ns
+            self.pattern.senders, self.packets_per_s, self.max_packets_per_s, self.duration_ns
         )
         for times, sources in ARRIVALS[self.arrivals](settings, generator):
             destinations = self.pattern.destinations(sources, generator)

@@ -10,7 +10,7 @@ from experiments.figures.look import current
 from experiments.spec.options import SWEEP
 from experiments.spec.variations import declaration, number, parameters_of
 from topology.errors import ParameterError, UsageError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 
 OFFERED = "offered"

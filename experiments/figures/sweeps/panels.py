@@ -29,7 +29,7 @@ from experiments.results.metrics import Engine, Metric, metric_of
 LINES = ("-", "--", ":", "-.")  # line styles of several sweeps in one figure
 _PREDICTED: dict[str, Any] = {"linestyle": ":"}
 _LEVEL: dict[str, Any] = {"linestyle": "--"}
-_PANEL, _LEAST_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
+_PANEL, _MIN_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
 _FEW_CURVES, _CURVE = 6, 0.12  # beyond 6 curves, each adds this height in inches for the legend
 _NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # inches of a panel and of a legend entry in narrow figures
 _SIMILAR = 2.0  # ratio up to which latencies count as nearly equal
@@ -191,7 +191,7 @@ def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
     styles = curve_styles(ordered(axis.curve(row) for row in rows))
     patterns = ordered(axis.panel(row) for row in rows)
     width = current().look.width
-    columns = len(patterns) if width is None else max(1, min(len(patterns), int(width / _LEAST_PANEL)))
+    columns = len(patterns) if width is None else max(1, min(len(patterns), int(width / _MIN_PANEL)))
     blocks = -(-len(patterns) // columns)
     longer = _CURVE * max(0, len(styles) - _FEW_CURVES)
     figure = new_figure((max(7.5, 1.2 + _PANEL * columns), 2 * _HEIGHT * blocks + longer))

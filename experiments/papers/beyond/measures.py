@@ -9,8 +9,8 @@ from experiments.papers.performance.model import CurvePoint, MeasuredCurve
 from experiments.points.loads import LoadSteps
 
 HALF = 0.5
-AT_HALF = LoadSteps(precision=HALF, steps=1, most=HALF)  # this load alone
-AT_FULL = LoadSteps(precision=1.0, steps=1, most=1.0)  # this load alone
+AT_HALF = LoadSteps(precision=HALF, steps=1, max_load=HALF)  # this load alone
+AT_FULL = LoadSteps(precision=1.0, steps=1, max_load=1.0)  # this load alone
 
 
 def saturating_loads(scale: Scale) -> LoadSteps:

@@ -26,9 +26,9 @@ COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
 _NEAREST = 6  # members nearest in endpoints, among which the one of nearest cost is chosen
 _TREE_LEVELS = 3
 _PORTS_APART = 1
-_MOST_APART = 2.0  # factor between endpoints, or costs
+_MAX_FACTOR = 2.0  # factor between endpoints, or costs
 # Limit for members of equal ports, as a multiple of the PolarFly's endpoints: larger simulations take hours.
-_MOST_ENDPOINTS = 8
+_MAX_ENDPOINTS = 8
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def compared_members(q: int, comparison: str) -> tuple[NetworkWithHosts, ...]:
     """
     base = _base(q)
     apart = {one: _log_distance(one, base, comparison) for one in nearest_members(q, comparison)}
-    return tuple(one for one, factors in apart.items() if max(factors) < math.log(_MOST_APART))
+    return tuple(one for one, factors in apart.items() if max(factors) < math.log(_MAX_FACTOR))
 
 
 def left_out(q: int, comparison: str) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWit
         return _of_equal_ports(family, base)
     members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]
     # Members with too many endpoints even at one per router go first: their graphs may be too large to build.
-    members = [one for one in members if one.endpoints // one.hosts < _MOST_APART * base.endpoints]
+    members = [one for one in members if one.endpoints // one.hosts < _MAX_FACTOR * base.endpoints]
     alone = comparison == ENDPOINTS
     found = (
         [_network_with_hosts(family, one) for one in members[:1]] if alone else _with_hosts(family, members)
@@ -196,7 +196,7 @@ def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | N
     members = [
         one
         for one in _members(family)
-        if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MOST_ENDPOINTS * base.endpoints
+        if abs(_ports(one) - base.ports) <= _PORTS_APART and one.endpoints <= _MAX_ENDPOINTS * base.endpoints
     ]
     nearest = min(members, key=lambda one: (abs(_ports(one) - base.ports), -one.endpoints), default=None)
     return _network_with_hosts(family, nearest) if nearest else None

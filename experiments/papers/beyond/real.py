@@ -137,14 +137,14 @@ def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
     folder = Path(settings.directory.path, _FOLDER, plain_name(*network.label.split(), one.member.hosts))
     sweep = one.sweep()
     try:
-        run_sweep(sweep.points, sweep.sweep, folder, settings.notify)
+        run_sweep(sweep.points, sweep.sweep, folder, settings.on_event)
     finally:
         if folder.exists():  # keep measured points even if the sweep was interrupted
             settings.directory.keep()
     kept = kept_crosscheck(folder)
     if one.repeat == 1 and kept.keys() == set(sweep.sweep.points()):
         return list(kept.values())
-    return list(crosscheck(folder, settings.notify).points)
+    return list(crosscheck(folder, settings.on_event).points)
 
 
 def _row(one: RealNetwork, point: Compared) -> Row:

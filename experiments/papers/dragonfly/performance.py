@@ -35,8 +35,8 @@ NEXT_GROUP = "adv:1"
 SIMULATED, HOSTS = network("trunked dragonfly", "dragonfly", a=24, h=13, trunking=4), 13
 _SMALL, _SMALL_HOSTS = network("trunked dragonfly", "dragonfly", a=8, h=4, trunking=4, groups=9), 4
 _CHANNELS = 3
-_MOST_CHANNELS = 4  # in Fig 10
-_ONE_PATH = LoadSteps(precision=0.01, steps=5, most=0.5)
+_MAX_CHANNELS = 4  # in Fig 10
+_ONE_PATH = LoadSteps(precision=0.01, steps=5, max_load=0.5)
 _VALIANT_HOPS = 5
 # Name of the curve -> routing.
 _COLOURS = {
@@ -128,7 +128,7 @@ def channel_curves(scale: Scale) -> list[Curve]:
     routing = _COLOURS["4-color adaptive"]
     fabrics = {
         _label(count): simulated(one, hosts, routing, _routers(count, "any"))
-        for count in range(1, (2 if scale.quick else _MOST_CHANNELS) + 1)
+        for count in range(1, (2 if scale.quick else _MAX_CHANNELS) + 1)
     }
     return curves_of(fabrics, (UNIFORM, NEXT_GROUP), COARSE)
 
@@ -147,5 +147,5 @@ def channels(curves: MeasuredCurves) -> Values:
         curves: the curves with their points.
     """
     named = by_name(curves)
-    fewest, most = (named[_label(count), NEXT_GROUP] for count in (1, _MOST_CHANNELS))
+    fewest, most = (named[_label(count), NEXT_GROUP] for count in (1, _MAX_CHANNELS))
     return {"latency": lambda: latency_ratio(fewest, most)}

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
 from experiments.papers.model import Scale
@@ -31,7 +31,7 @@ from experiments.papers.performance.store import POINTS, PointStore, StoredPoint
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.estimate import Estimate, Work, estimate_simulations
-from experiments.points.loads import most_loads_left, next_loads, tried_in_order
+from experiments.points.loads import max_loads_left, next_loads, tried_in_order
 from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
 from experiments.results.run_directory import RunDirectory
@@ -65,7 +65,7 @@ def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -
     """
     store = PointStore(settings.directory)
     searches = {curve: _Search(curve, scale, store) for curve in curves}
-    with back_end_for(settings.workers, settings.scheduler, settings.notify) as back_end:
+    with back_end_for(settings.workers, settings.scheduler, settings.on_event) as back_end:
         do_points(_groups(searches, settings, store), back_end)
     return {curve: search.measured() for curve, search in searches.items()}
 
@@ -85,7 +85,7 @@ def estimate_curves(
     works: list[Work] = []
     done = 0
     with tempfile.TemporaryDirectory() as copy:
-        directory = RunDirectory(Path(copy), go_on=True)
+        directory = RunDirectory(Path(copy), resume=True)
         if (folder / POINTS).is_file():
             directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))
         settings, store = ComputeSettings(directory, labels=labels), PointStore(directory)
@@ -95,7 +95,7 @@ def estimate_curves(
                 found, loads = search.measured(), search.curve.loads
                 traffic = [one for _, one in search.of_load(loads.load(max(1, loads.count // 2)))]
                 points = len(found.points_so_far) * len(traffic)
-                count = most_loads_left(loads, search.tried()) * len(traffic)
+                count = max_loads_left(loads, search.tried()) * len(traffic)
                 seconds = found.seconds / points if points else None
                 works.append(Work(group.fabric, traffic[0], count, seconds))
                 done += points
@@ -111,7 +111,7 @@ def _groups(
     for curve in filter(settings.simulates, searches):
         # Failures belong to the traffic, so curves with failures share the plan of the whole network.
         groups.setdefault(curve.fabric, []).append(searches[curve])
-    return [_CurvesOfNetwork(fabric, own, store, settings.notify) for fabric, own in groups.items()]
+    return [_CurvesOfNetwork(fabric, own, store, settings.on_event) for fabric, own in groups.items()]
 
 
 class _Search:
@@ -170,10 +170,10 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     """The curves of one network and routing, whose patterns and loads are simulated in parallel."""
 
     def __init__(
-        self, fabric: FabricOptions, searches: Sequence[_Search], store: PointStore, notify: Notify
+        self, fabric: FabricOptions, searches: Sequence[_Search], store: PointStore, on_event: OnEvent
     ) -> None:
         self.fabric = fabric
-        self.searches, self._store, self._notify = searches, store, notify
+        self.searches, self._store, self._on_event = searches, store, on_event
 
     @cached_property
     def _tried(self) -> list[dict[float, bool]]:
@@ -194,11 +194,11 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
     def left(self) -> int:
         """Upper bound on the number of missing simulations."""
         return sum(
-            most_loads_left(search.curve.loads, tried) * len(search.of_load(search.curve.loads.load(1)))
+            max_loads_left(search.curve.loads, tried) * len(search.of_load(search.curve.loads.load(1)))
             for search, tried in zip(self.searches, self._tried, strict=True)
         )
 
-    def prepare(self, _notify: Notify) -> PlannedFabric:
+    def prepare(self, _on_event: OnEvent) -> PlannedFabric:
         """Plans the network silently: the limitations that it would report are known for these curves."""
         return super().prepare(ignore)
 
@@ -222,7 +222,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
             latency_cycles=outcome.latency_cycles,
             stable=outcome.stable,
         )
-        self._notify(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
+        self._on_event(CurvePointSimulated(self.searches[point.number].curve.name, tried, seconds_left))
 
 
 def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedTraffic]:

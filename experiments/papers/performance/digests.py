@@ -78,7 +78,7 @@ def code_today(part: str) -> str:
 
 
 @cache
-def code_under_which_kept(part: str) -> str:
+def code_when_kept(part: str) -> str:
     """Returns the digest of a part of the code that identifies the stored points computed with it."""
     today, row = code_today(part), kept_code().get(part)
     return row.kept if row is not None and row.today == today else today
@@ -94,7 +94,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
     failures: list[object] = []
     if traffic.faults:  # so that points without failures kept their digests when failures were added
         lines = [fault.line for fault in traffic.faults]
-        failures = [lines, traffic.replan_cycles, code_under_which_kept(FAILURES)]
+        failures = [lines, traffic.replan_cycles, code_when_kept(FAILURES)]
     parts = (
         *_fabric_parts(curve.fabric),
         *failures,
@@ -114,9 +114,7 @@ def digest_of_application(fabric: FabricOptions, traffic: SimulatedApplication) 
         fabric: the network and its routing.
         traffic: the application.
     """
-    return _digest(
-        (*_fabric_parts(fabric), code_under_which_kept(APPLICATIONS), sorted(vars(traffic).items()))
-    )
+    return _digest((*_fabric_parts(fabric), code_when_kept(APPLICATIONS), sorted(vars(traffic).items())))
 
 
 def _digest(parts: tuple[object, ...]) -> str:
@@ -126,8 +124,8 @@ def _digest(parts: tuple[object, ...]) -> str:
 def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
     """Returns what code, network and routing contribute to a digest."""
     return (
-        code_under_which_kept(SIMULATOR),
-        code_under_which_kept(fabric.routing.partition(":")[0]),
+        code_when_kept(SIMULATOR),
+        code_when_kept(fabric.routing.partition(":")[0]),
         _graph_digest(fabric.name, fabric.topology),
         fabric.hosts,
         fabric.routing,

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from experiments.spec.simulation.model import NEVER
 from topology.analysis.resilience import survived_failures
 from topology.base import Topology
-from topology.faults import Fault, link_element
+from topology.faults import Fault, link_component
 
-MOST_SHARE = 0.2  # of the links; orders are drawn so that the graph survives the failure of this share
+MAX_SHARE = 0.2  # of the links; orders are drawn so that the graph survives the failure of this share
 _REPLAN_CYCLES = 1  # one new plan, in the cycle after all links have failed
 
 
@@ -23,7 +23,7 @@ class LinkFailures:
     """A share of a network's links that fails before the first packet.
 
     Attributes:
-        share: the share of the links, 0 to MOST_SHARE.
+        share: the share of the links, 0 to MAX_SHARE.
         replanned: whether switches get a plan for the surviving graph, in addition to fast reroute.
     """
 
@@ -44,12 +44,14 @@ class LinkFailures:
         """
         order = failing_order(topology, seed)
         failed = order[: round(self.share * len(order))]
-        return tuple(Fault(0.0, link_element(topology.link_list[place])) for place in sorted(failed.tolist()))
+        return tuple(
+            Fault(0.0, link_component(topology.link_list[place])) for place in sorted(failed.tolist())
+        )
 
 
 @cache
 def failing_order(topology: Topology, seed: int) -> npt.NDArray[np.int64]:
-    """Returns a random order of failure in which the graph survives the loss of MOST_SHARE of its links.
+    """Returns a random order of failure in which the graph survives the loss of MAX_SHARE of its links.
 
     Args:
         topology: the network, connected, of at least 2 routers.
@@ -61,6 +63,6 @@ def failing_order(topology: Topology, seed: int) -> npt.NDArray[np.int64]:
     ends = np.array([(link.a, link.b) for link in topology.link_list])
     for attempt in count():
         order = np.random.default_rng((seed, attempt)).permutation(len(ends))
-        if survived_failures(topology.routers, ends, order) >= round(MOST_SHARE * len(ends)):
+        if survived_failures(topology.routers, ends, order) >= round(MAX_SHARE * len(ends)):
             return order
     raise AssertionError("count() ends")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.papers.model import BarChart, Item, ItemResult, Plot, Row, Scale, Value
 from experiments.papers.networks import Network
 from experiments.papers.performance.failures import LinkFailures
 from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import RunDirectory
-from experiments.results.simulation.summary import MOST_LATENCY_CYCLES
+from experiments.results.simulation.summary import MAX_LATENCY_CYCLES
 from experiments.simulation.address import Scheduler
 from experiments.spec.fabric import FabricOptions, routing_name
 from simulation.settings import ChannelPolicy, RouterSettings
@@ -237,7 +237,7 @@ class ComputeSettings:
         directory: folder of the paper, which keeps the simulated points.
         workers: local processes that simulate; None for one per core.
         scheduler: scheduler of a cluster that simulates instead; None for no cluster.
-        notify: callback for progress events.
+        on_event: callback for progress events.
         labels: the curves to simulate, by their `choices`; None for all. Other curves only have the points
             that are already in the folder.
     """
@@ -245,7 +245,7 @@ class ComputeSettings:
     directory: RunDirectory
     workers: int | None = None
     scheduler: Scheduler | None = None
-    notify: Notify = ignore
+    on_event: OnEvent = ignore
     labels: frozenset[str] | None = None
 
     def simulates(self, curve: Curve) -> bool:
@@ -317,7 +317,7 @@ def latency_plot() -> Plot:
         log="y",
         wide=_WIDE,
         full="stable",
-        top=MOST_LATENCY_CYCLES,
+        top=MAX_LATENCY_CYCLES,
     )
 
 

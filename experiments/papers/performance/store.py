@@ -21,7 +21,7 @@ from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
 _OF_ONE_RUN = ("curve", "seconds")  # columns that may differ between rows of the same simulation
-_MOST_SHARE = 1.5  # of full load; in a short window, chance may result in more than 1
+_MAX_SHARE = 1.5  # of full load; in a short window, chance may result in more than 1
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class StoredPoint(CurvePoint):
         if any(number is not None and number < 0 for number in measured):
             raise ValueError(f"times and intervals must not be negative, got {measured}")
         shares = (self.offered, self.accepted)
-        if not 0 < self.load <= 1 or not all(0 <= share <= _MOST_SHARE for share in shares):
+        if not 0 < self.load <= 1 or not all(0 <= share <= _MAX_SHARE for share in shares):
             raise ValueError(f"loads must be shares of full load, got {self.load}, {shares}")
 
     @property

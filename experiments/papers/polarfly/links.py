@@ -13,7 +13,7 @@ from topology.analysis.bisection import search_remark
 
 _LARGEST_RADIX, _QUICK_RADIX = 128, 48
 _JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
-_LEAST_RADIX = 18  # the paper's bound applies from this radix on
+_MIN_RADIX = 18  # the paper's bound applies from this radix on
 
 
 def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
@@ -50,13 +50,13 @@ def bisections(scale: Scale) -> ItemResult:
     nearest = {radix: min(slimfly, key=lambda own: (abs(own - radix), own)) for radix in compared}
     table = {one.label: bisection_row(one.label, one, scale)["share"] for one in TABLE_V}
     values = {
-        "least from radix 18": min(share for radix, share in polarfly.items() if radix >= _LEAST_RADIX),
+        "least from radix 18": min(share for radix, share in polarfly.items() if radix >= _MIN_RADIX),
         "limit": polarfly[max(polarfly)],
         "slimfly": table["SF"],
         "dragonfly": table["DF1"],
         "fat tree": table["FT"],
         "over slimfly": geometric_mean(
-            polarfly[radix] / slimfly[own] for radix, own in nearest.items() if radix >= _LEAST_RADIX
+            polarfly[radix] / slimfly[own] for radix, own in nearest.items() if radix >= _MIN_RADIX
         ),
         "over jellyfish": geometric_mean(
             polarfly[radix] / share for radix, share in shares["Jellyfish"].items()

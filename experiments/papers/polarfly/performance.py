@@ -46,7 +46,7 @@ _GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each c
 def _loads(fabric: FabricOptions, pattern: str, scale: Scale) -> LoadSteps:
     """Returns the loads of a curve: low ones if all p hosts share one path, which load 1 / p saturates."""
     if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
-        return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, most=0.5)
+        return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, max_load=0.5)
     return wide_loads(scale)
 
 
@@ -187,11 +187,11 @@ def size_curves(scale: Scale) -> list[Curve]:
 def sizes(curves: MeasuredCurves) -> Values:
     """Returns the value of the claim of Fig 10."""
 
-    def least_over_largest() -> Value:
+    def smallest_over_largest() -> Value:
         found = [one.saturation for curve, one in curves.items() if curve.fabric.routing == "ugal-pf"]
         return ratio(min(found), max(found))
 
-    return {"sizes": least_over_largest}
+    return {"sizes": smallest_over_largest}
 
 
 def grown_curves(scale: Scale) -> list[Curve]:

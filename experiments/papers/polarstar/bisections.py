@@ -96,9 +96,9 @@ def _row(family: str, one: Network, scale: Scale) -> Row:
     return {column: found[column] for column in _COLUMNS}
 
 
-def _paired(most: int = _RADIXES[-1]) -> dict[int, Row]:
+def _paired(max_radix: int = _RADIXES[-1]) -> dict[int, Row]:
     """Returns radix -> row of the halves that cut no link between supernodes, where they exist."""
-    return {row["radix"]: row for row in map(paired_row, _largest("iq", most)) if row}
+    return {row["radix"]: row for row in map(paired_row, _largest("iq", max_radix)) if row}
 
 
 def known_share(row: Row, paired: Mapping[int, Row]) -> float:
@@ -129,9 +129,9 @@ def bisections_by_supernode(scale: Scale) -> ItemResult:
     return ItemResult({"spread": spread["iq"] / spread["paley"]}, [*rows, *paired.values()], search_remark())
 
 
-def _largest(kind: str, most: int = _RADIXES[-1]) -> Iterator[Design]:
+def _largest(kind: str, max_radix: int = _RADIXES[-1]) -> Iterator[Design]:
     """Yields the largest PolarStar with a kind of supernode for each radix up to a limit that has one."""
-    for radix in range(_RADIXES[0], most + 1):
+    for radix in range(_RADIXES[0], max_radix + 1):
         designs = [one for one in all_designs(radix) if one.supernode == kind]
         if designs:
             yield designs[0]

@@ -141,7 +141,7 @@ def _simulated(
     """Returns the time of a motif on a network; raises KeyboardInterrupt if the simulation is interrupted."""
     from experiments.simulation.applications import simulate_messages  # importing it compiles the simulator
 
-    record = simulate_messages(fabric, traffic, settings.notify)
+    record = simulate_messages(fabric, traffic, settings.on_event)
     application = record.application
     if record.result.interrupted or application is None:
         raise KeyboardInterrupt

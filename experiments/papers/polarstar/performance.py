@@ -47,7 +47,7 @@ _BASE, _TREE = "PS-IQ", "FT"
 # Minimal paths use few links, which saturate at a low load of a permutation.
 _FEW_LINKS = LoadSteps(precision=0.01)
 _ONE_LINK = LoadSteps(precision=0.005, steps=8)  # for a link that all hosts of a group share
-_QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, most=0.5)
+_QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, max_load=0.5)
 _SMALL = (
     (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
     (network("HX", "hyperx", shape="4x4x3"), 3),

@@ -54,21 +54,23 @@ def _largest_by_family() -> dict[str, dict[int, int]]:
     }
 
 
-def largest_bundleflies(most: int) -> dict[int, tuple[int, int]]:
+def largest_bundleflies(max_radix: int) -> dict[int, tuple[int, int]]:
     """Returns radix -> q and d' of the largest Bundlefly with Paley supernodes of 2 d' + 1 routers.
 
     Args:
-        most: the largest radix.
+        max_radix: the largest radix.
     """
     members = (
         (mms_radix(q) + (order - 1) // 2, (q, (order - 1) // 2))
-        for q in slimfly_orders(most)
-        for order in prime_powers_below(2 * most)
+        for q in slimfly_orders(max_radix)
+        for order in prime_powers_below(2 * max_radix)
         if order % 4 == 1
     )
     largest: dict[int, tuple[int, int]] = {}
     for radix, member in members:
-        if radix <= most and _bundlefly_routers(*member) > _bundlefly_routers(*largest.get(radix, (0, 0))):
+        if radix <= max_radix and _bundlefly_routers(*member) > _bundlefly_routers(
+            *largest.get(radix, (0, 0))
+        ):
             largest[radix] = member
     return dict(sorted(largest.items()))
 

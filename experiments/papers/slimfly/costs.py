@@ -27,7 +27,7 @@ from topology.costs.prices import Prices
 
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
-_LEAST = 50  # endpoints; a dragonfly with 6 would stretch the axes
+_MIN_ENDPOINTS = 50  # endpoints; a dragonfly with 6 would stretch the axes
 _LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
 _MORE = 1500  # endpoints
 
@@ -111,7 +111,7 @@ def costs_by_size(scale: Scale) -> ItemResult:
     limit = _QUICK_LIMIT if scale.quick else _LIMIT
     rows: list[Row] = []
     for members in FAMILIES.values():
-        rows += [_row("balanced", one, prices) for one in members if _LEAST <= one.endpoints <= limit]
+        rows += [_row("balanced", one, prices) for one in members if _MIN_ENDPOINTS <= one.endpoints <= limit]
     return ItemResult({}, rows)
 
 

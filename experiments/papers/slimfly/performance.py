@@ -46,8 +46,8 @@ _BALANCED, _QUICK_BALANCED = 15, 4
 _HOSTS, _QUICK_HOSTS = (_BALANCED, 16, 18), (_QUICK_BALANCED, 5)
 # Packets of 2 p hosts share one link, with p = 15.
 _ONE_PATH, _QUICK_ONE_PATH = (
-    LoadSteps(precision=0.0025, steps=5, most=0.5),
-    LoadSteps(precision=0.01, steps=5, most=0.5),
+    LoadSteps(precision=0.0025, steps=5, max_load=0.5),
+    LoadSteps(precision=0.01, steps=5, max_load=0.5),
 )
 
 
@@ -188,13 +188,13 @@ def accepted(curves: MeasuredCurves) -> Values:
     """
     named = by_name(curves)
 
-    def most_accepted(hosts: int) -> Value:
+    def best_throughput(hosts: int) -> Value:
         own = [one for curve, one in curves.items() if curve.label.startswith(f"p={hosts} ")]
         return max(one.throughput for one in own)
 
     least, most = (f"{flits} flits UGAL-L" for flits in (_BUFFERS[0], _BUFFERS[-1]))
     return {
-        **{f"p={hosts}": partial(most_accepted, hosts) for hosts in _HOSTS},
+        **{f"p={hosts}": partial(best_throughput, hosts) for hosts in _HOSTS},
         "latency of buffers": lambda: latency_ratio(named[most, UNIFORM], named[least, UNIFORM]),
         "bandwidth of buffers": lambda: ratio(*(named[label, UNIFORM].saturation for label in (most, least))),
     }

@@ -39,7 +39,7 @@ CLASSES = ((10_000, "< 10 KB"), (100_000, "10-100 KB"), (1_000_000, "100 KB-1 MB
 # Below this slowdown, a flow is clearly faster than its ideal; a result is doubtful if more than this share
 # of flows are.
 BELOW_IDEAL = 0.95
-MOST_BELOW_IDEAL = 0.01
+MAX_BELOW_IDEAL = 0.01
 
 Booleans = npt.NDArray[np.bool_]
 Times = npt.NDArray[np.float64]
@@ -110,7 +110,7 @@ def flow_doubts(flows: FlowSummary | None) -> list[str]:
     Args:
         flows: summary of the flows; None for other traffic.
     """
-    if flows is None or not flows.below_ideal or flows.below_ideal <= MOST_BELOW_IDEAL:
+    if flows is None or not flows.below_ideal or flows.below_ideal <= MAX_BELOW_IDEAL:
         return []
     return [
         f"{flows.below_ideal:.1%} of the completed flows have a slowdown below {BELOW_IDEAL:g}: times of the "

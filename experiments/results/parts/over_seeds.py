@@ -56,8 +56,8 @@ def farthest(values: Sequence[float]) -> float:
 
 Mean = Annotated[float, mean]
 Sum = Annotated[int, sum]
-Most = Annotated[float, max]
-Least = Annotated[float, min]
+Max = Annotated[float, max]
+Min = Annotated[float, min]
 Farthest = Annotated[float, farthest]
 All = Annotated[bool, all]
 Counts = Annotated[Mapping[int, int], sums_by_key]

@@ -19,11 +19,11 @@ from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import RouterSettings
 from simulation.timing import unloaded_cycles
 
-LEAST_BATCHES, MOST_BATCHES = 10, 30
-MOST_AUTOCORRELATION = 0.2
+MIN_BATCHES, MAX_BATCHES = 10, 30
+MAX_AUTOCORRELATION = 0.2
 # If the shortest batches are correlated more strongly than this, so are 10 batches of three times the length,
 # which are too few to show it.
-_MOST_AT_FIRST = 0.5
+_MAX_INITIAL_CORRELATION = 0.5
 # Batch lengths to try, as multiples of the shortest: they give 30, 15 and 10 batches.
 _MERGED = (1, 2, 3)
 
@@ -44,7 +44,7 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
     routers, result = record.fabric.options.routers, record.result
     cycles = result.batches[:, 0]
     whole = cycles == record.traffic.times.period
-    if whole.sum() < LEAST_BATCHES:
+    if whole.sum() < MIN_BATCHES:
         return None
     cycles, packets, latency = result.batches[whole].T.astype(np.float64)
     latency = latency / routers.latency_units
@@ -69,7 +69,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
     """Returns the interval of a ratio of sums, from the shortest batches that are nearly independent.
 
     Args:
-        sums: numerator in each period: float64 array, (periods,), at least LEAST_BATCHES periods.
+        sums: numerator in each period: float64 array, (periods,), at least MIN_BATCHES periods.
         weights: denominator in each period: float64 array, (periods,).
         period: length of a period in cycles.
 
@@ -82,7 +82,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
         interval = interval_of(values.tolist())
         assert interval is not None
         dependence = _autocorrelation(values)
-        independent = dependence is None or dependence <= MOST_AUTOCORRELATION
+        independent = dependence is None or dependence <= MAX_AUTOCORRELATION
         found = BatchInterval(
             interval.mean,
             interval.ci95 if independent else None,
@@ -90,18 +90,18 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
             batch_cycles=length * period,
             autocorrelation=None if dependence is None else round(dependence, 6),
         )
-        if independent or (dependence is not None and dependence > _MOST_AT_FIRST):
+        if independent or (dependence is not None and dependence > _MAX_INITIAL_CORRELATION):
             break
     return found
 
 
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
     """Yields (periods per batch, batch means) with growing batches; surplus first periods are skipped."""
-    first = -(-len(sums) // MOST_BATCHES)
+    first = -(-len(sums) // MAX_BATCHES)
     for merged in _MERGED:
         length = first * merged
         count = len(sums) // length
-        if count < LEAST_BATCHES:
+        if count < MIN_BATCHES:
             return
         tops, bottoms = (
             values[len(values) - count * length :].reshape(count, length).sum(axis=1)

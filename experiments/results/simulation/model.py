@@ -10,7 +10,7 @@ from experiments.codec import FORMAT, omitted
 from experiments.results.manifest import Origin
 from experiments.results.metrics import Engine
 from experiments.results.model import Predicted, RuleCounts, mean_hops
-from experiments.results.parts.over_seeds import All, Counts, Mean, Most, Sum, total
+from experiments.results.parts.over_seeds import All, Counts, Max, Mean, Sum, total
 from experiments.results.parts.replications import Interval, SimulatedReplications
 from experiments.results.simulation.application_model import (
     ApplicationSettings,
@@ -122,7 +122,7 @@ class SimulatedLatencies:
     p50: Mean | None
     p99: Mean | None
     p99_9: Mean | None = None
-    max: Most | None = None
+    max: Max | None = None
 
 
 @dataclass(frozen=True)

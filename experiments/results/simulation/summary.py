@@ -33,11 +33,11 @@ from topology.addressing import interface_name
 from topology.base import Topology
 
 # A load is stable if this share of it is accepted and the mean latency is below this limit.
-LEAST_ACCEPTED, MOST_LATENCY_CYCLES = 0.99, 500.0
+MIN_ACCEPTED, MAX_LATENCY_CYCLES = 0.99, 500.0
 # Random differences of counts stay within this many standard deviations.
 _DEVIATIONS = 3.0
 # The fluid model needs a matrix of hosts by hosts.
-_MOST_PREDICTED_HOSTS = 1024
+_MAX_PREDICTED_HOSTS = 1024
 
 
 def summarise(record: SimulationRecord) -> SimulationSummary:
@@ -176,8 +176,8 @@ def is_stable(result: SimulationResult) -> bool:
     latency = result.latency_sum / result.delivered
     under_way = result.offered / result.window * min(median, latency)
     chance = _DEVIATIONS * math.sqrt(2 * under_way)
-    missing, allowed = result.offered - result.accepted, (1 - LEAST_ACCEPTED) * result.offered
-    return latency < MOST_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
+    missing, allowed = result.offered - result.accepted, (1 - MIN_ACCEPTED) * result.offered
+    return latency < MAX_LATENCY_CYCLES and result.dropped <= allowed and missing <= max(allowed, chance)
 
 
 def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
@@ -201,8 +201,8 @@ def deadlock_record(deadlock: Deadlock | None, topology: Topology) -> DeadlockRe
     if deadlock is None:
         return None
     links = directed_links(topology)
-    names = [interface_name(links[link].source, links[link].port) for link, _ in deadlock.circle]
-    channels = tuple(channel for _, channel in deadlock.circle)
+    names = [interface_name(links[link].source, links[link].port) for link, _ in deadlock.cyclic_dependency]
+    channels = tuple(channel for _, channel in deadlock.cyclic_dependency)
     return DeadlockRecord(deadlock.cycle, deadlock.waiting, deadlock.arrived, tuple(names), channels)
 
 
@@ -215,7 +215,7 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
     fabric = record.fabric
     if record.pattern is None or record.traffic.load is None:
         return None
-    if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MOST_PREDICTED_HOSTS:
+    if not routing(fabric.options.routing).oblivious or fabric.tables.hosts > _MAX_PREDICTED_HOSTS:
         return None
     return Predicted.of(predict_pattern(fabric.plan, record.pattern, record.traffic.load, fabric.prover))
 

@@ -17,9 +17,9 @@ from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
 from experiments.spec.variations import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
+from topology.files.escaping import quoted
 from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
-from topology.files.shown import quoted
 from topology.parameters import hint
 from topology.plugins import check_plugins, plugin_named, shortened
 from topology.registry import FAMILIES, family
@@ -28,10 +28,10 @@ VERSION = 1
 PLUGINS = "plugins"  # table: name of a topology, routing or pattern -> the plug-in that defines it
 # Options whose values may name definitions of plug-ins.
 _NAMING = (TOPOLOGY, "routing", "routings", "pattern", "patterns")
-_MOST_PARTS = 16
+_MAX_PARTS = 16
 # tomllib takes quadratic time in the number of parts of a dotted key.
-_LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MOST_PARTS},}}"
-_MOST_REASON = 200  # characters of a parser error, which may quote long parts of the file
+_LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MAX_PARTS},}}"
+_MAX_REASON = 200  # characters of a parser error, which may quote long parts of the file
 Lines = Mapping[tuple[str, str], int]
 _NAME = "name"  # key of the family in the table `topology`
 
@@ -61,11 +61,11 @@ def parse_toml(text: str, path: Path) -> dict[str, Any]:
         ParameterError: the text is not TOML.
     """
     if re.search(_LONG_KEY, text):
-        raise ParameterError(f"{path} must have keys of at most {_MOST_PARTS} parts, got a longer one")
+        raise ParameterError(f"{path} must have keys of at most {_MAX_PARTS} parts, got a longer one")
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # bad syntax, too long numbers, too deep arrays
-        raise ParameterError(f"{path} must be TOML: {str(error)[:_MOST_REASON]}") from None
+        raise ParameterError(f"{path} must be TOML: {str(error)[:_MAX_REASON]}") from None
 
 
 def given_by(foreign: Foreign, experiment: Experiment) -> Experiment:

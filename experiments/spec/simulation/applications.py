@@ -15,7 +15,7 @@ from traffic.workload.placement import place_ranks
 
 TRACE = "trace"  # replaces the name of a pattern
 # Each message takes about a kilobyte of memory.
-MOST_MESSAGES = 1_000_000
+MAX_MESSAGES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> N
             f"--compute-cycles is for motifs and allreduce, got --pattern {traffic.pattern}; leave it out"
         )
     most = application.most_messages * traffic.slices
-    if most > MOST_MESSAGES:
+    if most > MAX_MESSAGES:
         raise ParameterError(
-            f"messages of an iteration must be at most {MOST_MESSAGES:,}, got up to {most:,} of "
+            f"messages of an iteration must be at most {MAX_MESSAGES:,}, got up to {most:,} of "
             f"{traffic.pattern} with {traffic.ranks} ranks; choose fewer --ranks"
         )
 

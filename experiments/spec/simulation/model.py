@@ -18,8 +18,8 @@ from traffic.workload.patterns import make_pattern
 DEFAULT_REPLAN_CYCLES = 1000
 NEVER = "none"  # no new plans after faults
 # For more routers, the proof of an adaptive plan takes gigabytes.
-_MOST_REPLANNED = 600
-_LEAST_PACKETS = 10  # mean number of packets injected in a window
+_MAX_REPLANNED = 600
+_MIN_PACKETS = 10  # mean number of packets injected in a window
 
 # Settings that apply to only one kind of flow control.
 _OF_CREDIT = ("channels", "buffer_flits", "speedup", "channel_policy", "arbitration", "credit_cycles")
@@ -138,16 +138,16 @@ def check_simulation(fabric: FabricOptions, traffic: SimulatedTraffic) -> None:
     """
     pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
     packets_per_cycle = len(pattern.senders) * traffic.load / fabric.routers.packet_flits
-    if packets_per_cycle * traffic.times.window < _LEAST_PACKETS:
+    if packets_per_cycle * traffic.times.window < _MIN_PACKETS:
         raise ParameterError(
-            f"--cycles must be at least {math.ceil(_LEAST_PACKETS / packets_per_cycle)} at a load of "
-            f"{traffic.load:g}, so that {_LEAST_PACKETS} packets are injected, got {traffic.times.window}"
+            f"--cycles must be at least {math.ceil(_MIN_PACKETS / packets_per_cycle)} at a load of "
+            f"{traffic.load:g}, so that {_MIN_PACKETS} packets are injected, got {traffic.times.window}"
         )
     routers = fabric.topology.routers
     replans = traffic.faults and traffic.replan_cycles != NEVER
-    if replans and routers > _MOST_REPLANNED and not routing(fabric.routing).oblivious:
+    if replans and routers > _MAX_REPLANNED and not routing(fabric.routing).oblivious:
         raise UsageError(
-            f"--replan-cycles must be {NEVER} for adaptive routings on more than {_MOST_REPLANNED} routers "
+            f"--replan-cycles must be {NEVER} for adaptive routings on more than {_MAX_REPLANNED} routers "
             f"(proofs take gigabytes), got {fabric.routing} on {routers} routers"
         )
 

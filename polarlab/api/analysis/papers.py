@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.events.base import Notify, ignore
+from experiments.events.base import OnEvent, ignore
 from experiments.events.notices import Notice
 from experiments.events.pace import paced
 from experiments.papers.claims import PAPERS, claims_of
@@ -137,7 +137,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     seeds: int | None = None,
     out: Folder | None = None,
     prices: Folder | None = None,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
     workers: int | None = None,
     scheduler: str | None = None,
     cluster_tls: Folder | None = None,
@@ -200,12 +200,12 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
     names = items_of_all(paper, real=os.geteuid() == 0 and labels is None) if item == ALL else [item]
     if labels is not None:
         check_labels([(name, item_of(paper, name)) for name in names], scale, sorted(labels))
-    with kept_directory(folder, go_on=True) as directory:
+    with kept_directory(folder, resume=True) as directory:
         settings = ComputeSettings(directory, workers, cluster, paced(progress), labels)
         found = {}
         for number, name in enumerate(names, start=1):
             if item == ALL:
-                settings.notify(
+                settings.on_event(
                     Notice(
                         "item-begun",
                         paper=paper,
@@ -278,7 +278,7 @@ def estimate_paper(
     return replace(found, basis=f"{found.basis}; without {', '.join(others)}") if others else found
 
 
-def _check_types(quick: bool, out: Folder | None, progress: Notify) -> None:
+def _check_types(quick: bool, out: Folder | None, progress: OnEvent) -> None:
     """Raises an error if an argument has the wrong type."""
     if not isinstance(quick, bool):
         raise ParameterError(f"quick must be True or False, got {quick!r}")

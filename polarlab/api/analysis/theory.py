@@ -23,7 +23,7 @@ from topology.addressing import switch_name, switch_router
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.failures import NO_FAILURE, SCENARIOS, Failure, failure_of
-from topology.faults import ElementKind, parse_elements
+from topology.faults import ComponentKind, parse_components
 from topology.parameters import Parameter
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS, motif_usage
@@ -185,8 +185,8 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
 def unprotected_names(plan: RoutePlan) -> list[tuple[str, str, str]]:
     """Returns (switch, destination, failed component) wherever a plan has no backup path."""
     return [
-        (switch_name(router), switch_name(destination), element.name)
-        for router, destination, element in plan.unprotected
+        (switch_name(router), switch_name(destination), component.name)
+        for router, destination, component in plan.unprotected
     ]
 
 
@@ -392,7 +392,7 @@ def switch_rules(plan: RoutePlan, router: int) -> SwitchRules:
 
 
 def _failure(text: str, topology: Topology) -> Failure:
-    elements = parse_elements(text, topology, 1)
-    if any(element.kind not in (ElementKind.LINK, ElementKind.SWITCH) for element in elements):
+    components = parse_components(text, topology, 1)
+    if any(component.kind not in (ComponentKind.LINK, ComponentKind.SWITCH) for component in components):
         raise UsageError(f"--without must be links and switches, got {text}")
-    return failure_of(topology, elements)
+    return failure_of(topology, components)

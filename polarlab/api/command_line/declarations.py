@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.approval import Demands, approved
-from experiments.spec.files.reuse import Reuse, reused
+from experiments.spec.files.command_request import CommandRequest, command_request
 from experiments.spec.option import Given, Option
 from experiments.spec.options import (
     DEFAULT_LOAD,

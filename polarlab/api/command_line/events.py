@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.events.base import Event, Notify, Ongoing
+from experiments.events.base import Event, OnEvent, Ongoing
 from experiments.events.marks import PointsMeasured
 from experiments.events.notices import Notice
-from experiments.events.pace import ONGOING_EVERY_S, EveryEvent, Pace
+from experiments.events.pace import ONGOING_EVERY_S, Pace, Unthrottled

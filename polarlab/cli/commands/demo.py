@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 import polarlab
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.console import print_result, print_table
 from polarlab.cli.page import DEMO_LOAD, DEMO_PATTERN, page_address, wait_for_the_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
     with ConsoleProgress() as progress:
         results = polarlab.failover(
-            arguments.experiment, progress=EveryEvent(progress), web=page_address(arguments)
+            arguments.experiment, progress=Unthrottled(progress), web=page_address(arguments)
         )
         draw_figures(results, progress)
         progress.rest()
@@ -56,7 +56,7 @@ def show(arguments: argparse.Namespace) -> Status:
     with ConsoleProgress() as progress:
         web = page_address(arguments)
         request, load = demonstration(arguments.experiment, DEMO_LOAD)
-        fabric = polarlab.Fabric(request, progress=EveryEvent(progress), web=web)
+        fabric = polarlab.Fabric(request, progress=Unthrottled(progress), web=web)
         with fabric:
             fabric.start_traffic(DEMO_PATTERN, load)
             progress(PageShown(str(fabric.url)))

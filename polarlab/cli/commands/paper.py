@@ -31,7 +31,7 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 def run(arguments: argparse.Namespace) -> Status:
     """Prints claims with computed numbers; returns NEGATIVE if one disagrees without a note."""
     from polarlab.api.analysis.papers import LIST
-    from polarlab.api.command_line.events import EveryEvent
+    from polarlab.api.command_line.events import Unthrottled
 
     if arguments.paper == LIST:
         _check_list(arguments)
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Status:
             scheduler=arguments.scheduler,
             cluster_tls=arguments.cluster_tls,
             insecure_cluster=arguments.insecure_cluster,
-            progress=EveryEvent(progress),
+            progress=Unthrottled(progress),
             prices=arguments.prices,
             curves=_curves(arguments),
         )

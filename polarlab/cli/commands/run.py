@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polarlab
 from polarlab import NegativeResult
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Status:
     try:
         with ConsoleProgress() as progress:
             results = polarlab.run(
-                arguments.experiment, progress=EveryEvent(progress), out=out, web=page_address(arguments)
+                arguments.experiment, progress=Unthrottled(progress), out=out, web=page_address(arguments)
             )
             draw_figures(results, progress)
     except (KeyboardInterrupt, Terminated, NegativeResult):

@@ -27,7 +27,7 @@ _POINT = ("routing", "pattern", "load")
 def run(arguments: argparse.Namespace) -> Status:
     """Runs a sweep and prints its points; returns NEGATIVE under --strict if one is not valid."""
     from polarlab.api.command_line.declarations import SWEEP
-    from polarlab.api.command_line.events import Event, EveryEvent, Notice, PointsMeasured
+    from polarlab.api.command_line.events import Event, Notice, PointsMeasured, Unthrottled
     from polarlab.api.command_line.records import plain
 
     chosen = arguments.experiment.resolve()
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
         )
     out, measured = arguments.experiment.folder(chosen), 0
 
-    def notify(event: Event) -> None:
+    def on_event(event: Event) -> None:
         nonlocal measured
         if isinstance(event, PointsMeasured):
             measured = event.measured
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> Status:
     with ConsoleProgress() as progress:
         web = page_address(arguments)
         results = polarlab.sweep(
-            arguments.experiment, out=out, progress=EveryEvent(notify), web=web, **places
+            arguments.experiment, out=out, progress=Unthrottled(on_event), web=web, **places
         )
         figures = draw_figures(results, progress)
         held = results.points

@@ -26,8 +26,8 @@ EXAMPLES = (
     "polarlab topology polarfly --q 7 --racks",
 )
 
-_MOST_CLASSES = 10  # number of classes in the text output
-_MOST_RACKS = 16  # up to this number, the table shows the links between every two racks
+_MAX_CLASSES = 10  # number of classes in the text output
+_MAX_RACKS = 16  # up to this number, the table shows the links between every two racks
 
 
 def run(arguments: argparse.Namespace) -> Status:
@@ -83,7 +83,7 @@ def _print_racks(racks: Mapping[str, Any]) -> None:
         a, b = bundle["racks"]
         to[a][b] = to[b][a] = bundle["links"]
     columns = ["rack", "routers", "first", "links", "outside", "cables"]
-    if racks["count"] <= _MOST_RACKS:
+    if racks["count"] <= _MAX_RACKS:
         columns += [f"to {rack}" for rack in to]
     rows = [
         {
@@ -100,7 +100,7 @@ def _print_racks(racks: Mapping[str, Any]) -> None:
 def _classes_in_words(classes: Mapping[str, Any]) -> str:
     """Returns the classes of routers in words, such as `2: 20 as s1, 10 as s3`."""
     every = zip(classes["sizes"], classes["representatives"], strict=True)
-    named = [f"{size} as {switch}" for size, switch in itertools.islice(every, _MOST_CLASSES)]
+    named = [f"{size} as {switch}" for size, switch in itertools.islice(every, _MAX_CLASSES)]
     more = classes["count"] - len(named)
     return f"{classes['count']}: {', '.join(named)}{f', {more} more' if more else ''}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import polarlab
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.page import page_address
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
@@ -25,16 +25,16 @@ def run(arguments: argparse.Namespace) -> Status:
     """Launches a fabric and opens its prompt; returns NEGATIVE if a line of --exec or a pipe fails."""
     with ConsoleProgress() as progress:
         web = page_address(arguments)
-        fabric = polarlab.Fabric(arguments.experiment, progress=EveryEvent(progress), web=web)
+        fabric = polarlab.Fabric(arguments.experiment, progress=Unthrottled(progress), web=web)
         from polarlab.cli.prompt.announcer import Announcer
         from polarlab.cli.prompt.commands import serve
 
         announcer = Announcer(progress)
         with fabric:
             progress.rest()  # the prompt takes over the terminal
-            fabric.progress = EveryEvent(announcer)
+            fabric.progress = Unthrottled(announcer)
             failed = serve(fabric.session, announcer, arguments.exec, fabric.recorder, fabric.web_start)
-            fabric.progress = EveryEvent(progress)
+            fabric.progress = Unthrottled(progress)
         if fabric.results:
             draw_figures(fabric.results, progress)
     return Status.NEGATIVE if failed else Status.DONE

@@ -158,8 +158,8 @@ def _print_faults(plan: RoutePlan, proof: Proof) -> None:
     lines = [str(fault) for fault in proof.faults]
     if len(proof.faults) == MAX_LISTED_FAULTS:
         lines.append(f"only the first {MAX_LISTED_FAULTS} faults are printed")
-    for switch, destination, element in unprotected_names(plan)[:MAX_LISTED_FAULTS]:
-        lines.append(f"{switch} has no backup path to {destination} if {element} fails")
+    for switch, destination, component in unprotected_names(plan)[:MAX_LISTED_FAULTS]:
+        lines.append(f"{switch} has no backup path to {destination} if {component} fails")
     if len(plan.unprotected) > MAX_LISTED_FAULTS:
         lines.append(f"only the first {MAX_LISTED_FAULTS} such pairs are printed; --json has all")
     for line in lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import polarlab
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.page import page_address, wait_for_the_end
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> Status:
     """Shows results until Ctrl-C."""
     with ConsoleProgress() as progress:
         web = page_address(arguments) or True
-        with polarlab.watch(arguments.results, web=web, progress=EveryEvent(progress)):
+        with polarlab.watch(arguments.results, web=web, progress=Unthrottled(progress)):
             progress.rest()
             wait_for_the_end()
     return Status.DONE

@@ -29,7 +29,7 @@ class Announcer:
             self._progress(event)
             self._progress.rest()  # the terminal is the prompt's
             if self._typing:
-                _show_line_again()
+                _redraw_line()
 
     @contextlib.contextmanager
     def typing(self) -> Iterator[None]:
@@ -43,7 +43,7 @@ class Announcer:
                 self._typing = False
 
 
-def _show_line_again() -> None:
+def _redraw_line() -> None:
     """Redraws readline's prompt and the typed text with functions that Python's module does not expose."""
     import readline
 

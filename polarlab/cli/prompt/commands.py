@@ -75,7 +75,7 @@ class SessionPrompt(FabricCLI):
         """Runs a line as if typed, and sets `status`; returns whether it leaves the prompt."""
         if self._recorder is None or not line.strip():
             return super().run_line(line)
-        with self._recorder.line(line.strip(), self._session.standing_failures) as statuses:
+        with self._recorder.line(line.strip(), self._session.active_failures) as statuses:
             left = super().run_line(line)
             statuses.append(self.status)
         return left
@@ -162,8 +162,8 @@ class SessionPrompt(FabricCLI):
         switches = {switch.name for switch in self.mn.switches}
         if not {*ends} <= switches and not self.mn.linksBetween(*map(self.mn.get, ends)):
             raise UsageError(f"{' and '.join(ends)} are not linked; `links` lists all links")
-        element = f"link:{'-'.join(ends)}"
-        self._do("fail" if state == "down" else "restore", element)
+        component = f"link:{'-'.join(ends)}"
+        self._do("fail" if state == "down" else "restore", component)
 
     def do_web(self, line: str) -> None:
         """Starts the live page, or restarts its process if that has ended: web [[HOST:]PORT].

@@ -4,7 +4,7 @@ import {ask} from "./api.js";
 import {Chart} from "./charts.js";
 import {element, facts, make, milliseconds, percent, rounded, share} from "./text.js";
 
-const MOST_ENTRIES = 500;
+const MAX_ENTRIES = 500;
 const FRAME_BITS = 8000, GENTLE_FRAMES = 2000; // frames a second
 
 /** Shows the latest change: the losses, and what repaired them. */
@@ -83,7 +83,7 @@ export function addEntries(entries) {
     }
     list.insertBefore(line, next);
   }
-  while (list.children.length > MOST_ENTRIES) list.firstChild.remove();
+  while (list.children.length > MAX_ENTRIES) list.firstChild.remove();
   if (low) list.scrollTop = list.scrollHeight;
 }
 

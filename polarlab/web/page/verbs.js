@@ -3,7 +3,7 @@
 import {ask} from "./api.js";
 import {element, make, rounded} from "./text.js";
 
-const MOST_SHOWN = 2000; // limit of characters of an answer that has no panel
+const MAX_SHOWN = 2000; // limit of characters of an answer that has no panel
 
 /** All verbs that the fabric declares. */
 export class Verbs {
@@ -130,7 +130,7 @@ class Form {
     this.update();
     try {
       const answer = await this.verbs.ask(one.verb, {...given(one.button, launched(this.verbs.fabric)), ...values});
-      if (this.output) this.output.textContent = JSON.stringify(answer).slice(0, MOST_SHOWN);
+      if (this.output) this.output.textContent = JSON.stringify(answer).slice(0, MAX_SHOWN);
     } finally {
       this.busy = null;
       this.update();

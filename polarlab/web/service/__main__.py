@@ -30,7 +30,7 @@ from polarlab.web.service.door import DoorLoop
 from polarlab.web.service.error_lines import write_errors
 from polarlab.web.service.guard import Guard, Rules
 from polarlab.web.service.hub import Hub
-from polarlab.web.service.rights import give_rights_up
+from polarlab.web.service.privileges import drop_privileges
 
 _PAGE = Path(__file__).resolve().parents[1] / "page"
 _NAME_TIMEOUT_S = 2.0
@@ -82,7 +82,7 @@ def main(listener: int, channel: int) -> None:
     # A closed TLS connection leaves a reference cycle of 256 KiB: collect often, except what stays loaded.
     gc.freeze()
     gc.set_threshold(*_COLLECTIONS)
-    give_rights_up()
+    drop_privileges()
     with asyncio.Runner(loop_factory=DoorLoop) as runner:
         runner.run(_serve(uvicorn.Server(config), hub, listener, channel))
 

@@ -30,8 +30,8 @@ _TYPES = {
     "svg": "image/svg+xml",
     "txt": "text/plain; charset=utf-8",
 }
-_MOST_STREAMS = 128  # limit of event streams, so that other requests get connections, too
-_MOST_PATH = 80  # limit of characters of a path in an answer
+_MAX_STREAMS = 128  # limit of event streams, so that other requests get connections, too
+_MAX_PATH_CHARACTERS = 80  # limit of characters of a path in an answer
 NO_FABRIC = "no fabric is running"
 _SAFE_NAME = re.compile(r"[\w.-]+", re.ASCII)
 _EVENT = re.compile(r"[0-9]{1,9}")
@@ -79,8 +79,8 @@ class _KnownAnswers:
         # An earlier process at this address had its own numbering of events.
         session, _, last = request.headers.get("last-event-id", "").rpartition("-")
         known = session == self._hub.session and _EVENT.fullmatch(last)
-        if self._hub.watchers >= _MOST_STREAMS:
-            return refused(503, f"at most {_MOST_STREAMS} clients can receive events; close a page")
+        if self._hub.watchers >= _MAX_STREAMS:
+            return refused(503, f"at most {_MAX_STREAMS} clients can receive events; close a page")
         return EventStream(self._hub, int(last) if known else -1)
 
     async def metrics(self, _request: Request) -> Response:
@@ -170,7 +170,7 @@ def _safe(name: str) -> str:
 async def _http_error(request: Request, error: HTTPException) -> Response:
     text = str(error.detail)
     if error.status_code == 404:
-        text = f"nothing is at {request.url.path[:_MOST_PATH]}; /openapi.json lists all paths"
+        text = f"nothing is at {request.url.path[:_MAX_PATH_CHARACTERS]}; /openapi.json lists all paths"
     elif error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "another")
         text = f"method must be {allowed}, got {request.method}"

@@ -19,7 +19,7 @@ HEAD_TIMEOUT_S = 5.0
 class BoundedProtocol(H11Protocol):
     """A connection that occupies one of a limited number of places; request heads have a time limit."""
 
-    def take_place(self, places: Places, host: str, arrival: asyncio.Future[Any]) -> None:
+    def enter_places(self, places: Places, host: str, arrival: asyncio.Future[Any]) -> None:
         """Takes a place for an accepted connection, before its TLS handshake.
 
         Args:

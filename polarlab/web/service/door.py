@@ -96,7 +96,7 @@ class Door:
             self._loop.connect_accepted_socket(lambda: guest, connection, **self._tls), loop=self._loop
         )
         arrival.add_done_callback(functools.partial(self._arrived, connection, guest))
-        guest.take_place(self._places, host, arrival)
+        guest.enter_places(self._places, host, arrival)
 
     def _arrived(
         self, connection: socket.socket, guest: BoundedProtocol, arrival: asyncio.Future[Any]

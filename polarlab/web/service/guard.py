@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from polarlab.web.service.places import KEEP_PLACE
 
-MOST_BODY_BYTES = 64 << 10
+MAX_BODY_BYTES = 64 << 10
 BODY_TIMEOUT_S = 10.0
 TOKEN = "token"  # noqa: S105  # its key in a query
 _LOCAL_NAMES = frozenset(("localhost", "127.0.0.1", "[::1]"))
@@ -218,8 +218,8 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
         return receive
     length = headers.get("content-length", "0")
     # Python raises an error for numbers with thousands of digits.
-    if not length.isdecimal() or len(length) > 20 or int(length) > MOST_BODY_BYTES:
-        raise _BodyError(413, f"the body must be at most {MOST_BODY_BYTES} bytes")
+    if not length.isdecimal() or len(length) > 20 or int(length) > MAX_BODY_BYTES:
+        raise _BodyError(413, f"the body must be at most {MAX_BODY_BYTES} bytes")
     body = b""
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
@@ -230,8 +230,8 @@ async def _whole_body(scope: Scope, headers: Mapping[str, str], receive: Receive
                     raise _BodyError(400, "the body ended early")
                 body += message.get("body", b"")
                 more = message.get("more_body", False)
-                if len(body) > MOST_BODY_BYTES:
-                    raise _BodyError(413, f"the body must be at most {MOST_BODY_BYTES} bytes")
+                if len(body) > MAX_BODY_BYTES:
+                    raise _BodyError(413, f"the body must be at most {MAX_BODY_BYTES} bytes")
     except TimeoutError:
         raise _BodyError(408, f"the body must arrive within {BODY_TIMEOUT_S:g} s") from None
     delivered = False

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from polarlab.web.channel import MOST_BYTES, About, Answer, Ask, Event, Now, Watchers, line_of, to_web
+from polarlab.web.channel import MAX_BYTES, About, Answer, Ask, Event, Now, Watchers, line_of, to_web
 
 ANSWER_TIMEOUT_S = 90.0
 _KEPT_ENTRIES = 2_000
@@ -59,7 +59,7 @@ class Hub:
         Args:
             connection: socket of the channel.
         """
-        reader, self._writer = await asyncio.open_connection(sock=connection, limit=MOST_BYTES)
+        reader, self._writer = await asyncio.open_connection(sock=connection, limit=MAX_BYTES)
         with contextlib.suppress(OSError, ValueError):  # the fabric's process has ended
             while line := await reader.readline():
                 self._process(to_web(line))

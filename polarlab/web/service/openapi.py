@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from polarlab.api.verb import JSON, MOST_CHARACTERS, ONE_LINE, Verb
+from polarlab.api.verb import JSON, MAX_CHARACTERS, ONE_LINE, Verb
 from polarlab.web.actions import actions
-from polarlab.web.service.guard import MOST_BODY_BYTES, TOKEN
+from polarlab.web.service.guard import MAX_BODY_BYTES, TOKEN
 
 _PLACE = re.compile(r"\{(\w+)\}")
 _ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
@@ -32,7 +32,7 @@ _REFUSALS = {
     405: "the path does not support this method",
     408: "the body arrived too slowly",
     409: "the fabric does not allow this now",
-    413: f"the body is longer than {MOST_BODY_BYTES} bytes",
+    413: f"the body is longer than {MAX_BODY_BYTES} bytes",
     415: "the body is not JSON",
     421: "the Host header does not name this machine",
     500: "an internal error of PolarLab; the fabric continues",
@@ -89,7 +89,7 @@ def _operation(action: Verb) -> dict[str, Any]:
                 "name": field.name,
                 "in": "path" if field.name in in_path else "query",
                 "required": field.required or field.name in in_path,
-                "schema": {"type": "string", "maxLength": MOST_CHARACTERS, "pattern": ONE_LINE}
+                "schema": {"type": "string", "maxLength": MAX_CHARACTERS, "pattern": ONE_LINE}
                 | ({"minLength": 1} if field.required else {}),
             }
             for field in msgspec.structs.fields(action.request)

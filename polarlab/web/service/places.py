@@ -34,14 +34,14 @@ class Guest(Protocol):
 class Places:
     """A limited number of places."""
 
-    def __init__(self, most: int, rng: random.Random | None = None) -> None:
+    def __init__(self, limit: int, rng: random.Random | None = None) -> None:
         """Prepares the places.
 
         Args:
-            most: number of places.
+            limit: number of places.
             rng: random generator for the choices.
         """
-        self._most, self._rng = most, rng or random.Random()  # noqa: S311  # no secret
+        self._limit, self._rng = limit, rng or random.Random()  # noqa: S311  # no secret
         self._strangers: defaultdict[str, list[Guest]] = defaultdict(list)  # by machine
         self._machines: dict[Guest, str] = {}  # of connections without the token
         self._known: set[Guest] = set()
@@ -66,7 +66,7 @@ class Places:
         machine = machine_of(host)
         self._machines[guest] = machine
         self._strangers[machine].append(guest)
-        if len(self._machines) + len(self._known) > self._most:
+        if len(self._machines) + len(self._known) > self._limit:
             self.make_room(guest)
 
     def keep(self, guest: Guest) -> None:
@@ -97,8 +97,10 @@ class Places:
 
     def _loser(self, new: Guest | None) -> Guest | None:
         machines = self._strangers.values()
-        most = max(map(len, machines), default=0)
-        candidates = [one for guests in machines if len(guests) == most for one in guests if one is not new]
+        largest = max(map(len, machines), default=0)
+        candidates = [
+            one for guests in machines if len(guests) == largest for one in guests if one is not new
+        ]
         candidates = candidates or [one for one in self._known if one.idle]
         return self._rng.choice(candidates) if candidates else new
 

@@ -20,8 +20,8 @@ from topology.errors import Status, known_status
 
 SECRET = "only-root-knows-1f0c"
 LONGEST_S = 20  # of an input, on a machine that is busy otherwise
-MOST_TEXT = 2_000  # characters of an error
-MOST_GROWTH_KIB = 700 << 10
+MAX_TEXT = 2_000  # characters of an error
+MAX_GROWTH_KIB = 700 << 10
 ODD_TEXTS = (
     *("", " ", "nan", "inf", "-inf", "1e400", "-1", "0", "1", "2", "1e300", "9" * 5000, "1_0", "٣", "true"),
     *(
@@ -222,10 +222,10 @@ class Watch:
                 self.problem = f"{what}: {type(error).__name__}: {str(error)[:200]}"
             elif SECRET in known[1]:
                 self.problem = f"{what}: quotes a secret"
-            elif len(known[1]) > MOST_TEXT:
+            elif len(known[1]) > MAX_TEXT:
                 self.problem = f"{what}: an error of {len(known[1])} characters: {known[1][:200]!r}"
         if (
             not self.problem
-            and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before_kib + MOST_GROWTH_KIB
+            and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > before_kib + MAX_GROWTH_KIB
         ):
-            self.problem = f"{what}: took over {MOST_GROWTH_KIB >> 10} MiB"
+            self.problem = f"{what}: took over {MAX_GROWTH_KIB >> 10} MiB"

@@ -40,7 +40,7 @@ SILENT = Fidelity(False, ("too little of the CPU was idle",))
 
 def write_run(folder: Path, summary: Summary = records.SUMMARY, **manifest: Any) -> Path:
     """Writes a run of ER_3 with all of its series; the rates follow from the summary's fractions."""
-    directory = RunDirectory(folder, go_on=True)
+    directory = RunDirectory(folder, resume=True)
     changes = {"routing": summary.routing, "seed": summary.seed, **manifest}
     directory.write_record("manifest.json", records.run_manifest(**changes))
     directory.write_record("summary.json", summary)
@@ -88,7 +88,7 @@ def write_replications(folder: Path, seeds: Sequence[int] = (1, 2, 3), invalid: 
         changed = records.summary(seed=seed, accepted=accepted, loss=0.4 - 0.02 * seed, fidelity=fidelity)
         summaries.append(changed)
         write_run(folder / f"seed-{seed}", changed)
-    directory = RunDirectory(folder, go_on=True)
+    directory = RunDirectory(folder, resume=True)
     directory.write_record("manifest.json", records.run_manifest())
     directory.write_record("summary.json", combine(summaries, len(seeds)))
     return folder
@@ -104,7 +104,7 @@ def write_sweep(
     **settings: Any,
 ) -> Path:
     """Writes a sweep of ER_3 over some loads; the points of the loads in `invalid` are not valid."""
-    directory = RunDirectory(folder, go_on=True)
+    directory = RunDirectory(folder, resume=True)
     variations = read_variations(vary)
     sweep = SweepOptions(routings, patterns, loads, vary=variations)
     keys = {variation.key: variation.values for variation in variations}
@@ -160,7 +160,7 @@ FAILOVER = FailoverSummary(
 
 def write_failover(folder: Path, summary: FailoverSummary = FAILOVER, **settings: Any) -> Path:
     """Writes a demonstration of 9 s: probes of all pairs go out one after another in rounds of 100 ms."""
-    directory = RunDirectory(folder, go_on=True)
+    directory = RunDirectory(folder, resume=True)
     traffic = TrafficSettings(elements=summary.failed, fail_s=2.0, restore_s=5.0, end_s=9.0, **settings)
     manifest = records.run_manifest(routing=summary.routing, traffic=traffic, hosts=summary.hosts)
     directory.write_record("manifest.json", manifest)

@@ -1,6 +1,6 @@
 """The adaptive loop: the switches it asks, its changes, and the end of all detours on request."""
 
-from controller.adaptation_loop import LEAST_STEP_S, MOST_STEP_S, AdaptiveLoop, step_s
+from controller.adaptation_loop import MAX_STEP_S, MIN_STEP_S, AdaptiveLoop, step_s
 from controller.occupancy.queue_handoff import AdaptationRequest
 from controller.openflow.commands import Message, PutGroup
 from routing.registry import make_plan
@@ -32,8 +32,8 @@ class FixedSource:
 
 def test_a_step_is_a_tenth_of_a_full_queues_drain_within_bounds():
     assert step_s(500_000, 32) == 32 * 1000 * 8 / 500_000 / 10
-    assert step_s(10**9, 32) == LEAST_STEP_S
-    assert step_s(10_000, 32) == MOST_STEP_S
+    assert step_s(10**9, 32) == MIN_STEP_S
+    assert step_s(10_000, 32) == MAX_STEP_S
 
 
 def test_only_ready_switches_change_and_the_changes_are_counted():
@@ -102,7 +102,7 @@ def test_detours_stay_when_another_plan_leaves_fewer_and_none_is_over_a_drained_
     ready = frozenset({DATAPATH})
     before = {group.number: group for _ in range(40) for _, groups in loop.step(ready) for group in groups}
     assert any(3 in ports_of(group) for group in before.values())
-    loop.take_plan(drained)
+    loop.use_plan(drained)
     for group in drained.switches[DATAPATH - 1].groups:
         if group.number in before:
             (message,) = loop.adapted(DATAPATH, [Message(1, PutGroup(group, exists=True))])

@@ -5,7 +5,7 @@ import struct
 import pytest
 from support.builders.openflow_messages import HANGING, features, hello, message, multipart, samples
 
-from controller.openflow.door import MOST_ENTRIES, MOST_PORTS, Door, MalformedMessage
+from controller.openflow.door import MAX_ENTRIES, MAX_PORTS, Door, MalformedMessage
 
 READ = {0, 1, 2, 3, 6, 12, 19, 21}
 UNASKED = {4, 10, 11, 30, 31, 32, 35}  # may come at any time, and are not read
@@ -160,19 +160,19 @@ def port(version, number):
 
 @VERSIONS
 def test_a_switch_has_a_bounded_number_of_ports(door, version):
-    described = [port(version, number) for number in range(MOST_PORTS)]
+    described = [port(version, number) for number in range(MAX_PORTS)]
     for _ in range(2):  # the same ports again
         for some in (described[:600], described[600:1200]):
             assert list(door.messages(multipart(version, 13, b"".join(some))))
-    for number in range(MOST_PORTS):
+    for number in range(MAX_PORTS):
         assert list(door.messages(message(version, 12, bytes(8) + port(version, number))))
-    refused(door, message(version, 12, bytes(8) + port(version, MOST_PORTS)), "ports")
+    refused(door, message(version, 12, bytes(8) + port(version, MAX_PORTS)), "ports")
 
 
 @VERSIONS
 def test_a_description_that_never_ends_is_refused(door, version):
     group = struct.pack("!HBxI", 8, 1, 5) if version == 4 else struct.pack("!HBxIH6x", 16, 1, 5, 0)
     part = multipart(version, 7, 4000 * group, flags=1)
-    for _ in range(MOST_ENTRIES // 4000):
+    for _ in range(MAX_ENTRIES // 4000):
         assert list(door.messages(part))
     refused(door, part, "entries")

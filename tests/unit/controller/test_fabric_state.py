@@ -13,7 +13,7 @@ from controller.fabric_state import (
     SetPort,
 )
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import link_element
+from topology.faults import link_component
 
 GRAPH = PolarFly(3)
 LINK = GRAPH.link_list[0]
@@ -209,7 +209,7 @@ def test_a_link_that_is_held_before_it_was_planned_for_is_planned_around():
     for number in range(FLAPS):
         cut(state, number * 1e-3)
         restore(state, number * 1e-3)
-    assert state.held_until_s() == {link_element(LINK).location: (FLAPS - 1) * 1e-3 + FIRST_HOLD_S}
+    assert state.held_until_s() == {link_component(LINK).location: (FLAPS - 1) * 1e-3 + FIRST_HOLD_S}
     assert state.plan_due(1.0)
     state.mark_planned()
     state.tick(1.0)

@@ -9,7 +9,7 @@ from routing.registry import make_plan
 from topology.drains import NO_DRAIN, drain_of
 from topology.errors import NegativeResult
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import link_element, parse_drained
+from topology.faults import link_component, parse_drained
 
 GRAPH = PolarFly(3)
 LINK, OTHER = GRAPH.link_list[0], GRAPH.link_list[7]
@@ -27,7 +27,7 @@ def test_a_failure_during_replanning_is_planned_for_next():
         cut(replanner, OTHER, 2.0)
         return function(*arguments)
 
-    first, other = (link_element(link).name.partition(":")[2] for link in (LINK, OTHER))
+    first, other = (link_component(link).name.partition(":")[2] for link in (LINK, OTHER))
     assert replanner.replan(slowly).failure.name == first
     assert replanner.state.plan_due(3.0)
     assert set(replanner.replan().failure.name.split(", ")) == {first, other}

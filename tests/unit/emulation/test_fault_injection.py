@@ -8,7 +8,7 @@ from emulation.fault_injection import FaultInjector
 from emulation.subprocesses import CommandError
 from topology.addressing import hosts_of, interface_name, switch_name
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import CONTROLLER, Element, ElementKind, host_link, link_element
+from topology.faults import CONTROLLER, Component, ComponentKind, host_link, link_component
 
 TOPOLOGY = PolarFly(2)
 
@@ -25,7 +25,7 @@ class Switch:
     def kill_daemon(self):
         self.runs = False
 
-    def start_again(self):
+    def restart(self):
         self.runs = True
 
 
@@ -63,50 +63,50 @@ LOWER, UPPER = LINK.ends
 
 
 def test_a_link_fails_at_its_lower_router(network, faults):
-    faults.fail(link_element(LINK))
-    faults.fail(link_element(LINK))
+    faults.fail(link_component(LINK))
+    faults.fail(link_component(LINK))
     assert network.down == {interface_name(*LOWER)}
-    faults.restore(link_element(LINK))
+    faults.restore(link_component(LINK))
     assert network.down == set()
 
 
 def test_a_link_of_a_failed_switch_fails_at_that_switch(network, faults):
-    faults.fail(Element(ElementKind.HANG, (UPPER[0],)))
-    faults.fail(link_element(LINK))
+    faults.fail(Component(ComponentKind.HANG, (UPPER[0],)))
+    faults.fail(link_component(LINK))
     assert network.down == {interface_name(*UPPER)}
 
 
 def test_a_switch_without_power_has_no_program_and_no_carrier(network, faults):
-    element = Element(ElementKind.SWITCH, (2,))
-    faults.fail(element)
+    component = Component(ComponentKind.SWITCH, (2,))
+    faults.fail(component)
     switch = network["s3"].vswitch
     assert not switch.runs
     assert network.down == {name for name, _ in switch.settings.ports}
-    faults.restore(element)
+    faults.restore(component)
     assert switch.runs
     assert network.down == set()
 
 
 def test_a_failed_link_stays_down_when_its_switch_returns(network, faults):
-    faults.fail(link_element(LINK))
-    element = Element(ElementKind.SWITCH, (LOWER[0],))
-    faults.fail(element)
-    faults.restore(element)
+    faults.fail(link_component(LINK))
+    component = Component(ComponentKind.SWITCH, (LOWER[0],))
+    faults.fail(component)
+    faults.restore(component)
     assert network.down == {interface_name(*LOWER)}
 
 
 def test_a_restored_link_stays_down_while_its_switch_has_no_power(network, faults):
-    faults.fail(link_element(LINK))
-    element = Element(ElementKind.SWITCH, (LOWER[0],))
-    faults.fail(element)
-    faults.restore(link_element(LINK))
+    faults.fail(link_component(LINK))
+    component = Component(ComponentKind.SWITCH, (LOWER[0],))
+    faults.fail(component)
+    faults.restore(link_component(LINK))
     assert interface_name(*LOWER) in network.down
-    faults.restore(element)
+    faults.restore(component)
     assert network.down == set()
 
 
 def test_a_switch_that_hangs_and_has_no_power_starts_once_both_are_over(network, faults):
-    hang, power = Element(ElementKind.HANG, (2,)), Element(ElementKind.SWITCH, (2,))
+    hang, power = Component(ComponentKind.HANG, (2,)), Component(ComponentKind.SWITCH, (2,))
     faults.fail(hang)
     faults.fail(power)
     faults.restore(power)
@@ -116,8 +116,12 @@ def test_a_switch_that_hangs_and_has_no_power_starts_once_both_are_over(network,
 
 
 def test_everything_is_restored(network, faults):
-    for element in (Element(ElementKind.SWITCH, (1,)), Element(ElementKind.HANG, (2,)), link_element(LINK)):
-        faults.fail(element)
+    for component in (
+        Component(ComponentKind.SWITCH, (1,)),
+        Component(ComponentKind.HANG, (2,)),
+        link_component(LINK),
+    ):
+        faults.fail(component)
     faults.restore_all()
     assert network.down == set()
     assert all(switch.vswitch.runs for switch in network.switches.values())
@@ -125,16 +129,16 @@ def test_everything_is_restored(network, faults):
 
 def test_what_cannot_be_restored_is_named_and_the_rest_is_restored(network, faults):
     host = hosts_of(TOPOLOGY, 1)[2]
-    power = Element(ElementKind.SWITCH, (host.router,))
-    for element in (power, host_link(host), Element(ElementKind.SWITCH, (5,)), link_element(LINK)):
-        faults.fail(element)
+    power = Component(ComponentKind.SWITCH, (host.router,))
+    for component in (power, host_link(host), Component(ComponentKind.SWITCH, (5,)), link_component(LINK)):
+        faults.fail(component)
     network.deleted.add(interface_name(host.router, TOPOLOGY.host_port(host.router, host.index)))
     with pytest.raises(CommandError, match=host_link(host).name) as raised:
         faults.restore_all()
     assert "s6" not in str(raised.value)
     assert network.down - network.deleted == set()
     assert all(switch.vswitch.runs for switch in network.switches.values())
-    assert faults.standing == ()
+    assert faults.active_failures == ()
 
 
 def test_the_controller_is_not_an_element_of_the_network(faults):
@@ -146,16 +150,16 @@ def test_the_controller_is_not_an_element_of_the_network(faults):
 def test_the_link_of_a_host_fails_at_its_switch_and_stays_failed_when_the_switch_returns(network, faults):
     host = hosts_of(TOPOLOGY, 1)[2]
     end = interface_name(host.router, TOPOLOGY.host_port(host.router, host.index))
-    element, power = host_link(host), Element(ElementKind.SWITCH, (host.router,))
-    for fault in (element, power):
+    component, power = host_link(host), Component(ComponentKind.SWITCH, (host.router,))
+    for fault in (component, power):
         faults.fail(fault)
     faults.restore(power)
     assert network.down == {end}
-    assert faults.standing == (element,)
+    assert faults.active_failures == (component,)
     faults.fail(power)
-    faults.restore(element)
+    faults.restore(component)
     assert end in network.down
-    faults.fail(element)
+    faults.fail(component)
     faults.restore_all()
     assert network.down == set()
-    assert faults.standing == ()
+    assert faults.active_failures == ()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from emulation.hosts.identity import host_root
-from emulation.hosts.sockets import MOST_COVERED, socket_paths
+from emulation.hosts.sockets import MAX_COVERED, socket_paths
 from emulation.hosts.spaces import HostSpaces
 from emulation.kernel.system_calls import detach, mount
 
@@ -167,11 +167,11 @@ def test_sockets_of_who_is_root_on_hosts_are_covered(bound, run, monkeypatch):
 
 @needs_root
 def test_a_user_with_many_sockets_keeps_none_of_roots_from_being_covered(ownerless, bound, run, capfd):
-    names = [*map(str, range(MOST_COVERED + 40)), "root"]
+    names = [*map(str, range(MAX_COVERED + 40)), "root"]
     for name in names:
         bound(str(ownerless / name), 0 if name == "root" else OTHER_USER)
     seen = kinds(run, ownerless)
     assert seen["root"] == COVERED
     covered = list(seen.values()).count(COVERED)
-    assert 0 < covered <= MOST_COVERED  # the machine may have such sockets, too
+    assert 0 < covered <= MAX_COVERED  # the machine may have such sockets, too
     assert "sockets" in capfd.readouterr().err

@@ -15,10 +15,10 @@ PRELUDE = """
 import ctypes, errno, fcntl, mmap, os, signal, socket, struct, subprocess, sys, threading
 from emulation.kernel.system_call_filter import filter_calls
 from emulation.kernel.system_calls import number
-from emulation.kernel.system_calls import refuse_new_rights
+from emulation.kernel.system_calls import set_no_new_privileges
 
 libc = ctypes.CDLL(None, use_errno=True)
-refuse_new_rights()
+set_no_new_privileges()
 
 def made(name, *arguments):
     ctypes.set_errno(0)

@@ -8,10 +8,10 @@ from experiments.calibration import RateSearch
 from topology.links import MAX_RATE_BPS, MIN_RATE_BPS
 
 
-def searched(first_bps, carried_bps, power=2.0, most_bps=MAX_RATE_BPS, noise=0.0, seed=1):
+def searched(first_bps, carried_bps, power=2.0, max_bps=MAX_RATE_BPS, noise=0.0, seed=1):
     """Returns the rates that are tried on a machine whose strain is 1 at some rate, and the one found."""
     chance = random.Random(seed)
-    search, tried = RateSearch(first_bps, most_bps), []
+    search, tried = RateSearch(first_bps, max_bps), []
     while (rate_bps := search.next_bps()) is not None:
         strained = (rate_bps / carried_bps) ** power * (1 + chance.uniform(-noise, noise))
         search.tried(rate_bps, strained)
@@ -47,7 +47,7 @@ def test_the_steeper_the_strain_the_smaller_the_steps():
 
 
 def test_no_rate_is_above_what_the_sender_can_do():
-    assert searched(1e6, 1e9, most_bps=3e6) == ([1_000_000, 3_000_000], 3_000_000)
+    assert searched(1e6, 1e9, max_bps=3e6) == ([1_000_000, 3_000_000], 3_000_000)
 
 
 def test_a_machine_that_carries_nothing_is_told_of():

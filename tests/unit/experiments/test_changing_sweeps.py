@@ -8,7 +8,7 @@ import pytest
 from support.builders import records
 
 import polarlab
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from experiments.events.progress import PointsSimulated
 from experiments.results.parts.swept_values import joined
 from experiments.results.run_directory import kept_directory
@@ -150,7 +150,7 @@ def test_a_second_sweep_into_the_same_folder_is_refused(tmp_path):
                 swept(tmp_path / "one", routings="min")
             refused.append(caught.value)
 
-    results = swept(tmp_path / "one", routings="min", progress=EveryEvent(begin_another))
+    results = swept(tmp_path / "one", routings="min", progress=Unthrottled(begin_another))
     assert len(refused) == 1
     assert len(swept(tmp_path / "one", routings="min", loads=[0.1]).points) == 2
     assert {path.name for path in results.folder.iterdir()} >= {"manifest.json", "points.csv"}
@@ -158,8 +158,8 @@ def test_a_second_sweep_into_the_same_folder_is_refused(tmp_path):
 
 def test_a_refused_folder_stays_as_it_is(tmp_path):
     """A sweep that has measured nothing yet has an empty folder, which the other must not remove."""
-    with kept_directory(tmp_path / "one", go_on=True) as directory:
-        with pytest.raises(ParameterError), kept_directory(tmp_path / "one", go_on=True):
+    with kept_directory(tmp_path / "one", resume=True) as directory:
+        with pytest.raises(ParameterError), kept_directory(tmp_path / "one", resume=True):
             pass
         directory.append_row("points.csv", ["load"], {"load": 1})
     assert (tmp_path / "one" / "points.csv").exists()

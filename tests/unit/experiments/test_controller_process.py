@@ -129,7 +129,7 @@ def test_it_is_in_charge_also_when_switches_are_missing(controller):
 def test_a_plan_is_found_by_the_name_of_its_failure(controller):
     process = controller(replanned("s1-s2"), replanned("s3"), replanned("none"))
     assert process.wait_for_plan(lambda failed: failed == "s3", 10) == process.replans[1]
-    assert process.wait_until_whole(10)
+    assert process.wait_until_recovered(10)
     assert process.wait_for_plan(lambda failed: failed == "s4", 0.1) is None
 
 

@@ -14,9 +14,9 @@ from experiments.codec import plain
 from experiments.doctor.default_rate import link_rate_bps
 from experiments.events.notices import Notice
 from experiments.observation.observer import judged_now
-from experiments.results.again import at_held_rate, experiment_again
 from experiments.results.open import Sweep
 from experiments.results.replications import combine
+from experiments.results.rerun import at_held_rate, experiment_to_rerun
 from experiments.spec.files.experiment_file import kept_content
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.samples import Held, HeldLately
@@ -208,7 +208,7 @@ def test_what_is_measured_again_has_the_same_rate_on_another_machine(tmp_path, p
     folder = folder_of(tmp_path / "run", experiment_of("run polarfly --q 5 --hosts 2 --load 0.5"))
     processors(64)
     assert rate_of("run polarfly --q 5 --hosts 2 --load 0.5") == 2_000_000
-    again = experiment_again(folder).resolve().fabric
+    again = experiment_to_rerun(folder).resolve().fabric
     assert (again.links.rate_bps, again.link_rate_from) == (500_000, "given")
 
 

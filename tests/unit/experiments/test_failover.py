@@ -22,7 +22,7 @@ from polarlab.cli.commands.demo import print_summary
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import ElementKind
+from topology.faults import ComponentKind
 from traffic.metrics.measurements import ARRIVAL
 from traffic.workload.schedule import ProbeSchedule, ProbeStream
 
@@ -63,7 +63,7 @@ def test_where_nothing_is_lost_the_silence_is_the_interval():
     seen = probes()
     assert seen.arrived.all()
     assert seen.longest_silence_s(0.01, 0.09) == pytest.approx(0.001, abs=HOP_S * 1.01)
-    assert seen.all_heard_again_s(0.02, 0.06) == 0.02
+    assert seen.all_recovered_s(0.02, 0.06) == 0.02
 
 
 def test_a_silence_is_as_long_as_the_time_between_two_arrivals():
@@ -71,13 +71,13 @@ def test_a_silence_is_as_long_as_the_time_between_two_arrivals():
     # 20 intervals of the fast stream, and what the slow one would have sent in between.
     assert (~seen.arrived).sum() == 20 + 2
     assert seen.longest_silence_s(0.02, 0.08) == pytest.approx(0.021, abs=HOP_S)
-    assert seen.all_heard_again_s(0.02, 0.08) == pytest.approx(0.0505 + HOP_S)
+    assert seen.all_recovered_s(0.02, 0.08) == pytest.approx(0.0505 + HOP_S)
 
 
 def test_a_pair_that_stays_silent_is_silent_to_the_end_of_the_time():
     seen = probes(cut(0.03, 1.0))
     assert seen.longest_silence_s(0.03, 0.08) == pytest.approx(0.05, abs=1e-3)
-    assert seen.all_heard_again_s(0.03, 0.08) is None
+    assert seen.all_recovered_s(0.03, 0.08) is None
 
 
 def test_what_was_not_sent_before_an_interruption_is_not_lost():
@@ -160,9 +160,9 @@ def test_a_summary_is_read_as_it_was_written(tmp_path):
 def test_the_busiest_link_is_one_of_a_quadric():
     """Minimal paths of 2q pairs cross it in each direction; those of 2q - 1 any other."""
     graph = PolarFly(5)
-    element = busiest_link(graph)
-    assert element.kind is ElementKind.LINK
-    assert min(graph.degrees[list(element.routers)]) == 5
+    component = busiest_link(graph)
+    assert component.kind is ComponentKind.LINK
+    assert min(graph.degrees[list(component.routers)]) == 5
 
 
 def test_a_damaged_folder_is_told(tmp_path):

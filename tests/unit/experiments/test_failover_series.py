@@ -31,7 +31,7 @@ from polarlab.cli.main import main
 from polarlab.cli.parser import parse
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import Element, ElementKind, parse_elements
+from topology.faults import Component, ComponentKind, parse_components
 from topology.links import LinkSpec
 
 FABRIC = FabricOptions("polarfly", {"q": 3}, PolarFly(3), 1, "min", LinkSpec(20_000_000, 32))
@@ -68,7 +68,7 @@ def test_each_repetition_draws_an_element_from_a_seed_of_its_own():
     options = specified("--repeat 5 --fail random-link --seed 11")
     assert [repetition.seed for repetition in options.repetitions] == [11, 12, 13, 14, 15]
     for repetition in options.repetitions:
-        assert repetition.elements == parse_elements("random-link", PolarFly(3), repetition.seed)
+        assert repetition.elements == parse_components("random-link", PolarFly(3), repetition.seed)
     assert len({repetition.elements for repetition in options.repetitions}) > 1
     assert options.settings().fail == "random-link"
     assert (options.settings().repeat, options.settings().seed, options.settings().elements) == (5, 11, None)
@@ -77,7 +77,7 @@ def test_each_repetition_draws_an_element_from_a_seed_of_its_own():
 def test_a_named_element_is_repeated():
     options = specified("--repeat 3 --fail switch:s4,hang:s2")
     assert {repetition.elements for repetition in options.repetitions} == {
-        parse_elements("switch:s4,hang:s2", PolarFly(3), 1)
+        parse_components("switch:s4,hang:s2", PolarFly(3), 1)
     }
 
 
@@ -151,7 +151,7 @@ def test_all_bad_failovers_are_named_by_their_seeds_and_the_first_with_its_reaso
 
 
 def test_a_failover_that_is_interrupted_before_its_failure_names_the_element_that_was_drawn():
-    options = FailoverOptions((Element(ElementKind.SWITCH, (2,)),))
+    options = FailoverOptions((Component(ComponentKind.SWITCH, (2,)),))
     early = replace(SUMMARY, failed=(), interrupted=True)
     assert str(failover_ended(options, early)) == "interrupted before the failure of switch:s3"
     assert str(failover_ended(options, replace(SUMMARY, failed=("switch:s3",)))).startswith("switch:s3: ")

@@ -132,7 +132,7 @@ def run_of_flows(folder):
         dict.fromkeys(FLOW_COLUMNS, "1") | {"time_s": 3, "bytes": 900 * 40**n, "slowdown": 1.5 + n}
         for n in range(3)
     ]
-    RunDirectory(folder, go_on=True).write_csv(FLOWS, FLOW_COLUMNS, [tuple(row.values()) for row in rows])
+    RunDirectory(folder, resume=True).write_csv(FLOWS, FLOW_COLUMNS, [tuple(row.values()) for row in rows])
     return [folder]
 
 
@@ -152,7 +152,7 @@ def run_of_own_programs(folder):
     summary = records.summary(pattern=NOT_GENERATED[0], programs=programs, faults=result_folders.FAULTS)
     result_folders.write_run(folder, summary)
     rows = [(0.25 * n, f"s1-s{link}", 1, 9000 * link, 0, 0) for link in range(10, 14) for n in range(20)]
-    RunDirectory(folder, go_on=True).write_csv(LINKS, LINK_COLUMNS, rows)
+    RunDirectory(folder, resume=True).write_csv(LINKS, LINK_COLUMNS, rows)
     return [folder]
 
 
@@ -349,7 +349,7 @@ def test_numbers_of_the_enlarged_failure_do_not_lie_on_each_other(tmp_path, figu
     folder = result_folders.write_failover(tmp_path / "demo")
     events = [(2.0, "fail switch:s4"), (2.0116, "all watched pairs heard again"), (5.0, "restore switch:s4")]
     (folder / EVENTS).unlink()
-    RunDirectory(folder, go_on=True).write_csv(EVENTS, EVENT_COLUMNS, events)
+    RunDirectory(folder, resume=True).write_csv(EVENTS, EVENT_COLUMNS, events)
     polarlab.plot(folder).save()
     (figure,) = figures.values()
     figure.draw_without_rendering()
@@ -402,7 +402,7 @@ def test_replayed_flows_are_named_without_their_folder(tmp_path, figures):
     (folder,) = run_of_flows(tmp_path / "run")
     summary = open_results(folder).summary
     flows = replace(summary.flows, flow_sizes=None, flow_file="/home/somebody/flows.csv")
-    RunDirectory(folder, go_on=True).write_record("summary.json", replace(summary, flows=flows))
+    RunDirectory(folder, resume=True).write_record("summary.json", replace(summary, flows=flows))
     polarlab.plot(folder).save()
     figure = next(figure for path, figure in figures.items() if "slowdown" in path)
     assert "\nflows.csv flows" in figure.get_suptitle()

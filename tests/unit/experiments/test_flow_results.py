@@ -340,7 +340,7 @@ def test_replications_are_drawn_with_their_slowdowns_by_class(tmp_path, record):
     for seed in (1, 2):
         written(folder / f"seed-{seed}", replace(record, traffic=replace(record.traffic, seed=seed)))
     both = combine([summarise(record), replace(summarise(record), seed=2)], 2)
-    directory = RunDirectory(folder, go_on=True)
+    directory = RunDirectory(folder, resume=True)
     directory.write_record(MANIFEST, run_manifest(record.fabric, record.traffic.settings(), 1))
     directory.write_record(SUMMARY, both)
     figure = draw_replications(Run(folder))["replications"]

@@ -54,7 +54,7 @@ def test_a_table_that_grows_is_no_link(nobodys, sentinel):
     (nobodys / "points.csv").symlink_to(sentinel / "points.csv")
     give(nobodys / "points.csv")
     with pytest.raises(OSError, match="symbolic"):
-        RunDirectory(nobodys, go_on=True).append_row("points.csv", ("a",), {"a": 1})
+        RunDirectory(nobodys, resume=True).append_row("points.csv", ("a",), {"a": 1})
     (nobodys / "points.csv").unlink()
     os.mkfifo(nobodys / "points.csv")
     with pytest.raises(OSError, match="points"):
@@ -70,7 +70,7 @@ def test_new_files_and_folders_of_root_are_not_put_behind_links_of_others(nobody
     with pytest.raises(PermissionError):
         make_folder(nobodys / "folder" / "a" / "b")
     with pytest.raises(PolarLabError):
-        RunDirectory(nobodys / "folder", go_on=True)
+        RunDirectory(nobodys / "folder", resume=True)
     assert untouched(sentinel)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.validity.link_loss import MOST_CHANCE, LinkLoss, chance_of_loss, link_loss_doubt
+from experiments.validity.link_loss import MAX_CHANCE, LinkLoss, chance_of_loss, link_loss_doubt
 
 FRAMES = 2287
 
@@ -69,4 +69,4 @@ def test_links_that_lose_what_they_should_are_hardly_ever_doubted():
         link_loss_doubt(0.02, [loss(lost, count) for lost, count in zip(row, frames, strict=True)])
         for row in generator.binomial(frames, 0.02, (runs, links)).tolist()
     ]
-    assert sum(doubt is not None for doubt in doubts) <= 3 + MOST_CHANCE * runs
+    assert sum(doubt is not None for doubt in doubts) <= 3 + MAX_CHANCE * runs

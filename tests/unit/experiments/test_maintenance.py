@@ -12,7 +12,7 @@ from experiments.maintenance import DrainOutcome, Maintenance
 from experiments.results.parts.faults import replan_text
 from topology.errors import NegativeResult, UsageError
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import CONTROLLER, Element, ElementKind
+from topology.faults import CONTROLLER, Component, ComponentKind
 from topology.links import LinkSpec
 
 GRAPH = PolarFly(3)
@@ -50,7 +50,7 @@ class Controller:
 def fabric(monkeypatch):
     """A fabric without packets: its queues are read from `fabric.queues`, a reading after the other."""
     monkeypatch.setattr(maintenance, "SETTLE_S", 0.0)
-    monkeypatch.setattr(maintenance, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(maintenance, "POLL_INTERVAL_S", 0.0)
     monkeypatch.setattr(maintenance, "PLAN_TIMEOUT_S", 0.2)
     fabric = SimpleNamespace(
         options=SimpleNamespace(topology=GRAPH, links=LinkSpec(10_000_000, 32)),
@@ -76,7 +76,7 @@ def fabric(monkeypatch):
 
 
 def switch(router):
-    return Element(ElementKind.SWITCH, (router,))
+    return Component(ComponentKind.SWITCH, (router,))
 
 
 def test_elements_are_drained_one_after_another_and_used_again(fabric):
@@ -86,7 +86,7 @@ def test_elements_are_drained_one_after_another_and_used_again(fabric):
     link = parts.drain("link:s1-s10", [])
     assert str(link).startswith("link:s1-s10 is drained: no traffic; ")
     assert link.drained == fabric.controller.drained == ("switch:s3", "link:s1-s10")
-    assert parts.drained == tuple(parts.drain_now.elements)
+    assert parts.drained == tuple(parts.drain_now.components)
     both = parts.undrain()
     assert str(both).startswith("s3, link:s1-s10 are in use again; ")
     assert fabric.controller.drained == ()
@@ -96,9 +96,9 @@ def test_elements_are_drained_one_after_another_and_used_again(fabric):
 
 def test_what_cannot_be_drained_changes_nothing(fabric):
     parts = Maintenance(fabric)
-    for text, standing in (("s14", []), ("s3", [switch(2), CONTROLLER]), ("hang:s3", [])):
+    for text, active_failures in (("s14", []), ("s3", [switch(2), CONTROLLER]), ("hang:s3", [])):
         with pytest.raises(UsageError):
-            parts.drain(text, standing)
+            parts.drain(text, active_failures)
     fabric.controller.running = False
     with pytest.raises(UsageError, match="controller must run"):
         parts.drain("s3", [])

@@ -1,7 +1,7 @@
 """The pace of events: those of what goes on come now and then, all others at once."""
 
 from experiments.events.notices import Notice
-from experiments.events.pace import EveryEvent, Pace, paced
+from experiments.events.pace import Pace, Unthrottled, paced
 from experiments.events.progress import PairsDelivered
 
 GOING_ON, AT_ONCE = PairsDelivered(1, 9), Notice("pair-check-passed", max_hops=4)
@@ -16,8 +16,8 @@ def test_events_of_what_goes_on_are_due_five_seconds_after_the_last_that_was():
 
 def test_a_taker_gets_what_is_due_and_one_of_every_event_all():
     readable, every = [], []
-    for notify in (paced(readable.append), paced(EveryEvent(every.append))):
+    for on_event in (paced(readable.append), paced(Unthrottled(every.append))):
         for event in (GOING_ON, AT_ONCE, GOING_ON, AT_ONCE):
-            notify(event)
+            on_event(event)
     assert readable == [AT_ONCE, AT_ONCE]
     assert every == [GOING_ON, AT_ONCE, GOING_ON, AT_ONCE]

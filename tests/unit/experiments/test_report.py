@@ -28,7 +28,7 @@ def summary(accepted, valid):
 
 @pytest.fixture
 def sweep(tmp_path):
-    directory = RunDirectory(tmp_path / "sweep", go_on=True)
+    directory = RunDirectory(tmp_path / "sweep", resume=True)
     directory.write_record("manifest.json", records.sweep_manifest())
     for routing, load, accepted, valid in (
         ("ugal-pf", 0.5, 0.49, True),

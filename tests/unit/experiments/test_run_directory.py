@@ -95,7 +95,7 @@ def test_who_may_only_read_a_directory_cannot_lock_it(tmp_path, new):
         folder.mkdir()
     reader = os.open(folder, os.O_RDONLY)
     fcntl.flock(reader, fcntl.LOCK_EX)
-    with kept_directory(folder, go_on=True) as directory:
+    with kept_directory(folder, resume=True) as directory:
         directory.write_record("more.json", {})
         (lock,) = (path for path in folder.iterdir() if path.suffix != ".json")
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
@@ -107,7 +107,7 @@ def test_two_processes_do_not_write_into_one_directory(tmp_path):
     with (
         kept_directory(tmp_path / "out") as directory,
         pytest.raises(ParameterError, match="another process"),
-        kept_directory(tmp_path / "out", go_on=True),
+        kept_directory(tmp_path / "out", resume=True),
     ):
         directory.keep()
     assert not (tmp_path / "out").exists()

@@ -3,7 +3,7 @@
 import pytest
 
 import polarlab
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from polarlab.api.simulations import SaturationInterrupted
 from topology.errors import Terminated
 
@@ -52,6 +52,6 @@ def test_an_interrupted_search_has_the_loads_until_then(interruption):
             raise interruption
 
     with pytest.raises(SaturationInterrupted) as ended:
-        polarlab.saturation("polarfly", precision=0.05, progress=EveryEvent(interrupt), **SHORT)
+        polarlab.saturation("polarfly", precision=0.05, progress=Unthrottled(interrupt), **SHORT)
     assert ended.value.result.interrupted
     assert [point.load for point in ended.value.result.points] == tried

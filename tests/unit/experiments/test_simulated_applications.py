@@ -8,7 +8,7 @@ import pytest
 from support.fixtures.command_line import fails, prints_json, unnamed
 
 import polarlab
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from experiments.events.progress import SimulationProgress
 from experiments.spec.experiment import Experiment
 from topology.errors import Status, UsageError
@@ -149,7 +149,7 @@ def test_an_interrupted_application_keeps_its_iterations(tmp_path):
 
     out = tmp_path / "interrupted"
     with pytest.raises(KeyboardInterrupt):
-        polarlab.simulate("polarfly", out=out, progress=EveryEvent(interrupt), **RING)
+        polarlab.simulate("polarfly", out=out, progress=Unthrottled(interrupt), **RING)
     kept = polarlab.open_results(out)
     assert kept.summary.interrupted
     small, large = kept.summary.collective.sizes

@@ -7,9 +7,9 @@ import pytest
 from support.fixtures.command_line import fails, prints_json
 
 import polarlab
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from experiments.events.progress import SimulationProgress
-from experiments.results.simulation.batch_means import LEAST_BATCHES, MOST_BATCHES, batch_interval
+from experiments.results.simulation.batch_means import MAX_BATCHES, MIN_BATCHES, batch_interval
 from polarlab.cli import main as entry
 from topology.errors import Status
 
@@ -60,7 +60,7 @@ def test_batches_are_merged_until_they_are_nearly_independent():
     one = batch_interval(pairs, np.ones(30), 10)
     assert (len(one.values), one.batch_cycles) == (15, 20)
     long = batch_interval(np.random.default_rng(3).standard_normal(1000), np.ones(1000), 10)
-    assert LEAST_BATCHES <= len(long.values) <= MOST_BATCHES
+    assert MIN_BATCHES <= len(long.values) <= MAX_BATCHES
 
 
 def test_a_window_that_is_too_short_has_no_interval():
@@ -150,7 +150,9 @@ def test_ctrl_c_keeps_the_replications_until_then(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        polarlab.simulate("polarfly", out=tmp_path / "all", repeat=3, progress=EveryEvent(interrupt), **SHORT)
+        polarlab.simulate(
+            "polarfly", out=tmp_path / "all", repeat=3, progress=Unthrottled(interrupt), **SHORT
+        )
     kept = polarlab.Simulation(tmp_path / "all").summary
     assert kept.interrupted
     assert (kept.repeat.asked, kept.repeat.seeds) == (3, (1,))
@@ -165,7 +167,7 @@ def test_an_interrupted_simulation_keeps_the_open_period(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        polarlab.simulate("polarfly", out=tmp_path / "one", progress=EveryEvent(interrupt), **SHORT)
+        polarlab.simulate("polarfly", out=tmp_path / "one", progress=Unthrottled(interrupt), **SHORT)
     results = polarlab.Simulation(tmp_path / "one")
     summary = results.summary
     ends = [row.split(",")[0] for row in (tmp_path / "one" / "periods.csv").read_text().splitlines()[1:]]

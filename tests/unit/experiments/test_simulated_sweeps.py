@@ -15,7 +15,7 @@ import pytest
 from support.builders.repeats import repeats
 
 import polarlab
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from experiments.events.progress import PointsSimulated
 from experiments.papers.model import Scale
 from experiments.papers.networks import network
@@ -84,7 +84,7 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(swept, tmp_path, work
 
     with pytest.raises(KeyboardInterrupt):
         polarlab.sweep(
-            "polarfly", out=folder, workers=workers, progress=EveryEvent(interrupt_and_tell), **SWEPT
+            "polarfly", out=folder, workers=workers, progress=Unthrottled(interrupt_and_tell), **SWEPT
         )
     kept = len(polarlab.open_results(folder).points)
     assert 1 <= kept <= workers  # what has ended beside the first is kept as well
@@ -370,7 +370,7 @@ def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(worke
 
     monkeypatch.setattr(cluster, "pickle", SimpleNamespace(dumps=dumps, loads=pickle.loads))
     er_3 = simulated(network("PF", "polarfly", q=3), 2, "min")
-    curve = Curve("PF-MIN", er_3, "tornado", LoadSteps(precision=0.02, steps=5, most=0.3))
+    curve = Curve("PF-MIN", er_3, "tornado", LoadSteps(precision=0.02, steps=5, max_load=0.3))
     found = []
     for number, place in enumerate(({"workers": 1}, {"scheduler": Scheduler(workers[0])})):
         with kept_directory(tmp_path / str(number)) as directory:
@@ -389,7 +389,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_results(workers, swept, tm
             processes[0].kill()
             time.sleep(0.2)
 
-    told = EveryEvent(kill_one)
+    told = Unthrottled(kill_one)
     other = polarlab.sweep(
         "polarfly", out=tmp_path / "other", scheduler=address, progress=told, **TRUSTED, **SWEPT
     )

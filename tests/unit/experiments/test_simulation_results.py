@@ -8,7 +8,7 @@ import pytest
 
 import polarlab
 from experiments.codec import read_record
-from experiments.events.pace import EveryEvent
+from experiments.events.pace import Unthrottled
 from experiments.events.progress import SimulationProgress
 from experiments.results.open import Simulation, open_results
 from experiments.results.simulation.model import SimulationManifest, SimulationSummary
@@ -89,7 +89,9 @@ def test_a_load_is_carried_or_not_by_the_published_rule(record):
     assert is_stable(result)
     assert not is_stable(replace(result, accepted=9_899, window=150_000))
     assert not is_stable(replace(result, latency_sum=5_000_000, window=150_000))
-    assert not is_stable(replace(result, deadlock=Deadlock(cycle=9, waiting=1, arrived=0, circle=())))
+    assert not is_stable(
+        replace(result, deadlock=Deadlock(cycle=9, waiting=1, arrived=0, cyclic_dependency=()))
+    )
     assert not is_stable(replace(result, delivered=0))
     # Of a hundred packets, three more may be under way at the end than at the begin.
     few = replace(result, offered=100, accepted=97, delivered=100, latency_sum=2000, window=1500)
@@ -103,7 +105,9 @@ def test_a_load_is_carried_or_not_by_the_published_rule(record):
 def test_a_deadlock_names_interfaces_and_channels():
     topology = PolarFly(3)
     last = 2 * topology.links - 1
-    found = deadlock_record(Deadlock(cycle=70, waiting=5, arrived=30, circle=((0, 0), (last, 2))), topology)
+    found = deadlock_record(
+        Deadlock(cycle=70, waiting=5, arrived=30, cyclic_dependency=((0, 0), (last, 2))), topology
+    )
     degree = int(topology.degrees[12])
     assert found.circle == ("s1-eth1", f"s13-eth{degree}")
     assert found.channels == (0, 2)
@@ -179,7 +183,7 @@ def test_an_interrupted_simulation_keeps_what_was_measured(tmp_path, interruptio
 
     out = tmp_path / "interrupted"
     with pytest.raises(KeyboardInterrupt):
-        polarlab.simulate("polarfly", out=out, progress=EveryEvent(interrupt), **{**SHORT, "cycles": 9000})
+        polarlab.simulate("polarfly", out=out, progress=Unthrottled(interrupt), **{**SHORT, "cycles": 9000})
     summary = polarlab.open_results(out).summary
     assert summary.interrupted
     assert 2000 <= summary.measured_cycles < 9000

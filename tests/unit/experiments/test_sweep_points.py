@@ -34,7 +34,7 @@ def held_settings(folder):
 
 @pytest.fixture
 def sweep(tmp_path):
-    directory = RunDirectory(tmp_path / "sweep", go_on=True)
+    directory = RunDirectory(tmp_path / "sweep", resume=True)
     directory.write_record("manifest.json", records.sweep_manifest())
     adaptation = Adaptation("netlink", 7)
     for point, values in (
@@ -103,7 +103,7 @@ def test_what_somebody_else_put_into_a_folder_stays_theirs(tmp_path, monkeypatch
     (tmp_path / "theirs").write_text("x")
     monkeypatch.setenv("SUDO_UID", "1234")
     monkeypatch.setenv("SUDO_GID", "1234")
-    RunDirectory(tmp_path, go_on=True).append_row(POINTS, ("a",), {"a": 1})
+    RunDirectory(tmp_path, resume=True).append_row(POINTS, ("a",), {"a": 1})
     assert (tmp_path / "theirs").stat().st_uid == 0
     assert (tmp_path / POINTS).stat().st_uid == 1234
 

@@ -5,7 +5,7 @@ import pytest
 from controller.reports import PortSet
 from experiments.validity.unasked import Asked, Plan, unasked_doubt
 from topology.addressing import switch_name
-from topology.faults import parse_drained, parse_elements
+from topology.faults import parse_components, parse_drained
 from topology.registry import make_topology
 
 WHOLE = Plan("none", "none")
@@ -20,7 +20,7 @@ def topology():
 def asked(topology, failed="", drained=""):
     return Asked(
         topology,
-        parse_elements(failed, topology, 1) if failed else (),
+        parse_components(failed, topology, 1) if failed else (),
         parse_drained(drained, topology) if drained else (),
     )
 

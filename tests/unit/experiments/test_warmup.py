@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.warmup import most_warmup_s, steady_span_s
+from experiments.spec.warmup import max_warmup_s, steady_span_s
 from topology.links import LinkSpec
 
 FRAME_BYTES = 1000
@@ -24,7 +24,7 @@ def test_detours_get_more_time_to_settle_than_queues_to_fill(rate_bps):
 @pytest.mark.parametrize("queue", [1, 32, 1000])
 def test_the_limit_leaves_time_for_several_spans_of_an_adaptive_routing(rate_bps, queue):
     links = LinkSpec(rate_bps, queue)
-    assert most_warmup_s(links, FRAME_BYTES) >= 7 * steady_span_s(links, FRAME_BYTES, adaptive=True)
+    assert max_warmup_s(links, FRAME_BYTES) >= 7 * steady_span_s(links, FRAME_BYTES, adaptive=True)
 
 
 def test_the_warmup_of_a_very_long_queue_is_no_longer_than_its_option_allows():

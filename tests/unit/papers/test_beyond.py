@@ -61,8 +61,8 @@ def made_up(curves):
         curve: MeasuredCurve(
             curve,
             [
-                point(curve.loads.most / 2, curve.loads.most / 2),
-                point(curve.loads.most, 0.6, stable=False, latency=900.0),
+                point(curve.loads.max_load / 2, curve.loads.max_load / 2),
+                point(curve.loads.max_load, 0.6, stable=False, latency=900.0),
             ],
         )
         for curve in curves
@@ -274,7 +274,7 @@ def test_a_loop_is_given_time_to_settle():
 
 def test_an_item_without_claims_has_files_and_a_result(tmp_path, capfd, monkeypatch):
     fabric = simulated(network("PF", "polarfly", q=3), 2, "min")
-    curve = Curve("PF-MIN", fabric, "tornado", LoadSteps(precision=0.1, steps=2, most=0.4))
+    curve = Curve("PF-MIN", fabric, "tornado", LoadSteps(precision=0.1, steps=2, max_load=0.4))
     row = {"family": "polarfly", "network": "PF", "routing": "min", "channels": "4 by hop"}
     row |= {"uniform": 0.5, "uniform_low": 0.4, "uniform_high": 0.6, "adversarial": None, "cost": 3.0}
     row["price"] = 900.0

@@ -9,7 +9,7 @@ from experiments.papers.model import Scale
 from experiments.papers.networks import network
 from experiments.papers.performance.curves import measured, replications
 from experiments.papers.performance.digests import digest_of
-from experiments.papers.performance.failures import MOST_SHARE, LinkFailures, failing_order
+from experiments.papers.performance.failures import MAX_SHARE, LinkFailures, failing_order
 from experiments.papers.performance.model import ComputeSettings, Curve, simulated
 from experiments.points.loads import LoadSteps
 from experiments.results.run_directory import kept_directory
@@ -18,7 +18,7 @@ from topology.analysis.resilience import link_ends, survived_failures
 GRAPH = polarlab.topology("polarfly", q=3)
 QUICK = Scale(quick=True)
 WHOLE = simulated(network("PF", "polarfly", q=3), 2, "ugal-pf")
-CURVE = Curve("PF", WHOLE, "uniform", LoadSteps(precision=0.1, steps=1, most=0.1))
+CURVE = Curve("PF", WHOLE, "uniform", LoadSteps(precision=0.1, steps=1, max_load=0.1))
 
 
 @pytest.mark.parametrize("family", ["torus", "polarfly"])
@@ -27,7 +27,7 @@ def test_an_order_leaves_the_graph_connected(family):
     for seed in range(1, 6):
         order = failing_order(graph, seed)
         assert sorted(order) == list(range(graph.links))
-        assert survived_failures(graph.routers, link_ends(graph), order) >= round(MOST_SHARE * graph.links)
+        assert survived_failures(graph.routers, link_ends(graph), order) >= round(MAX_SHARE * graph.links)
 
 
 def test_links_fail_at_once_and_more_of_them_with_a_greater_share():

@@ -39,7 +39,7 @@ def test_every_kept_point_of_a_paper_is_found():
     found = set()
     for curve in full_curves("dragonfly"):
         steps = curve.loads
-        for number in range(1, round(steps.most / steps.precision) + 1):
+        for number in range(1, round(steps.max_load / steps.precision) + 1):
             load = round(number * steps.precision, 9)
             found |= {digest_of(curve, traffic) for traffic in replications(curve, load, Scale())}
     assert not kept - found
@@ -51,12 +51,12 @@ def test_code_that_changes_has_other_points_until_its_numbers_are_found_to_be_th
     [traffic] = replications(curve, 0.2, Scale())
 
     def digest(row):
-        digests.code_under_which_kept.cache_clear()
+        digests.code_when_kept.cache_clear()
         monkeypatch.setattr(digests, "kept_code", lambda: {**kept_code(), part: row})
         return digest_of(curve, traffic)
 
     moved = replace(kept_code()[part], kept="another")
     found = digest(moved), digest(replace(moved, today="changed"))
     monkeypatch.undo()
-    digests.code_under_which_kept.cache_clear()
+    digests.code_when_kept.cache_clear()
     assert found[0] not in (found[1], digest_of(curve, traffic))

@@ -48,7 +48,7 @@ def test_all_networks_of_the_claims_are_compared(effort):
 
 def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatch):
     monkeypatch.setattr(motifs, "QUICK_RANKS", 16)
-    with kept_directory(tmp_path / "papers", go_on=True) as directory:
+    with kept_directory(tmp_path / "papers", resume=True) as directory:
         first = motif_times(QUICK, ComputeSettings(directory))
     assert not first.values
     assert len(first.rows) == 14
@@ -61,5 +61,5 @@ def test_times_are_simulated_once_and_never_below_the_least(tmp_path, monkeypatc
         raise AssertionError("simulated again")
 
     monkeypatch.setattr(applications, "simulate_messages", never)
-    with kept_directory(tmp_path / "papers", go_on=True) as directory:
+    with kept_directory(tmp_path / "papers", resume=True) as directory:
         assert motif_times(QUICK, ComputeSettings(directory)).rows == first.rows

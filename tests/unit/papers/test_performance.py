@@ -41,7 +41,7 @@ from routing.registry import ROUTINGS
 
 ER_3 = network("PF", "polarfly", q=3)
 MINIMAL = simulated(ER_3, 2, "min")
-TORNADO = Curve("PF-MIN", MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, most=0.6))
+TORNADO = Curve("PF-MIN", MINIMAL, "tornado", LoadSteps(precision=0.05, steps=2, max_load=0.6))
 UNIFORM = Curve("PF-MIN", MINIMAL, "uniform", LoadSteps(precision=0.1, steps=5))
 QUICK = Scale(quick=True)
 ALONE = ("--quick", "--workers", "1")  # in this process: others would have to load everything first
@@ -98,7 +98,7 @@ def test_points_of_several_networks_are_simulated_at_once(tmp_path, monkeypatch)
     monkeypatch.setattr(Task, "run", meet)
     fabrics = {"PF-MIN": MINIMAL, "PF-VAL": replace(MINIMAL, routing="valiant")}
     curves = [Curve(*one, "uniform", OVERLOAD) for one in fabrics.items()]
-    with kept_directory(tmp_path, go_on=True) as directory:
+    with kept_directory(tmp_path, resume=True) as directory:
         found = measured(curves, QUICK, ComputeSettings(directory, workers=2))
     assert [len(one.points) for one in found.values()] == [1, 1]
 
@@ -146,9 +146,11 @@ def test_points_are_kept_and_what_is_missing_is_simulated(tmp_path):
         if len(told) == 2:
             raise KeyboardInterrupt
 
-    def simulate(effort, notify=told.append):
-        with kept_directory(tmp_path, go_on=True) as directory:
-            return measured([TORNADO, UNIFORM], effort, ComputeSettings(directory, workers=1, notify=notify))
+    def simulate(effort, on_event=told.append):
+        with kept_directory(tmp_path, resume=True) as directory:
+            return measured(
+                [TORNADO, UNIFORM], effort, ComputeSettings(directory, workers=1, on_event=on_event)
+            )
 
     with pytest.raises(KeyboardInterrupt):
         simulate(QUICK, interrupt)
@@ -214,7 +216,7 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     item = ITEMS["polarfly"]["fig9"]
     small = replace(item, curves=lambda _effort: [TORNADO, UNIFORM])
     monkeypatch.setitem(registry.ITEMS["polarfly"], "fig9", small)
-    with kept_directory(tmp_path, go_on=True) as directory:
+    with kept_directory(tmp_path, resume=True) as directory:
         done = reproduce_item("polarfly", "fig9", QUICK, ComputeSettings(directory, workers=1))
     assert {claim.within for claim in done.claims} == {None}
     rows = list(csv.DictReader((tmp_path / "fig9.csv").read_text().splitlines()))
@@ -353,7 +355,7 @@ def test_a_quick_figure_is_complete(tmp_path, paper, name):
 
 def test_curves_that_are_not_asked_for_are_taken_as_far_as_the_folder_has_them(tmp_path):
     detoured = replace(UNIFORM, fabric=replace(MINIMAL, routing="valiant"), label="PF-VAL")
-    with kept_directory(tmp_path, go_on=True) as directory:
+    with kept_directory(tmp_path, resume=True) as directory:
         place = ComputeSettings(directory, workers=1)
         first = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset({"PF-MIN"})))
         none = measured([UNIFORM, detoured], QUICK, replace(place, labels=frozenset()))
@@ -389,7 +391,7 @@ def test_claims_on_curves_that_are_complete_have_values(tmp_path, small_fig9, mo
     monkeypatch.setattr(reproduction, "item_of", lambda *_names: small_fig9)
 
     def reproduced(*labels):
-        with kept_directory(tmp_path, go_on=True) as directory:
+        with kept_directory(tmp_path, resume=True) as directory:
             place = ComputeSettings(directory, workers=1, labels=frozenset(labels) if labels else None)
             return reproduce_item("polarfly", "fig9", Scale(), place)
 

@@ -16,7 +16,7 @@ FIRST, SECOND = ROW % (b"a" * 16), ROW % (b"b" * 16)
 
 def opened(folder, content):
     (folder / POINTS).write_bytes(content)
-    return PointStore(RunDirectory(folder, go_on=True))
+    return PointStore(RunDirectory(folder, resume=True))
 
 
 def test_a_torn_last_row_is_dropped(tmp_path):

@@ -44,7 +44,7 @@ FULL = Scale()
 
 
 def reproduced(folder, effort=FULL):
-    with kept_directory(folder, go_on=True) as directory:
+    with kept_directory(folder, resume=True) as directory:
         return reproduce_item(
             "polarfly", "fig1", effort, ComputeSettings(directory), count(10.0, 2.5).__next__
         )

@@ -12,7 +12,7 @@ from support.fixtures.documents import DOCUMENTS, ROOT, WITHOUT_ROOT, blocks, co
 from polarlab.cli import main as entry
 from polarlab.cli.parser import commands, make_parser, parse
 from topology.errors import Status
-from topology.faults import parse_elements
+from topology.faults import parse_components
 
 EXAMPLES = [(name, line) for name, command in commands().items() for line in command.EXAMPLES]
 
@@ -63,7 +63,7 @@ def test_examples_without_root_succeed(line, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("line", [line for _, line in EXAMPLES if "--fail " in line])
 def test_elements_that_examples_break_exist(line):
     experiment = parse(words_of(line)).experiment
-    assert parse_elements(experiment.values["fail"], experiment.topology, 1)
+    assert parse_components(experiment.values["fail"], experiment.topology, 1)
 
 
 def capturing_lines():

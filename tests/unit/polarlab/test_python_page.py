@@ -11,7 +11,7 @@ from support.fixtures.python_page import PAGE, python_blocks, run_block
 
 import polarlab
 
-_MOST_BYTES = 150_000  # of an output
+_MAX_BYTES = 150_000  # of an output
 
 
 def test_blocks_print_what_the_page_shows():
@@ -45,7 +45,7 @@ def test_a_notebook_is_kept_with_small_outputs_and_nothing_of_a_machine(path):
     shown = [cell["outputs"] for cell in cells(path) if cell["cell_type"] == "code"]
     assert sum(bool(outputs) for outputs in shown) >= 5
     for outputs in shown:
-        assert len(json.dumps(outputs)) <= _MOST_BYTES
+        assert len(json.dumps(outputs)) <= _MAX_BYTES
     assert not re.search(r'"output_type": "error"', path.read_text())
     text = re.sub(r'"image/png": "[^"]*"', "", path.read_text())
     assert not re.search(r"/(home|root|tmp|work|usr)/", text)

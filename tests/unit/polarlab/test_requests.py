@@ -15,7 +15,7 @@ from experiments.codec import plain
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
 from polarlab.api.arguments import keywords_in_errors
-from polarlab.api.requests import request_of, results_again, traffic_request
+from polarlab.api.requests import request_of, rerun_of, traffic_request
 from topology.errors import UsageError
 
 FIRST = ROOT / "examples" / "first.toml"
@@ -160,7 +160,7 @@ def test_a_graph_comes_back_from_a_folder_that_was_moved(ring, tmp_path):
     wanted = request_of("run", ring, {"load": 0.4})
     folder_of(tmp_path / "first", wanted, ring)
     shutil.move(tmp_path / "first", tmp_path / "moved")
-    again = results_again(tmp_path / "moved")
+    again = rerun_of(tmp_path / "moved")
     assert again.graph.graphml == ring.graphml
     assert (again.graph.labels, again.graph.clusters()) == (ring.labels, ring.clusters())
     # Results of it are the same, and hold the graph, too.
@@ -173,7 +173,7 @@ def test_a_graph_comes_back_from_a_folder_that_was_moved(ring, tmp_path):
     changed = request_of("run", tmp_path / "moved", {"hosts": 2})
     assert changed.resolve().fabric.topology.graphml == ring.graphml
     third = folder_of(tmp_path / "third", again, again.graph)
-    assert results_again(third).graph.graphml == ring.graphml
+    assert rerun_of(third).graph.graphml == ring.graphml
 
 
 def test_another_graph_takes_the_place_of_that_in_a_folder(ring, tmp_path):
@@ -188,7 +188,7 @@ def test_a_graph_that_is_gone_or_damaged_is_told_in_one_line(ring, tmp_path, con
     if content is not None:
         (folder / ring.file_name).write_text(content)
     with pytest.raises(polarlab.ParameterError, match=ring.file_name) as refused:
-        results_again(folder)
+        rerun_of(folder)
     assert "\n" not in str(refused.value)
 
 

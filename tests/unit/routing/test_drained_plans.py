@@ -20,7 +20,7 @@ from routing.verification.verifier import Prover, prove
 from topology.drains import NO_DRAIN, cut_off, drain_of
 from topology.failures import NO_FAILURE, failure_of
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import Element, ElementKind, link_element, parse_drained
+from topology.faults import Component, ComponentKind, link_component, parse_drained
 
 ROUTINGS = ("min", "valiant", "compact-valiant", "ugal", "ugal-pf")
 GRAPHS = {
@@ -62,12 +62,12 @@ def states(plan, rounds, rng):
 
 
 def switch(router):
-    return Element(ElementKind.SWITCH, (router,))
+    return Component(ComponentKind.SWITCH, (router,))
 
 
 def some_elements(graph, rng, count):
     """Returns random links and switches whose drain cuts nothing off."""
-    everything = [*map(link_element, graph.link_list), *map(switch, range(graph.routers))]
+    everything = [*map(link_component, graph.link_list), *map(switch, range(graph.routers))]
     while True:
         elements = rng.sample(everything, count)
         if not cut_off(graph, NO_FAILURE, NO_DRAIN, drain_of(graph, elements)):
@@ -143,8 +143,8 @@ def test_a_drained_element_can_fail_and_return_without_a_change_of_any_rule(fabr
     graph = GRAPHS[fabric]()
     for name in routings_of(graph):
         whole = make_plan(graph, 1, name)
-        for element in (switch(5), link_element(graph.link_list[3])):
-            drain, failure = drain_of(graph, [element]), failure_of(graph, [element])
+        for component in (switch(5), link_component(graph.link_list[3])):
+            drain, failure = drain_of(graph, [component]), failure_of(graph, [component])
             plan, without = (surviving_plan(whole, state, drain) for state in (NO_FAILURE, failure))
             assert update_rounds(plan, without, failure, drain) == []
             proof = prove(plan, [failure])

@@ -17,7 +17,7 @@ from routing.verification.verifier import prove
 from topology.errors import UsageError
 from topology.failures import NO_FAILURE, failure_of, link_failures
 from topology.families.dragonflies.dragonfly import Dragonfly
-from topology.faults import Element, ElementKind
+from topology.faults import Component, ComponentKind
 
 
 def middle(arrangement="palmtree"):
@@ -125,7 +125,7 @@ def test_rerouted_packets_are_minimal_after_their_tag(valiant):
 
 def test_a_plan_for_what_has_failed_delivers(valiant):
     near, far = valiant.topology.whole.global_links[0].tolist()
-    failure = failure_of(valiant.topology, [Element(ElementKind.LINK, (near, far))])
+    failure = failure_of(valiant.topology, [Component(ComponentKind.LINK, (near, far))])
     plan = surviving_plan(valiant, failure)
     assert prove(plan, [failure], every_host=False).delivered == 72 * 71
 

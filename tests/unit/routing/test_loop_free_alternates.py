@@ -26,7 +26,7 @@ from topology.families.hierarchical.multi_layer_full_mesh import MultiLayerFullM
 from topology.families.hierarchical.orthogonal_fat_tree import OrthogonalFatTree
 from topology.families.low_diameter.polarstar import PolarStar
 from topology.families.low_diameter.slimfly import SlimFly
-from topology.faults import ElementKind
+from topology.faults import ComponentKind
 
 # A ring with a chord: an alternate around the chord's end would take more than one tag.
 CHORD = [*nx.cycle_graph(10).edges, (0, 5)]
@@ -110,7 +110,7 @@ def test_in_random_graphs_only_unprotected_pairs_are_lost(seed):
     of = nx.gnm_random_graph(rng.randrange(6, 16), rng.randrange(14, 24), seed=seed)
     topology = drawn(of.subgraph(max(nx.connected_components(of), key=len)))
     plan = make_plan(topology, 1, "min")
-    listed = {(element, router, destination) for router, destination, element in plan.unprotected}
+    listed = {(component, router, destination) for router, destination, component in plan.unprotected}
     for failure in single_failures(topology):
         proof = prove(plan, [failure])
         assert (proof.loops, proof.misdelivered, proof.over_bound) == (0, 0, 0), proof.faults
@@ -128,9 +128,9 @@ def test_in_random_graphs_only_unprotected_pairs_are_lost(seed):
 def test_unprotected_pairs_are_listed_with_the_element_that_must_not_fail():
     plan = make_plan(Drawn(CHORD), 1, "min")
     assert plan.unprotected
-    assert {element.kind for _, _, element in plan.unprotected} == {ElementKind.SWITCH}
-    router, destination, element = plan.unprotected[0]
-    proof = prove(plan, [failure_of(plan.topology, [element])])
+    assert {component.kind for _, _, component in plan.unprotected} == {ComponentKind.SWITCH}
+    router, destination, component = plan.unprotected[0]
+    proof = prove(plan, [failure_of(plan.topology, [component])])
     assert (router, destination) in proof.undelivered
 
 

@@ -19,7 +19,7 @@ from routing.registry import make_plan
 from routing.verification.verifier import Prover, prove
 from topology.errors import ParameterError, UsageError
 from topology.failures import NO_FAILURE, failure_of, link_failures, switch_failures
-from topology.faults import ElementKind
+from topology.faults import ComponentKind
 from topology.registry import make_topology
 
 PLANS = {
@@ -63,7 +63,7 @@ def test_no_failure_brings_a_circle(name):
     proof = prove_deadlock_freedom(plan, 1, failures)
     assert proof.acyclic, proof.failures_with_circles
     assert proof.scenarios == 1 + len(failures)
-    of_links = [entry for entry in plan.unprotected if entry[2].kind is ElementKind.LINK]
+    of_links = [entry for entry in plan.unprotected if entry[2].kind is ComponentKind.LINK]
     assert len(of_links) == UNPROTECTED[name]
 
 
@@ -96,8 +96,8 @@ def test_only_unprotected_pairs_are_lost(seed):
         assert (proof.loops, proof.misdelivered, proof.over_bound) == (0, 0, 0), proof.faults
         listed = {
             (router, destination)
-            for router, destination, element in plan.unprotected
-            if failure_of(topology, [element]).failed_ends == failure.failed_ends
+            for router, destination, component in plan.unprotected
+            if failure_of(topology, [component]).failed_ends == failure.failed_ends
         }
         lost = {pair for pair in listed if not failure.failed_routers.intersection(pair)}
         assert lost <= proof.undelivered, (seed, failure.name)

@@ -12,7 +12,7 @@ from routing.verification.proof import PlanError
 from routing.verification.verifier import Prover, prove
 from topology.errors import NegativeResult
 from topology.failures import failure_of
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 from topology.registry import make_topology
 
 STEPS = 10
@@ -28,8 +28,8 @@ FABRICS = [
 def failures(topology, steps, seed):
     """Yields the failures of a fabric whose links and switches fail and are repaired at random."""
     draw = random.Random(seed)
-    elements = [link_element(link) for link in topology.link_list]
-    elements += [Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers)]
+    elements = [link_component(link) for link in topology.link_list]
+    elements += [Component(ComponentKind.SWITCH, (router,)) for router in range(topology.routers)]
     down = set()
     for _ in range(steps):
         down ^= {draw.choice(sorted(down, key=repr) if down and draw.random() < 0.4 else elements)}

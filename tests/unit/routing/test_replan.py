@@ -23,7 +23,7 @@ from routing.verification.verifier import prove
 from topology.errors import NegativeResult
 from topology.failures import Failure, failure_of, link_failures, switch_failures
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import Element, ElementKind, link_element
+from topology.faults import Component, ComponentKind, link_component
 from topology.registry import make_topology
 
 GROUP = group_number(GroupRole.CHOICE_ANY)
@@ -45,8 +45,8 @@ def by_any_neighbour(topology):
 def test_one_rule_for_all_destinations_can_be_planned_around():
     topology = PolarFly(2)
     whole = by_any_neighbour(topology)
-    elements = [*map(link_element, topology.link_list)]
-    elements += [Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers)]
+    elements = [*map(link_component, topology.link_list)]
+    elements += [Component(ComponentKind.SWITCH, (router,)) for router in range(topology.routers)]
     for pair in [*itertools.combinations(elements, 2)][::4]:
         both = failure_of(topology, pair)
         plan = surviving_plan(whole, both)
@@ -58,7 +58,7 @@ def test_a_surviving_plan_longer_than_the_ttl_allows_is_refused(tmp_path):
     path.write_text("\n".join(f"{a} {b}" for a, b in nx.cycle_graph(66).edges))
     topology = make_topology("graph", {"from": str(path)})
     whole = minimal_plan(topology, 1)
-    failure = failure_of(topology, [link_element(topology.link_list[0])])
+    failure = failure_of(topology, [link_component(topology.link_list[0])])
     with pytest.raises(NegativeResult, match=r"at most 63 hops.* 65"):
         surviving_plan(whole, failure)
 
@@ -73,7 +73,7 @@ def test_what_is_displaced_is_spread_over_the_ports_and_stays_after_a_further_fa
     topology = PolarFly(7)
     whole = make_plan(topology, 1, "min", local_repair=local_repair)
     links = random.Random(1).sample(topology.link_list, 12)
-    failed, further = (failure_of(topology, [*map(link_element, links[:n])]) for n in (11, 12))
+    failed, further = (failure_of(topology, [*map(link_component, links[:n])]) for n in (11, 12))
     one, other = (groups_of(surviving_plan(whole, failure)) for failure in (failed, further))
     displaced = one != groups_of(whole)
     for router in np.flatnonzero(displaced.sum(axis=1) >= 8):
@@ -85,8 +85,8 @@ def test_what_is_displaced_is_spread_over_the_ports_and_stays_after_a_further_fa
 def test_marked_packets_are_spread_as_well():
     topology = PolarFly(7)
     whole = make_plan(topology, 1, "ugal-pf", local_repair=True)
-    element = Element(ElementKind.SWITCH, (3,))
-    plan = surviving_plan(whole, failure_of(topology, [element]))
+    component = Component(ComponentKind.SWITCH, (3,))
+    plan = surviving_plan(whole, failure_of(topology, [component]))
     for router in topology.neighbours(3).tolist():
         before, after = (marked_groups(one.switches[router]) for one in (whole, plan))
         moved = [group for match, group in after.items() if before[match] != group]
@@ -169,8 +169,8 @@ def test_the_parallel_link_of_a_dead_one_serves():
 def test_fabrics_with_hosts_at_some_routers_only_are_replanned_for_every_two_failures(name):
     topology = LeafSpine(3, 3)
     whole = make_plan(topology, 2, name)
-    elements = [*map(link_element, topology.link_list)]
-    elements += [Element(ElementKind.SWITCH, (router,)) for router in range(topology.routers)]
+    elements = [*map(link_component, topology.link_list)]
+    elements += [Component(ComponentKind.SWITCH, (router,)) for router in range(topology.routers)]
     for pair in [*itertools.combinations(elements, 2)][::4]:
         both = failure_of(topology, pair)
         plan = surviving_plan(whole, both)

@@ -89,5 +89,5 @@ def test_plans_with_a_circle_freeze_in_one_of_the_proof(name, channels):
     found = run(name, 30_000, channels)
     assert found.deadlock is not None
     dependencies = {*zip(graph.tails.tolist(), graph.heads.tolist(), strict=True)}
-    links = [link for link, _ in found.deadlock.circle]
+    links = [link for link, _ in found.deadlock.cyclic_dependency]
     assert {*pairwise([*links, links[0]])} <= dependencies

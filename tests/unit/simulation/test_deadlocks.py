@@ -41,9 +41,9 @@ def test_any_channels_deadlock_beyond_saturation_in_a_circle_of_links():
     )
     assert found.deadlock is not None
     assert found.deadlock.cycle == found.cycles < 21_000
-    assert found.deadlock.waiting > len(found.deadlock.circle)
+    assert found.deadlock.waiting > len(found.deadlock.cyclic_dependency)
     assert found.accepted < found.offered
-    check_circle(tables, found.deadlock.circle, 4)
+    check_circle(tables, found.deadlock.cyclic_dependency, 4)
 
 
 def test_a_deadlock_of_some_is_found_while_others_go_on():
@@ -58,7 +58,7 @@ def test_a_deadlock_of_some_is_found_while_others_go_on():
     settings = {"channel_policy": "any", "channels": 2, "buffer_flits": 4}
     found = simulated(tables, pattern, 1.0, warmup=0, window=20_000, **settings)
     assert found.deadlock is not None
-    check_circle(tables, found.deadlock.circle, 2)
+    check_circle(tables, found.deadlock.cyclic_dependency, 2)
     assert (found.host_packets[8:] > 0).all()
     assert found.deadlock.arrived >= found.host_packets.sum()
 
@@ -125,5 +125,5 @@ def test_a_ring_deadlocks_unless_hops_order_its_channels(policy):
     )
     assert (found.deadlock is None) == (policy == "hop")
     if found.deadlock:
-        check_circle(tables, found.deadlock.circle, 2)
-        assert len(found.deadlock.circle) == 4
+        check_circle(tables, found.deadlock.cyclic_dependency, 2)
+        assert len(found.deadlock.cyclic_dependency) == 4

@@ -20,7 +20,7 @@ from simulation.simulator import simulate
 from simulation.tables.check import check_against_walk
 from simulation.tables.compiler import PlanCompiler, compile_tables
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import link_element, parse_schedule
+from topology.faults import link_component, parse_schedule
 from traffic.workload.patterns import Pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
@@ -55,8 +55,8 @@ def faulty(
 
 def loads_of(topology, result, *elements):
     """Returns the flits that the links of elements passed, each direction by itself."""
-    ends = {end for element in elements for link in topology.link_list for end in link.ends
-            if f"link:s{link.a + 1}-s{link.b + 1}" == element}  # fmt: skip
+    ends = {end for component in elements for link in topology.link_list for end in link.ends
+            if f"link:s{link.a + 1}-s{link.b + 1}" == component}  # fmt: skip
     starts = topology.adjacency.starts
     return [int(result.link_flits[starts[router] + port - 1]) for router, port in sorted(ends)]
 
@@ -65,14 +65,14 @@ def loads_of(topology, result, *elements):
 @given(
     fabric=st.sampled_from(["petersen", "a ring with one link twice", 2, 3]),
     routing=st.sampled_from(["min", "valiant", "ugal", "ugal-pf"]),
-    element=st.sampled_from(["random-link", "random-switch", "random:4", "hang:s2"]),
+    component=st.sampled_from(["random-link", "random-switch", "random:4", "hang:s2"]),
     policy=st.sampled_from(["hop", "any", "random"]),
     flits=st.integers(1, 4),
     load=st.sampled_from([0.3, 1.0]),
     seed=st.integers(0, 1000),
 )
 def test_packets_and_credits_are_conserved_while_elements_fail(
-    *, fabric, routing, element, policy, flits, load, seed
+    *, fabric, routing, component, policy, flits, load, seed
 ):
     topology = PolarFly(fabric) if isinstance(fabric, int) else FABRICS[fabric]()
     if routing == "ugal-pf" and not isinstance(fabric, int):
@@ -84,7 +84,7 @@ def test_packets_and_credits_are_conserved_while_elements_fail(
         packet_flits=flits, buffer_flits=2 * flits, channel_policy=policy, channels=channels
     )
     workload = Workload(pattern=Pattern("uniform", topology.endpoints(2)), load=load)
-    lines = (f"20 fail {element}", "25 fail random-link", f"45 restore {element}")
+    lines = (f"20 fail {component}", "25 fail random-link", f"45 restore {component}")
     faults = SimulatedFaults(plan, parse_schedule("\n".join(lines), topology, seed), 15, routers)
     tables = compile_tables(plan)
     network = make_network(tables, workload, routers, decision_for(routing), seed)
@@ -163,7 +163,7 @@ def noted_tables(monkeypatch):
 
 def test_links_that_fail_in_one_cycle_fail_together(monkeypatch):
     topology, made = PolarFly(3), noted_tables(monkeypatch)
-    links = [link_element(link) for link in topology.link_list[:4]]
+    links = [link_component(link) for link in topology.link_list[:4]]
     lines = [f"20 fail {link.name}" for link in links]
     plan, routers = make_plan(topology, 1, "min", local_repair=True), RouterSettings()
     faults = SimulatedFaults(plan, schedule(topology, *lines, f"20 restore {links[0].name}"), 5, routers)

@@ -15,14 +15,14 @@ from topology.drains import (
 from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, failure_of
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import Element, ElementKind, link_element, parse_drained, parse_schedule
+from topology.faults import Component, ComponentKind, link_component, parse_drained, parse_schedule
 
 GRAPH = PolarFly(3)
 LINE, BARBELL = FABRICS["line"](), FABRICS["barbell"]()
 
 
 def switch(router):
-    return Element(ElementKind.SWITCH, (router,))
+    return Component(ComponentKind.SWITCH, (router,))
 
 
 def test_parts_that_a_drain_would_cut_off_are_named():
@@ -63,7 +63,7 @@ def test_a_name_like_that_of_an_element_is_told_the_nearest():
 
 
 def test_elements_to_drain_are_named_like_failing_ones_or_by_the_switch_alone():
-    link = link_element(GRAPH.link_list[0])
+    link = link_component(GRAPH.link_list[0])
     assert parse_drained(f"s3, switch:s5,{link.name},s3", GRAPH) == (switch(2), switch(4), link)
     assert drain_of(GRAPH, [link, switch(4), switch(2)]).name == f"s3, s5, {link.location}"
 
@@ -74,7 +74,7 @@ def test_an_element_is_drained_once_while_it_is_up_and_nothing_is_cut_off():
         with_drained(GRAPH, drain, [switch(2)], NO_FAILURE)
     with pytest.raises(ParameterError, match="s5 is down"):
         with_drained(GRAPH, drain, [switch(4)], failure_of(GRAPH, [switch(4)]))
-    link = link_element(GRAPH.link_list[0])
+    link = link_component(GRAPH.link_list[0])
     with pytest.raises(ParameterError, match=f"{link.location} is down"):
         with_drained(GRAPH, drain, [link], failure_of(GRAPH, [link]))
     with pytest.raises(ParameterError, match="would cut off s4, s5;"):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from topology.drawn_faults import FaultProcess, draw_faults, parse_process
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import ElementKind, parse_elements, parse_schedule
+from topology.faults import ComponentKind, parse_components, parse_schedule
 
 GRAPH = PolarFly(3)
-LINK, SWITCH, CONTROLLER = ElementKind.LINK, ElementKind.SWITCH, ElementKind.CONTROLLER
+LINK, SWITCH, CONTROLLER = ComponentKind.LINK, ComponentKind.SWITCH, ComponentKind.CONTROLLER
 SECONDS = st.floats(0.05, 20)
 PROCESSES = st.builds(
     FaultProcess, st.dictionaries(st.sampled_from([LINK, SWITCH, CONTROLLER]), SECONDS, min_size=1), SECONDS
@@ -29,16 +29,16 @@ def test_only_elements_that_are_up_fail_and_only_those_that_are_down_are_restore
     down = set()
     for fault in draw_faults(process, GRAPH, seed, end_s):
         assert 0 <= fault.time_s < end_s
-        assert fault.element.kind in process.mtbf_s
+        assert fault.component.kind in process.mtbf_s
         if fault.restores:
-            down.remove(fault.element)
+            down.remove(fault.component)
             continue
-        assert fault.element not in down
-        if fault.element.kind is LINK:
-            assert not {element.routers[0] for element in down if element.kind is SWITCH} & set(
-                fault.element.routers
+        assert fault.component not in down
+        if fault.component.kind is LINK:
+            assert not {component.routers[0] for component in down if component.kind is SWITCH} & set(
+                fault.component.routers
             )
-        down.add(fault.element)
+        down.add(fault.component)
 
 
 @given(PROCESSES, st.integers(0, 2**63 - 1))
@@ -55,9 +55,9 @@ def test_failures_and_repairs_have_the_means_that_were_asked_for():
     repairs, failures = [], []
     for fault in faults:
         if fault.restores:
-            repairs.append(fault.time_s - failed.pop(fault.element))
+            repairs.append(fault.time_s - failed.pop(fault.component))
         else:
-            failed[fault.element] = fault.time_s
+            failed[fault.component] = fault.time_s
             failures.append(fault.time_s)
     # The number of failures is Poisson's; gaps and repairs are exponential: as much deviation as mean.
     assert len(failures) == pytest.approx(end_s / mtbf_s, abs=4 * np.sqrt(end_s / mtbf_s))
@@ -68,9 +68,9 @@ def test_failures_and_repairs_have_the_means_that_were_asked_for():
 
 def test_all_links_fail_equally_often():
     elements = [
-        fault.element for fault in drawn("mtbf:links=1s,mttr=10ms", end_s=9_000.0) if not fault.restores
+        fault.component for fault in drawn("mtbf:links=1s,mttr=10ms", end_s=9_000.0) if not fault.restores
     ]
-    counts = np.array([elements.count(element) for element in set(elements)])
+    counts = np.array([elements.count(component) for component in set(elements)])
     assert len(counts) == GRAPH.links
     expected = len(elements) / GRAPH.links
     assert ((counts - expected) ** 2 / expected).sum() < 50  # chi squared of 23 degrees of freedom, 99.9 %
@@ -81,7 +81,7 @@ def test_times_of_links_do_not_depend_on_other_kinds():
         [
             fault.time_s
             for fault in drawn(text, end_s=60.0)
-            if fault.element.kind is LINK and not fault.restores
+            if fault.component.kind is LINK and not fault.restores
         ]
         for text in ("mtbf:links=2s,mttr=1s", "mtbf:links=2s,mttr=1s,controller=3s")
     )
@@ -130,11 +130,11 @@ def test_schedules_without_end_are_refused():
 
 def test_random_elements_are_drawn_anew_by_each_seed():
     for text, kind, count in (("random-link", LINK, GRAPH.links), ("random-switch", SWITCH, GRAPH.routers)):
-        elements = {parse_elements(text, GRAPH, seed) for seed in range(400)}
-        assert {element.kind for (element,) in elements} == {kind}
+        elements = {parse_components(text, GRAPH, seed) for seed in range(400)}
+        assert {component.kind for (component,) in elements} == {kind}
         assert len(elements) == count
-        assert parse_elements(text, GRAPH, 3) == parse_elements(text, GRAPH, 3)
+        assert parse_components(text, GRAPH, 3) == parse_components(text, GRAPH, 3)
 
 
 def test_a_random_link_is_the_first_of_one_random_links():
-    assert parse_elements("random-link", GRAPH, 7) == parse_elements("random:1", GRAPH, 7)
+    assert parse_components("random-link", GRAPH, 7) == parse_components("random:1", GRAPH, 7)

@@ -9,12 +9,12 @@ from topology.failures import failure_of, link_failures
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import (
     CONTROLLER,
-    Element,
-    ElementKind,
+    Component,
+    ComponentKind,
     Fault,
     host_link,
-    link_element,
-    parse_elements,
+    link_component,
+    parse_components,
     parse_schedule,
 )
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -25,36 +25,36 @@ LINK = f"link:s{FIRST.a + 1}-s{FIRST.b + 1}"
 
 
 @pytest.mark.parametrize(
-    ("text", "element"),
+    ("text", "component"),
     [
-        (LINK, Element(ElementKind.LINK, (FIRST.a, FIRST.b))),
-        (f"link:s{FIRST.b + 1}-s{FIRST.a + 1}", Element(ElementKind.LINK, (FIRST.a, FIRST.b))),
-        ("switch:s4", Element(ElementKind.SWITCH, (3,))),
-        ("hang:s13", Element(ElementKind.HANG, (12,))),
+        (LINK, Component(ComponentKind.LINK, (FIRST.a, FIRST.b))),
+        (f"link:s{FIRST.b + 1}-s{FIRST.a + 1}", Component(ComponentKind.LINK, (FIRST.a, FIRST.b))),
+        ("switch:s4", Component(ComponentKind.SWITCH, (3,))),
+        ("hang:s13", Component(ComponentKind.HANG, (12,))),
         ("controller", CONTROLLER),
     ],
 )
-def test_a_name_is_read_as_its_element(text, element):
-    assert parse_elements(text, GRAPH, 1) == (element,)
+def test_a_name_is_read_as_its_element(text, component):
+    assert parse_components(text, GRAPH, 1) == (component,)
 
 
 def test_an_elements_name_is_read_as_the_element():
     for text in (LINK, "switch:s4", "hang:s2", "controller"):
-        assert parse_elements(text, GRAPH, 1)[0].name == text
+        assert parse_components(text, GRAPH, 1)[0].name == text
 
 
 def test_random_links_are_different_and_the_same_for_a_seed():
-    three = parse_elements("random:3", GRAPH, 5)
+    three = parse_components("random:3", GRAPH, 5)
     assert len(set(three)) == 3
-    assert three == parse_elements("random:3", GRAPH, 5)
-    assert three != parse_elements("random:3", GRAPH, 6)
-    assert len(parse_elements(f"random:{GRAPH.links}", GRAPH, 1)) == GRAPH.links
+    assert three == parse_components("random:3", GRAPH, 5)
+    assert three != parse_components("random:3", GRAPH, 6)
+    assert len(parse_components(f"random:{GRAPH.links}", GRAPH, 1)) == GRAPH.links
 
 
 def test_several_elements_occur_once_each():
-    assert parse_elements(f"switch:s4, {LINK},switch:s4", GRAPH, 1) == (
-        Element(ElementKind.SWITCH, (3,)),
-        Element(ElementKind.LINK, (FIRST.a, FIRST.b)),
+    assert parse_components(f"switch:s4, {LINK},switch:s4", GRAPH, 1) == (
+        Component(ComponentKind.SWITCH, (3,)),
+        Component(ComponentKind.LINK, (FIRST.a, FIRST.b)),
     )
 
 
@@ -75,7 +75,7 @@ def test_several_elements_occur_once_each():
 )
 def test_elements_that_the_fabric_does_not_have_are_refused(text, named):
     with pytest.raises(ParameterError, match=named):
-        parse_elements(text, GRAPH, 1)
+        parse_components(text, GRAPH, 1)
 
 
 def test_a_schedule_is_read_in_order_of_time():
@@ -85,7 +85,7 @@ def test_a_schedule_is_read_in_order_of_time():
     .5 fail {LINK}
     1 fail controller
     """
-    link = Element(ElementKind.LINK, (FIRST.a, FIRST.b))
+    link = Component(ComponentKind.LINK, (FIRST.a, FIRST.b))
     assert parse_schedule(text, GRAPH) == (
         Fault(0.5, link),
         Fault(1.0, CONTROLLER),
@@ -110,20 +110,20 @@ def test_a_wrong_line_is_named(line, named):
 
 
 def test_a_faults_line_is_read_as_the_fault():
-    fault = Fault(2.5, Element(ElementKind.HANG, (3,)), restores=True)
+    fault = Fault(2.5, Component(ComponentKind.HANG, (3,)), restores=True)
     assert parse_schedule(fault.line, GRAPH) == (fault,)
 
 
 def test_parallel_links_have_names_of_their_own_and_one_together():
     graph = SearchedTopology(adjacency_from_links(3, np.array([[0, 1], [0, 1], [1, 2]])))
-    names = [link_element(link).name for link in graph.link_list]
+    names = [link_component(link).name for link in graph.link_list]
     assert names == ["link:s1-s2.1", "link:s1-s2.2", "link:s2-s3"]
     for name, ends in (
         ("link:s1-s2.2", {(0, 2), (1, 2)}),
         ("link:s2-s1", {(0, 1), (0, 2), (1, 1), (1, 2)}),
         ("link:s2-s3.1", {(1, 3), (2, 1)}),
     ):
-        failure = failure_of(graph, parse_elements(name, graph, 1))
+        failure = failure_of(graph, parse_components(name, graph, 1))
         assert failure.failed_ends == ends
     assert [failure.name for failure in link_failures(graph)] == [
         "link s1-s2.1",
@@ -132,19 +132,19 @@ def test_parallel_links_have_names_of_their_own_and_one_together():
     ]
     for wrong, known in (("link:s1-s2.3", 2), ("link:s1-s2.x", 2), ("link:s2-s3.2", 1)):
         with pytest.raises(ParameterError, match=f"1 to {known}, got '{wrong}'"):
-            parse_elements(wrong, graph, 1)
+            parse_components(wrong, graph, 1)
 
 
 def test_links_of_hosts_have_names_where_they_may_fail():
     hosts = hosts_of(GRAPH, 2)
-    (element,) = parse_elements("link:h2_2-s2", GRAPH, 1, hosts)
-    assert element == host_link(hosts[3])
-    assert element.name == "link:s2-h2_2"
-    assert parse_elements("link:s2-h2_2,link:h2_2-s2", GRAPH, 1, hosts) == (element,)
-    assert not any(element.covers(link) for link in GRAPH.link_list)
+    (component,) = parse_components("link:h2_2-s2", GRAPH, 1, hosts)
+    assert component == host_link(hosts[3])
+    assert component.name == "link:s2-h2_2"
+    assert parse_components("link:s2-h2_2,link:h2_2-s2", GRAPH, 1, hosts) == (component,)
+    assert not any(component.covers(link) for link in GRAPH.link_list)
     for word in ("link:s1-h2_2", "link:s2-h2_3", "link:s2-h99_1", "link:h2_1-h2_2"):
         with pytest.raises(ParameterError, match=r"link|switch"):
-            parse_elements(word, GRAPH, 1, hosts)
+            parse_components(word, GRAPH, 1, hosts)
 
 
 def test_a_fault_schedule_refuses_links_of_hosts_and_says_where_they_can_fail():

@@ -10,11 +10,11 @@ from support.fixtures.foreign_folders import AS_ROOT, NOBODY, exchanging, give
 
 from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile
+from topology.files.escaping import escape_ambiguous, escape_controls, quoted
 from topology.files.reading import FileError, read_bytes, read_lines, read_text
 from topology.files.rights import rights_of
-from topology.files.shown import quoted, shown, shown_exactly
 
-MOST = 100
+LIMIT = 100
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE graphml [<!ENTITY a "aaaaaaaaaa">{entities}]>
 <graphml><graph edgedefault="undirected"><node id="&i;"/></graph></graphml>
@@ -23,8 +23,8 @@ BOMB = """<?xml version="1.0"?>
 
 def test_text_comes_without_its_mark_and_with_plain_line_ends(tmp_path):
     (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\rthree")
-    assert read_text(tmp_path / "a", MOST) == "one\ntwo\nthree"
-    assert list(read_lines(tmp_path / "a", MOST)) == ["one\n", "two\n", "three"]
+    assert read_text(tmp_path / "a", LIMIT) == "one\ntwo\nthree"
+    assert list(read_lines(tmp_path / "a", LIMIT)) == ["one\n", "two\n", "three"]
 
 
 @pytest.mark.parametrize("kind", ["FIFO", "socket", "directory", "device"])
@@ -40,7 +40,7 @@ def test_only_regular_files_are_read(tmp_path, kind):
     else:
         path.symlink_to("/dev/zero")
     with pytest.raises(FileError, match=rf"x cannot .* got a {kind}"):
-        read_bytes(path, MOST)
+        read_bytes(path, LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -49,26 +49,26 @@ def test_only_regular_files_are_read(tmp_path, kind):
 def test_what_is_no_text_in_utf_8_is_refused(tmp_path, content):
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(FileError, match=r"must be (UTF-8 )?text"):
-        read_text(tmp_path / "x", MOST)
+        read_text(tmp_path / "x", LIMIT)
 
 
 def test_a_file_that_is_too_long_is_refused(tmp_path):
-    (tmp_path / "x").write_bytes(b"x" * MOST)
-    assert len(read_bytes(tmp_path / "x", MOST)) == MOST
-    (tmp_path / "x").write_bytes(b"x" * (MOST + 1))
+    (tmp_path / "x").write_bytes(b"x" * LIMIT)
+    assert len(read_bytes(tmp_path / "x", LIMIT)) == LIMIT
+    (tmp_path / "x").write_bytes(b"x" * (LIMIT + 1))
     for long in (tmp_path / "x", "/proc/self/environ"):
         with pytest.raises(FileError, match="at most"):
-            read_bytes(long, MOST)
+            read_bytes(long, LIMIT)
 
 
 def test_missing_files_and_names_that_cannot_be_are_told(tmp_path):
     with pytest.raises(FileError) as error:
-        read_bytes(tmp_path / "x", MOST)
+        read_bytes(tmp_path / "x", LIMIT)
     assert error.value.missing
     (tmp_path / "loop").symlink_to("loop")
     for name in (tmp_path / "loop", "a\0b", "x" * 5000, __file__ + "/below"):
         with pytest.raises(FileError) as error:
-            read_bytes(name, MOST)
+            read_bytes(name, LIMIT)
         assert not error.value.missing
 
 
@@ -78,7 +78,7 @@ def test_links_are_followed_as_the_kernel_does(tmp_path):
     (tmp_path / "link").symlink_to("folder/../folder")
     (tmp_path / "absolute").symlink_to(tmp_path / "link" / "file")
     for path in ("link/file", "absolute", "folder/./file", "link/../folder//file"):
-        assert read_text(tmp_path / path, MOST) == "content"
+        assert read_text(tmp_path / path, LIMIT) == "content"
 
 
 @pytest.mark.parametrize("ending", ["graphml", "xml"])
@@ -95,7 +95,7 @@ def test_a_quote_is_short_and_without_control_characters():
     assert quoted("x" * 1000).startswith("'xxx")
     assert len(quoted("x" * 1000)) < 120
     assert len(quoted([1] * 1000)) < 120
-    assert shown("a\x1b[31m\n\x9b\u202e é") == "a\\x1b[31m\\n\\x9b\\u202e é"
+    assert escape_controls("a\x1b[31m\n\x9b\u202e é") == "a\\x1b[31m\\n\\x9b\\u202e é"
 
 
 # ---- as root ----
@@ -129,20 +129,20 @@ def test_a_link_of_another_user_leads_root_where_that_user_may_read(nobodys, sec
     give(*nobodys.iterdir())
     for name in ("file", "folder/secret", "group"):
         with pytest.raises(FileError, match="Permission denied"):
-            read_text(nobodys / name, MOST)
-    assert read_text(secret, MOST) == "secret"
+            read_text(nobodys / name, LIMIT)
+    assert read_text(secret, LIMIT) == "secret"
     (nobodys / "own").symlink_to(secret)  # root's own link, in a folder whose owner can move it
     with pytest.raises(FileError, match="Permission denied"):
-        read_text(nobodys / "own", MOST)
+        read_text(nobodys / "own", LIMIT)
 
 
 def test_root_reads_what_others_own_and_links_of_its_own(nobodys, secret):
     (nobodys / "file").write_text("theirs")
     (nobodys / "file").chmod(0o600)
     give(nobodys / "file")
-    assert read_text(nobodys / "file", MOST) == "theirs"
+    assert read_text(nobodys / "file", LIMIT) == "theirs"
     secret.with_name("link").symlink_to(secret)
-    assert read_text(secret.with_name("link"), MOST) == "secret"
+    assert read_text(secret.with_name("link"), LIMIT) == "secret"
 
 
 def test_a_file_that_is_exchanged_for_a_link_shows_root_nothing(nobodys, secret):
@@ -153,7 +153,7 @@ def test_a_file_that_is_exchanged_for_a_link_shows_root_nothing(nobodys, secret)
     with exchanging(nobodys / "file", nobodys / "link") as times:
         for _ in range(2_000):
             try:
-                seen.add(read_text(nobodys / "file", MOST))
+                seen.add(read_text(nobodys / "file", LIMIT))
             except FileError:
                 seen.add("")
     assert seen == {"theirs", ""}
@@ -193,4 +193,4 @@ PLAIN = r"""h1_1 sh -c 'echo "a\b" > $HOME/x' && ls; # a comment"""
     ],
 )
 def test_what_is_shown_exactly_hides_nothing(text, exact):
-    assert shown_exactly(text) == exact
+    assert escape_ambiguous(text) == exact

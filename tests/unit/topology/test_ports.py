@@ -13,7 +13,7 @@ from topology.drains import drain_named
 from topology.errors import ParameterError
 from topology.failures import failure_of
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import parse_elements
+from topology.faults import parse_components
 from topology.networkx_graphs import to_networkx
 from topology.shortest_paths import connected_components
 
@@ -65,10 +65,10 @@ def test_parallel_links_have_ports_of_their_own():
 
 
 def test_failures_and_drains_name_given_ports(leaf_spine):
-    [link] = parse_elements("link:s2-s5", leaf_spine, 1)
+    [link] = parse_components("link:s2-s5", leaf_spine, 1)
     assert failure_of(leaf_spine, [link]).failed_ports(1) == {30}
     assert drain_named(leaf_spine, ["s5"]).ports(leaf_spine, 1) == {30}
-    alone = failure_of(leaf_spine, parse_elements("switch:s4,link:s2-s5", leaf_spine, 1))
+    alone = failure_of(leaf_spine, parse_components("switch:s4,link:s2-s5", leaf_spine, 1))
     assert connected_components(leaf_spine, alone) == [0, 1, 0, 2, 0]
 
 

@@ -7,7 +7,7 @@ from support.builders.leaf_spine import LeafSpine
 
 from topology.failures import NO_FAILURE, Failure, failure_of, link_failures, switch_failures
 from topology.families.low_diameter.polarfly import PolarFly
-from topology.faults import parse_elements
+from topology.faults import parse_components
 from topology.shortest_paths import (
     SearchedTopology,
     adjacency_from_links,
@@ -84,7 +84,7 @@ def test_failed_routers_are_components_by_themselves():
 def test_a_parallel_link_keeps_its_ends_together():
     double = SearchedTopology(adjacency_from_links(2, np.array([[0, 1], [0, 1]])))
     for text, expected in (("link:s1-s2.1", [0, 0]), ("link:s1-s2", [0, 1])):
-        failure = failure_of(double, parse_elements(text, double, 1))
+        failure = failure_of(double, parse_components(text, double, 1))
         assert connected_components(double, failure) == expected
 
 

@@ -25,7 +25,7 @@ def events() -> dict[str, np.ndarray]:
     return all_events(POISSON)
 
 
-SLOTTED = replace(POISSON, arrivals="bernoulli", most_packets_per_s=1000.0)
+SLOTTED = replace(POISSON, arrivals="bernoulli", max_packets_per_s=1000.0)
 CONSTANT = replace(POISSON, arrivals="constant")
 
 

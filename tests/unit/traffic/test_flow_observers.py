@@ -32,7 +32,7 @@ def test_frames_that_no_host_has_sent_are_not_in_the_sample(hostile, monkeypatch
     air = Air(random.Random(1), made_up=20, lies=lambda _frame, _rng: hostile)
     sample = sampler(monkeypatch, air)
     air.send(with_ttl(62))
-    sample.look()
+    sample.read_waiting()
     assert sample.sampled_bytes.tolist() == [[0, 1000], [0, 0]]
     assert (sample.hops_min[0, 1], sample.hops_max[0, 1]) == (2, 2)
 
@@ -48,5 +48,5 @@ class Endless(Air):
 def test_frames_without_end_do_not_hold_a_look_up(monkeypatch):
     sample = sampler(monkeypatch, Endless(random.Random(1), made_up=0))
     with no_longer_than(5):
-        sample.look()
+        sample.read_waiting()
     assert sample.sampled_bytes.sum() > 0

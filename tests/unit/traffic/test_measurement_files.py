@@ -86,7 +86,7 @@ def test_a_collectives_job_survives_json():
         run=7,
         flows=4,
         seed=3,
-        most_in_flight=24,
+        max_in_flight=24,
         acknowledge_after_ns=1000,
         silence_ns=10**9,
         interval_ns=10**6,

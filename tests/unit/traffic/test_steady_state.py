@@ -4,7 +4,7 @@ import numpy as np
 
 from traffic.metrics.steady_state import SteadyState
 
-STEADY = SteadyState(span_s=2.0, most_s=60.0, duration_ns=1)
+STEADY = SteadyState(span_s=2.0, max_s=60.0, duration_ns=1)
 STEP_S = 0.25
 
 

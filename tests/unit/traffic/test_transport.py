@@ -89,13 +89,13 @@ def test_a_host_whose_queue_refuses_everything_is_silent_too():
     outgoing = Outgoing()
     outgoing.waiting.append((0, 0))
     for now_ms in range(1000, 3000, 10):
-        outgoing.take_back(outgoing.note_sent(outgoing.waiting.popleft(), now_ms * MS))
+        outgoing.cancel_transmission(outgoing.note_sent(outgoing.waiting.popleft(), now_ms * MS))
     assert outgoing.silent_ns(3000 * MS) == 2000 * MS
     assert list(outgoing.waiting) == [(0, 0)]
 
 
 def test_no_more_is_in_flight_than_allowed():
-    outgoing = Outgoing(most_in_flight=6)
+    outgoing = Outgoing(max_in_flight=6)
     outgoing.waiting.extend((0, k) for k in range(50))
     numbers = []
     for now in range(20):

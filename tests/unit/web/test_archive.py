@@ -117,7 +117,7 @@ def test_other_folders_are_refused(results, name):
 
 
 def test_a_folder_that_is_too_large_is_refused(results, folder, monkeypatch):
-    monkeypatch.setattr(archive, "MOST_ARCHIVE_BYTES", 1_000)
+    monkeypatch.setattr(archive, "MAX_ARCHIVE_BYTES", 1_000)
     (folder / "large.csv").write_bytes(b"x" * 1_001)
     with pytest.raises(UsageError, match="at most"):
         results.archive("run")

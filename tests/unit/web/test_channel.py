@@ -12,7 +12,7 @@ from support.fixtures.taken_over_page import stolen_fd, taken_over, web_processe
 
 from polarlab.web.actions import actions
 from polarlab.web.address import WebAddress
-from polarlab.web.channel import MOST_ASKED_BYTES, Ask, ChannelError, Watchers, to_fabric
+from polarlab.web.channel import MAX_ASKED_BYTES, Ask, ChannelError, Watchers, to_fabric
 from polarlab.web.events import PageEnded, PageTrouble
 from polarlab.web.page_server import PageServer
 
@@ -37,7 +37,7 @@ PATIENCE_S = 20.0
         b'{"type": "ask", "number": 1, "action": "fail", "arguments": {}, "out": "/etc"}',
         b'{"type": "ask", "number": 1, "action": "' + b"x" * 65 + b'", "arguments": {}}',
         b'{"type": "ask", "number": 1, "action": "fail", "arguments": ' + b"[" * 30_000,
-        b'{"type": "ask", "number": 1, "action": "fail", "arguments": "' + b"x" * MOST_ASKED_BYTES + b'"}',
+        b'{"type": "ask", "number": 1, "action": "fail", "arguments": "' + b"x" * MAX_ASKED_BYTES + b'"}',
     ],
     ids=lambda line: repr(line[:60]),
 )
@@ -73,7 +73,7 @@ def watched():
 @needs_root
 @pytest.mark.parametrize(
     "sent",
-    [b"\n", b"{" * 60_000 + b"\n", b"x" * (MOST_ASKED_BYTES + 1), b'{"type": "watchers", "count": 1.5}\n'],
+    [b"\n", b"{" * 60_000 + b"\n", b"x" * (MAX_ASKED_BYTES + 1), b'{"type": "watchers", "count": 1.5}\n'],
     ids=["empty", "deep", "long", "odd"],
 )
 def test_a_process_that_breaks_the_rules_is_ended_and_told_in_a_line(watched, sent):
@@ -86,7 +86,7 @@ def test_a_process_that_breaks_the_rules_is_ended_and_told_in_a_line(watched, se
     assert ended.reason
     assert "\n" not in str(ended)
     assert not process.is_running()
-    assert page.start_again() == page.url
+    assert page.restart() == page.url
     assert sum(isinstance(event, PageEnded) for event in events) == 1  # it is not started again by itself
 
 

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from polarlab.web.address import WebAddress, parse_address
 from polarlab.web.page_server import PageServer
 from polarlab.web.service import guard
-from polarlab.web.service.guard import MOST_BODY_BYTES, Guard, Rules
+from polarlab.web.service.guard import MAX_BODY_BYTES, Guard, Rules
 from polarlab.web.service.places import KEEP_PLACE
 from topology.errors import ParameterError
 
@@ -109,7 +109,7 @@ def test_a_form_of_another_site_cannot_be_sent(client):
         (b'{"elements": 3}', 400),
         (b'{"elements": ""}', 400),
         (b'{"elements": "s1", "more": 1}', 400),
-        (b'"' + b"x" * MOST_BODY_BYTES + b'"', 413),
+        (b'"' + b"x" * MAX_BODY_BYTES + b'"', 413),
     ],
 )
 def test_bad_bodies_get_a_clear_status(client, body, status):
@@ -126,7 +126,7 @@ def test_a_body_in_endless_pieces_is_refused(client):
         )
         piece = b"1000\r\n" + b"x" * 0x1000 + b"\r\n"
         answer = b""
-        for _ in range(MOST_BODY_BYTES // 0x1000 + 2):
+        for _ in range(MAX_BODY_BYTES // 0x1000 + 2):
             connection.sendall(piece)
         answer = connection.recv(100)
     assert b" 413 " in answer

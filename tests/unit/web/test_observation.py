@@ -20,7 +20,7 @@ from experiments.observation.pair_probes import (
 )
 from experiments.observation.recording import directions_down, failed_at
 from experiments.observation.switch_tables import adaptive_groups
-from experiments.observation.timeline import MOST_ENTRIES, Timeline
+from experiments.observation.timeline import MAX_ENTRIES, Timeline
 from experiments.results.link_loads import directed_links
 from routing.plan.model import Output
 from routing.registry import make_plan
@@ -51,11 +51,11 @@ def test_events_are_kept_in_order_with_their_times():
 
 def test_old_events_are_forgotten_but_counted():
     timeline = Timeline()
-    for number in range(MOST_ENTRIES + 5):
+    for number in range(MAX_ENTRIES + 5):
         timeline.add("fabric", str(number))
-    assert len(timeline) == MOST_ENTRIES + 5
+    assert len(timeline) == MAX_ENTRIES + 5
     kept = timeline.entries()
-    assert [entry.number for entry in kept] == list(range(5, MOST_ENTRIES + 5))
+    assert [entry.number for entry in kept] == list(range(5, MAX_ENTRIES + 5))
     assert kept[0].text == "5"
 
 
@@ -176,22 +176,22 @@ def test_a_pair_that_is_first_heard_late_was_silent_from_the_start():
 def test_pairs_are_heard_again_when_the_last_of_them_is():
     whole = steady(range(101))
     short, long = whole[:51] + whole[60:], whole[:51] + whole[80:]
-    assert probes(whole, short, long, sent_s=SENT_S).heard_again_s(0.505, 1.002) == pytest.approx(0.801)
-    assert probes(whole, short, sent_s=SENT_S).heard_again_s(0.505, 1.002) == pytest.approx(0.601)
-    assert probes(whole, sent_s=SENT_S).heard_again_s(0.505, 1.002) == 0.505  # nothing was broken
+    assert probes(whole, short, long, sent_s=SENT_S).recovered_s(0.505, 1.002) == pytest.approx(0.801)
+    assert probes(whole, short, sent_s=SENT_S).recovered_s(0.505, 1.002) == pytest.approx(0.601)
+    assert probes(whole, sent_s=SENT_S).recovered_s(0.505, 1.002) == 0.505  # nothing was broken
     inner = whole[:53] + whole[60:]  # it fails a little after the change
-    assert probes(inner, sent_s=SENT_S).heard_again_s(0.505, 1.002) == pytest.approx(0.601)
+    assert probes(inner, sent_s=SENT_S).recovered_s(0.505, 1.002) == pytest.approx(0.601)
 
 
 def test_pairs_are_not_heard_again_while_one_is_silent_or_too_early():
     whole = steady(range(101))
-    assert probes(whole, whole[:51], sent_s=SENT_S).heard_again_s(0.505, 1.002) is None
-    assert probes(whole, [], sent_s=SENT_S).heard_again_s(0.505, 1.002) is None
+    assert probes(whole, whole[:51], sent_s=SENT_S).recovered_s(0.505, 1.002) is None
+    assert probes(whole, [], sent_s=SENT_S).recovered_s(0.505, 1.002) is None
     fell_silent = whole[:51] + whole[60:90]
-    assert probes(fell_silent, sent_s=SENT_S).heard_again_s(0.505, 1.002) is None
+    assert probes(fell_silent, sent_s=SENT_S).recovered_s(0.505, 1.002) is None
     just_now = whole[:51] + whole[98:]
-    assert probes(just_now, sent_s=SENT_S).heard_again_s(0.505, 1.002) is None
-    assert probes(whole[:52], sent_s=SENT_S[:52]).heard_again_s(0.505, 0.52) is None
+    assert probes(just_now, sent_s=SENT_S).recovered_s(0.505, 1.002) is None
+    assert probes(whole[:52], sent_s=SENT_S[:52]).recovered_s(0.505, 0.52) is None
 
 
 # ---- recordings ----

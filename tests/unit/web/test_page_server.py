@@ -113,8 +113,8 @@ def test_the_web_process_has_no_rights(replay):
 
 GIVEN_UP = """
 import os, sys
-from polarlab.web.service.rights import give_rights_up
-give_rights_up()
+from polarlab.web.service.privileges import drop_privileges
+drop_privileges()
 os.kill(int(sys.argv[1]), 0)
 """
 
@@ -140,9 +140,9 @@ def test_nobodys_processes_and_the_page_s_are_apart(replay):
 
 SPOILT = """
 import socket
-from polarlab.web.service.rights import give_rights_up
+from polarlab.web.service.privileges import drop_privileges
 listener = socket.create_server(("127.0.0.1", 0))
-give_rights_up()
+drop_privileges()
 listener.setsockopt(socket.IPPROTO_IP, 21, 255)  # IP_MINTTL
 """
 
@@ -154,8 +154,8 @@ def test_the_web_process_cannot_spoil_its_listening_socket():
 
 GREEDY = """
 import ctypes
-from polarlab.web.service.rights import give_rights_up
-give_rights_up()
+from polarlab.web.service.privileges import drop_privileges
+drop_privileges()
 map = ctypes.CDLL(None).mmap
 map.restype, map.argtypes = ctypes.c_ssize_t, [ctypes.c_ssize_t] * 6
 for protection, flags in ((3, 0x22), (3, 0x122), (1, 0x4022)):  # private, MAP_GROWSDOWN, MAP_NORESERVE
@@ -170,8 +170,8 @@ def test_no_kind_of_memory_of_the_web_process_is_without_limit():
 
 STRAY = """
 import ctypes
-from polarlab.web.service.rights import give_rights_up
-give_rights_up()
+from polarlab.web.service.privileges import drop_privileges
+drop_privileges()
 print(ctypes.CDLL(None).prctl(1, 0, 0, 0, 0))  # PR_SET_PDEATHSIG
 """
 
@@ -251,7 +251,7 @@ def test_a_web_process_that_is_killed_is_told_and_started_again_if_asked(client)
         for _ in range(100):
             page.timeline.add("fabric", "goes on")
         for _ in range(20):  # asked twice, it is started once
-            assert page.start_again() == page.url
+            assert page.restart() == page.url
         [again] = [process for process in web_processes() if process.pid not in before]
         assert again.pid != own.pid
         ask = type(client)(page)
@@ -273,7 +273,7 @@ def test_nobody_can_take_the_port_while_no_web_process_runs(replay):
                 other.bind(("127.0.0.1", page.port))
         with socket.create_connection(("127.0.0.1", page.port), 20) as waiting:
             waiting.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            page.start_again()
+            page.restart()
             assert waiting.recv(100).startswith(b"HTTP/1.1 401")
 
 
@@ -286,7 +286,7 @@ def test_a_web_process_that_has_given_the_port_up_is_started_again_at_it(client)
             listener.shutdown(socket.SHUT_RDWR)
         own.kill()
         own.wait(20)
-        assert page.start_again() == page.url
+        assert page.restart() == page.url
         assert type(client)(page)("GET", "/")[0] == 200
 
 
@@ -299,7 +299,7 @@ def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
         [own] = [process for process in web_processes() if process.pid not in before]
         own.kill()
         own.wait(20)
-        page.start_again()
+        page.restart()
         assert timeline_of(ask, count) == told
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
 

@@ -264,7 +264,7 @@ class AnsweringHub(Hub):
 
 
 def page_verbs(session):
-    return PageVerbs(session, SimpleNamespace(look=lambda: None))
+    return PageVerbs(session, SimpleNamespace(report_now=lambda: None))
 
 
 def posted(session, path, body):

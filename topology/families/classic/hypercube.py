@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topology.clusters import Clusters, consecutive_clusters
-from topology.families.checks import check_whole
+from topology.families.checks import check_integer
 from topology.families.classic.product import CartesianProduct, ring_factor
 from topology.families.family import Family, Member
 from topology.parameters import Parameter
@@ -34,7 +34,7 @@ class Hypercube(CartesianProduct):
         Raises:
             ParameterError: the dimension is outside its domain.
         """
-        check_whole("dimension", dimension, 1, LARGEST_DIMENSION)
+        check_integer("dimension", dimension, 1, LARGEST_DIMENSION)
         self.params = {"dimension": dimension}
         super().__init__([ring_factor(2)] * dimension)
 

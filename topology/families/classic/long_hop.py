@@ -21,7 +21,7 @@ import numpy.typing as npt
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
 from topology.errors import ParameterError
-from topology.families.checks import check_whole
+from topology.families.checks import check_integer
 from topology.families.classic.hypercube import LARGEST_DIMENSION, subcubes
 from topology.families.classic.product import nested_circles
 from topology.families.family import Family, Member
@@ -110,8 +110,8 @@ class LongHop(Topology):
         Raises:
             ParameterError: a number is outside its domain, or the code would join two routers by two links.
         """
-        check_whole("dimension", dimension, _SMALLEST_DIMENSION, LARGEST_DIMENSION)
-        check_whole("distance", distance, SMALLEST_DISTANCE, LARGEST_DISTANCE)
+        check_integer("dimension", dimension, _SMALLEST_DIMENSION, LARGEST_DIMENSION)
+        check_integer("distance", distance, SMALLEST_DISTANCE, LARGEST_DISTANCE)
         self.masks = link_masks(dimension, distance)
         if not _is_simple(dimension, distance):
             most = max(d for d in range(SMALLEST_DISTANCE, distance) if _is_simple(dimension, d))

@@ -9,7 +9,7 @@ from functools import partial
 
 from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.parameters import Parameter
 
 _SHAPE = re.compile(r"[1-9]\d{0,5}(x[1-9]\d{0,5})*")

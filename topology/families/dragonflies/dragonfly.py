@@ -23,7 +23,7 @@ from topology.analysis.balance import LinkClass
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.checks import check_routers, check_whole
+from topology.families.checks import check_integer, check_routers
 from topology.families.classic.product import CartesianProduct, complete_factor, nested_circles
 from topology.families.classic.shapes import read_shape, shape_parameter, shape_text
 from topology.families.dragonflies.global_links import (
@@ -91,11 +91,11 @@ class Dragonfly(SearchedTopology):
         self.a = math.prod(self.local)
         if a is not None and a != self.a:
             raise ParameterError(f"a must be {self.a} to match --local {local}, or omitted, got {a}")
-        check_whole("h", h, 1)
+        check_integer("h", h, 1)
         if seed is not None and arrangement != "random":
             raise ParameterError(f"seed needs the arrangement random, got {arrangement}")
         seed = 1 if seed is None else seed
-        check_whole("seed", seed, 0)
+        check_integer("seed", seed, 0)
         self.h = h
         self.trunking = chosen_trunking(self.a * h, self.a, groups, trunking)
         check_routers("a dragonfly", self.a * self.trunking.groups)
@@ -219,7 +219,7 @@ def chosen_trunking(
     fitting = trunkings(ports, most)
     if groups is None:
         trunking = 1 if trunking is None else trunking
-        check_whole(name, trunking, 1)
+        check_integer(name, trunking, 1)
         for one in fitting:
             if one.links == trunking:
                 return one
@@ -228,7 +228,7 @@ def chosen_trunking(
             f"{name} must be a divisor of {ports}, a group's links to other groups, up to {most} "
             f"({known}), got {trunking}"
         )
-    check_whole("groups", groups, 2)
+    check_integer("groups", groups, 2)
     for one in fitting:
         if one.groups == groups and trunking in (None, one.links):
             return one
@@ -242,7 +242,7 @@ def chosen_trunking(
 def _group_size(a: int | None) -> int:
     if a is None:
         raise ParameterError("dragonfly needs --a or --local, as in: dragonfly --a 4 --h 2")
-    check_whole("a", a, 2)
+    check_integer("a", a, 2)
     return a
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
-from topology.families.checks import check_routers, check_whole
+from topology.families.checks import check_integer, check_routers
 from topology.families.dragonflies.dragonfly import Dragonfly, chosen_trunking
 from topology.families.dragonflies.global_links import gateways, global_links, palmtree
 from topology.families.family import Family, Member
@@ -56,9 +56,9 @@ class Dragonfly3(SearchedTopology):
         Raises:
             ParameterError: a parameter is outside its domain; the message names the valid values.
         """
-        check_whole("h3", h3, 1)
-        check_whole("a", a, 2)
-        check_whole("h2", h2, 1)
+        check_integer("h3", h3, 1)
+        check_integer("a", a, 2)
+        check_integer("h2", h2, 1)
         chosen_trunking(a * h2, a, None, t2, "t2")
         self.supergroup = Dragonfly(h=h2, a=a, trunking=t2)
         size = self.supergroup.routers

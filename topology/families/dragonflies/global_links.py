@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.families.random.generator import SplitMix64
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 
 Ends = npt.NDArray[np.int64]
 

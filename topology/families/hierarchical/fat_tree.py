@@ -22,7 +22,7 @@ import numpy.typing as npt
 from topology.addressing import MAX_HOSTS
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
-from topology.families.checks import check_routers_of, check_whole
+from topology.families.checks import check_integer, check_routers_of
 from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import rows_by_level
 from topology.layout import Layout
@@ -54,8 +54,8 @@ class FatTree(Topology):
         Raises:
             ParameterError: a parameter is outside its domain, or the tree has more than 16384 routers.
         """
-        check_whole("arity", arity, 2)
-        check_whole("levels", levels, 2, 14)
+        check_integer("arity", arity, 2)
+        check_integer("levels", levels, 2, 14)
         check_routers_of("a fat-tree", "arity", arity, lambda k: levels * k ** (levels - 1))
         self.arity, self.levels = arity, levels
         self.params = {"arity": arity, "levels": levels}

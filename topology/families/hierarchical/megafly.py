@@ -20,7 +20,7 @@ import numpy.typing as npt
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
-from topology.families.checks import check_routers_of, check_whole
+from topology.families.checks import check_integer, check_routers_of
 from topology.families.dragonflies.global_links import Trunking, gateways, global_links, palmtree
 from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import LevelledTopology
@@ -57,8 +57,8 @@ class Megafly(LevelledTopology):
         Raises:
             ParameterError: a parameter is outside its domain, or the graph has more than 16384 routers.
         """
-        check_whole("rho", rho, 1)
-        check_whole("a", a, 2)
+        check_integer("rho", rho, 1)
+        check_integer("a", a, 2)
         if a % 2:
             raise ParameterError(
                 f"a must be even, half leaves and half spines, got {a}; nearest: {a - 1} and {a + 1}"

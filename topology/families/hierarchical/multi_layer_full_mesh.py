@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from topology.clusters import Clusters, consecutive_clusters
-from topology.families.checks import check_routers, check_whole
+from topology.families.checks import check_integer, check_routers
 from topology.families.family import Family, Member
 from topology.families.hierarchical.levels import LevelledTopology
 from topology.layout import Layout, circle
@@ -51,9 +51,9 @@ class MultiLayerFullMesh(LevelledTopology):
         Raises:
             ParameterError: a parameter is outside its domain, or the graph has more than 16384 routers.
         """
-        check_whole("h", h, 2)
+        check_integer("h", h, 2)
         self.h, self.layers = h, h if layers is None else layers
-        check_whole("layers", self.layers, 1)
+        check_integer("layers", self.layers, 1)
         leaves = self.layers * (h + 1)
         low, high = np.triu_indices(h + 1, 1)
         check_routers("a multi-layer-full-mesh", leaves + len(low))

@@ -34,7 +34,7 @@ from topology.clusters import Clusters
 from topology.errors import ParameterError
 from topology.families.family import Family, Member, carried_hosts, order_parameter
 from topology.families.low_diameter.polarfly import LAYERS, PolarFly
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.finite_fields.prime_powers import LARGEST_ORDER, SMALLEST_ORDER, prime_power
 from topology.layout import Layout
 from topology.parameters import Parameter

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.families.low_diameter.bdf_supernodes import SMALLEST_DEGREE, bermond_delorme_farhi
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from topology.finite_fields.field import finite_field
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 

@@ -102,7 +102,7 @@ class HopSampler:
             opener=lambda name: sockets.open_sampler(name, SAMPLE_EVERY),
         )
 
-    def look(self) -> None:
+    def read_waiting(self) -> None:
         """Counts the waiting frames; at most as many as fit into the sockets, in case a host floods."""
         for _ in range(_MAX_READINGS):
             count = self._receivers.receive()

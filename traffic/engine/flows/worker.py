@@ -88,7 +88,7 @@ class FlowWorker:
                 now_ns = self._now_ns()
                 if now_ns >= poll_ns:
                     poll_ns = now_ns + _POLL_INTERVAL_NS
-                    self._sampler.look()
+                    self._sampler.read_waiting()
                     self._reporter.add(0, 0)
                     if stopped():
                         break
@@ -278,7 +278,7 @@ class FlowWorker:
         for flow in list(self._open):
             self._abort(flow)
         time.sleep(_QUIET_NS / 1e9)
-        self._sampler.look()
+        self._sampler.read_waiting()
         self._interfaces.sample()
         for listener in self._listeners:
             listener.close()

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from topology.addressing import hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.files.shown import quoted
+from topology.files.escaping import quoted
 from traffic.workload.arrivals import InjectionSettings, poisson
 from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines, whole_number
 from traffic.workload.patterns import Pattern

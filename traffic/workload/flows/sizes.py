@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topology.errors import ParameterError, UsageError
+from topology.files.escaping import quoted
 from topology.files.reading import TABLE_BYTES, FileError, read_lines
-from topology.files.shown import quoted
 from traffic.workload.flows.frames import segments
 
 # Published distributions: names of CSV files next to this module.
@@ -67,22 +67,22 @@ class FlowSizes:
         middles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
         return float(segments(self.quantiles(middles), mtu).mean())
 
-    def limited(self, most_bytes: int) -> FlowSizes:
+    def limited(self, max_bytes: int) -> FlowSizes:
         """Returns the distribution truncated at a maximum size.
 
         Args:
-            most_bytes: maximum size in bytes, at least 1.
+            max_bytes: maximum size in bytes, at least 1.
 
         Returns:
             The distribution in which all larger flows have exactly the maximum size.
         """
-        if most_bytes >= self.bytes[-1]:
+        if max_bytes >= self.bytes[-1]:
             return self
-        if most_bytes <= self.bytes[0]:
-            return FlowSizes((float(most_bytes),), (1.0,))
-        reached = float(np.interp(most_bytes, self.bytes, self.probability))
-        kept = [point for point in zip(self.bytes, self.probability, strict=True) if point[0] < most_bytes]
-        sizes, probability = zip(*kept, (float(most_bytes), reached), (float(most_bytes), 1.0), strict=True)
+        if max_bytes <= self.bytes[0]:
+            return FlowSizes((float(max_bytes),), (1.0,))
+        reached = float(np.interp(max_bytes, self.bytes, self.probability))
+        kept = [point for point in zip(self.bytes, self.probability, strict=True) if point[0] < max_bytes]
+        sizes, probability = zip(*kept, (float(max_bytes), reached), (float(max_bytes), 1.0), strict=True)
         return FlowSizes(tuple(sizes), tuple(probability))
 
 

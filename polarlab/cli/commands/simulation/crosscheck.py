@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import polarlab
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Status:
     with ConsoleProgress() as progress:
         results = _measured(arguments, progress) if hasattr(arguments, "experiment") else arguments.results
         progress.begin("simulating")
-        agreement = plain(polarlab.crosscheck(results, progress=EveryEvent(progress)))
+        agreement = plain(polarlab.crosscheck(results, progress=Unthrottled(progress)))
     with reader_may_end():
         if arguments.json:
             print_result(arguments, agreement)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 def _measured(arguments: argparse.Namespace, progress: ConsoleProgress) -> polarlab.Run:
     """Measures the run that the arguments describe, and returns its results."""
-    results = polarlab.run(arguments.experiment, progress=EveryEvent(progress))
+    results = polarlab.run(arguments.experiment, progress=Unthrottled(progress))
     draw_figures(results, progress)
     return results
 

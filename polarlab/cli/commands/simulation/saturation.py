@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import polarlab
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Status
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> Status:
     try:
         with ConsoleProgress() as progress:
             progress.begin("planning")
-            found = polarlab.saturation(arguments.experiment, progress=EveryEvent(progress))
+            found = polarlab.saturation(arguments.experiment, progress=Unthrottled(progress))
     except SaturationInterrupted as interruption:
         with reader_may_end():
             _print(arguments, interruption.result)

@@ -6,7 +6,7 @@ import argparse
 
 import polarlab
 from polarlab import NegativeResult
-from polarlab.api.command_line.events import EveryEvent
+from polarlab.api.command_line.events import Unthrottled
 from polarlab.cli.console import print_result, print_table, reader_may_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status, Terminated
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> Status:
     try:
         with Draughtsman(polarlab.Simulation) as draughtsman, ConsoleProgress() as progress:
             progress.begin("planning")
-            results = polarlab.simulate(arguments.experiment, progress=EveryEvent(progress), out=out)
+            results = polarlab.simulate(arguments.experiment, progress=Unthrottled(progress), out=out)
             draw_figures(results, progress, draughtsman)
     except (KeyboardInterrupt, Terminated, NegativeResult):
         kept = polarlab.Simulation(out)

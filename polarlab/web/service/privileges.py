@@ -19,15 +19,15 @@ from emulation.kernel.system_calls import (
     CLONE_NEWNET,
     call,
     end_with_parent,
-    refuse_new_rights,
+    set_no_new_privileges,
 )
 
 _DUMPABLE = 4  # of prctl
-_MOST_FILES = 512
-_MOST_BYTES = 2 << 30  # with 450 TLS connections under load it uses 0.2 GiB
+_MAX_FILES = 512
+_MAX_BYTES = 2 << 30  # with 450 TLS connections under load it uses 0.2 GiB
 
 
-def give_rights_up() -> None:
+def drop_privileges() -> None:
     """Drops the privileges of this process; if it is root, also its user, its files and its network."""
     os.chdir("/")
     root = os.geteuid() == 0
@@ -42,12 +42,12 @@ def give_rights_up() -> None:
     # Processes of the same user could read its memory, or take its connections.
     call("prctl", _DUMPABLE, 0, 0, 0, 0)
     end_with_parent()
-    refuse_new_rights()
+    set_no_new_privileges()
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_NOFILE, _MOST_FILES)
+    _limit(resource.RLIMIT_NOFILE, _MAX_FILES)
     # RLIMIT_DATA does not count memory that grows downwards, as stacks do.
-    _limit(resource.RLIMIT_AS, _MOST_BYTES)
+    _limit(resource.RLIMIT_AS, _MAX_BYTES)
     _limit(resource.RLIMIT_NPROC, 0)
     with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is unknown
         filter_calls(of_the_page=True)
@@ -75,7 +75,7 @@ def _leave_the_files() -> None:
     os.chdir("/")
 
 
-def _limit(what: int, most: int) -> None:
+def _limit(what: int, limit: int) -> None:
     _, hard = resource.getrlimit(what)
-    bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(what, (bound, bound))

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from experiments.events.base import Event, Notify, ignore
+from experiments.events.base import Event, OnEvent, ignore
 from experiments.results.kinds import folder_of
 from experiments.results.open import Failover, Run
 from polarlab.web.address import DEFAULT_HOST, Web, WebAddress, web_address
@@ -17,12 +17,12 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
 
 
 @contextlib.contextmanager
-def shown(web: Web, notify: Notify) -> Iterator[tuple[Notify, Watching]]:
+def live_page(web: Web, on_event: OnEvent) -> Iterator[tuple[OnEvent, Watching]]:
     """Shows an experiment on the live page during the block, if a page is requested.
 
     Args:
         web: address of the page; None for no page.
-        notify: callback for progress events.
+        on_event: callback for progress events.
 
     Yields:
         A callback for the experiment's progress events, and a function that shows its fabrics on the page.
@@ -35,15 +35,15 @@ def shown(web: Web, notify: Notify) -> Iterator[tuple[Notify, Watching]]:
 
     address = web_address(web)
     if address is None:
-        yield notify, unwatched
+        yield on_event, unwatched
         return
     from polarlab.web.page_server import PageServer
 
-    with PageServer(address, notify) as page:
+    with PageServer(address, on_event) as page:
 
         def both(event: Event) -> None:
-            page.notify(event)
-            notify(event)
+            page.on_event(event)
+            on_event(event)
 
         yield both, page.watch
 
@@ -54,7 +54,7 @@ def watch(
     *,
     web: Web = True,
     web_open: bool = False,
-    progress: Notify = ignore,
+    progress: OnEvent = ignore,
 ) -> Iterator[str]:
     """Shows finished results on the live page during a `with` block, and yields the page's address.
 

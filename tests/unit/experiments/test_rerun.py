@@ -9,8 +9,8 @@ from support.fixtures.command_line import fails
 from controller.openflow.frameworks import choose
 from experiments.codec import plain
 from experiments.planned_fabric import PlannedFabric
-from experiments.results.again import experiment_again
 from experiments.results.manifest import run_manifest
+from experiments.results.rerun import experiment_to_rerun
 from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.settings import TrafficSettings
 from polarlab.cli.parser import parse
@@ -45,7 +45,7 @@ def folder_of(tmp_path, words, **changes):
 def test_an_experiment_is_the_one_of_the_manifest(tmp_path, command, words):
     folder = folder_of(tmp_path, words)
     wanted = {n: v for n, v in parse(words.split()).experiment.complete.values.items() if n != "out"}
-    assert experiment_again(folder).values == wanted
+    assert experiment_to_rerun(folder).values == wanted
     again = parse([*command.split(), "--again", str(folder), "--seed", "9"]).experiment
     assert {**again.values, "out": None} == {**wanted, "seed": 9, "out": None}
     assert ("out" in again.values) == (command == "sweep")  # which would go on in its old folder
@@ -57,14 +57,14 @@ def test_a_settled_rate_and_window_stand_for_auto_and_steady(tmp_path):
     )
     for name, begun_s in (("seed-1", 7.25), ("seed-2", 3.5)):
         records.write(folder / name, "summary.json", records.summary(warmup_s=begun_s))
-    values = experiment_again(folder).values
+    values = experiment_to_rerun(folder).values
     assert (values["link-rate"], values["warmup"]) == ("1.234567Mbit", 7.25)
-    assert experiment_again(folder).resolve().fabric.links.rate_bps == 1_234_567
+    assert experiment_to_rerun(folder).resolve().fabric.links.rate_bps == 1_234_567
 
 
 def test_where_no_window_was_measured_throughput_has_to_settle_anew(tmp_path):
     folder = folder_of(tmp_path, "run polarfly --q 2")
-    assert experiment_again(folder).values["warmup"] == "steady"
+    assert experiment_to_rerun(folder).values["warmup"] == "steady"
 
 
 def test_the_schedule_in_the_folder_stands_for_the_file_of_faults(tmp_path):
@@ -72,7 +72,7 @@ def test_the_schedule_in_the_folder_stands_for_the_file_of_faults(tmp_path):
     folder = folder_of(tmp_path, f"run polarfly --q 2 --faults {tmp_path}/faults.txt")
     (folder / "faults.txt").write_text("1 fail link:s1-s5\n2 restore link:s1-s5\n")
     (tmp_path / "faults.txt").unlink()
-    assert len(experiment_again(folder).resolve().traffic.faults) == 2
+    assert len(experiment_to_rerun(folder).resolve().traffic.faults) == 2
 
 
 def test_a_replication_is_measured_again_by_itself():
@@ -88,7 +88,7 @@ def old(tmp_path, traffic, **changes):
     """Results of a version whose manifests hold no experiment."""
     manifest = records.run_manifest(traffic=TrafficSettings(**traffic), **changes)
     records.write(tmp_path / "old", "manifest.json", manifest)
-    return experiment_again(tmp_path / "old")
+    return experiment_to_rerun(tmp_path / "old")
 
 
 def test_old_runs_are_measured_again_by_their_settings(tmp_path):
@@ -110,12 +110,12 @@ def test_old_collectives_programs_failovers_and_sweeps_are_measured_again(tmp_pa
     failover = old(
         tmp_path, {"elements": ("link:s1-s10",), "kill_controller": False, "fail_s": 2.0, "seed": 1}
     )
-    assert [element.name for element in failover.resolve().failovers.repetitions[0].elements] == [
+    assert [component.name for component in failover.resolve().failovers.repetitions[0].elements] == [
         "link:s1-s10"
     ]
     sweep = records.sweep_manifest(routings=("min",), patterns=("tornado",), loads=(0.1, 0.5), duration_s=2.0)
     records.write(tmp_path / "sweep", "manifest.json", sweep)
-    assert [point.load for point in experiment_again(tmp_path / "sweep").resolve().sweep.points()] == [
+    assert [point.load for point in experiment_to_rerun(tmp_path / "sweep").resolve().sweep.points()] == [
         0.1,
         0.5,
     ]

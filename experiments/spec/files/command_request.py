@@ -24,7 +24,7 @@ from topology.errors import UsageError
 PREDICT = "predict"
 
 
-class Reuse(NamedTuple):
+class CommandRequest(NamedTuple):
     """The request of a command that reuses an experiment.
 
     Attributes:
@@ -44,7 +44,7 @@ class _Several(NamedTuple):
     option: str
 
 
-def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Reuse:
+def command_request(experiment: Experiment, command: str, given: Mapping[str, Any]) -> CommandRequest:
     """Returns the request of a command with the values of an experiment.
 
     Args:
@@ -59,7 +59,7 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
     taken: dict[str, Any] = {}
     if experiment.kind not in KINDS or experiment.kind == command:
         same = experiment.kind == command and not given
-        return Reuse(experiment if same else experiment.overridden(given, command), "")
+        return CommandRequest(experiment if same else experiment.overridden(given, command), "")
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
         text = f"saturation must start from a simulation (simulate), got a {experiment.kind}"
@@ -76,7 +76,7 @@ def reused(experiment: Experiment, command: str, given: Mapping[str, Any]) -> Re
     request = experiment.overridden(values, command)
     if request.source:
         request = replace(request, source=request.source.giving(taken.keys() - given.keys()))
-    return Reuse(request, _note(experiment, command))
+    return CommandRequest(request, _note(experiment, command))
 
 
 def _of_sweep(

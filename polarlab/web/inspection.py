@@ -15,19 +15,21 @@ from experiments.theory.geometry import lines_between
 from topology.addressing import switch_name
 from topology.errors import ParameterError, UsageError
 from topology.failures import failure_of
-from topology.faults import Element, ElementKind, parse_elements
+from topology.faults import Component, ComponentKind, parse_components
 
 
-def check_change(verb: str, text: str, chosen: Sequence[Element], standing: Sequence[Element]) -> None:
+def check_change(
+    verb: str, text: str, chosen: Sequence[Component], active_failures: Sequence[Component]
+) -> None:
     """Raises UsageError if a change has no effect: all components have already failed, or none has."""
-    places = {(one.kind, one.routers, one.host) for one in standing}  # equal for parallel links
-    if verb == "fail" and all(one in standing for one in chosen):
+    places = {(one.kind, one.routers, one.host) for one in active_failures}  # equal for parallel links
+    if verb == "fail" and all(one in active_failures for one in chosen):
         raise UsageError(f"{text} has failed already")
     if verb == "restore" and places.isdisjoint((one.kind, one.routers, one.host) for one in chosen):
         raise UsageError("nothing has failed" if text == "all" else f"{text} has not failed")
 
 
-def look_at_switch(fabric: LiveFabric, observer: Observer, switch: str) -> dict[str, Any]:
+def inspect_switch(fabric: LiveFabric, observer: Observer, switch: str) -> dict[str, Any]:
     """Returns rules, groups and counters of a switch, and the latest values of its hosts' links."""
     tables = read_switch(fabric, switch)
     hosts = [
@@ -38,7 +40,7 @@ def look_at_switch(fabric: LiveFabric, observer: Observer, switch: str) -> dict[
     return {**vars(tables), "adaptive": [vars(group) for group in tables.adaptive], "hosts": hosts}
 
 
-def look_at_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str, Any]:
+def inspect_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str, Any]:
     """Returns load, queue and drops of both directions of a link in the last minute.
 
     Raises:
@@ -59,7 +61,7 @@ def look_at_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str,
     }
 
 
-def look_at_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[str, Any]:
+def inspect_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[str, Any]:
     """Returns the path of a report, and the path if some links or switches failed.
 
     Raises:
@@ -80,9 +82,9 @@ def look_at_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[s
         "without": [],
     }
     if without:
-        elements = parse_elements(without, topology, 1)
-        if any(one.kind not in (ElementKind.LINK, ElementKind.SWITCH) for one in elements):
+        components = parse_components(without, topology, 1)
+        if any(one.kind not in (ComponentKind.LINK, ComponentKind.SWITCH) for one in components):
             raise ParameterError(f"without must be links and switches, got {without!r}")
-        paths, _ = paths_between(fabric.plan, *ends, failure_of(topology, elements))
+        paths, _ = paths_between(fabric.plan, *ends, failure_of(topology, components))
         body["without"] = [vars(path) for path in paths]
     return body

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_MOST = 100  # characters of a file's content that an error quotes
+_MAX_CHARACTERS = 100  # characters of a file's content that an error quotes
 # Control characters, and characters that change the direction of the following text.
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
 _BLANKS = re.compile(" {9,}")
 
 
-def shown(text: str) -> str:
+def escape_controls(text: str) -> str:
     r"""Returns a text with all control characters escaped (`\x1b`), including line ends and tabs.
 
     Args:
@@ -22,7 +22,7 @@ def shown(text: str) -> str:
     return "".join(one if _is_plain(one) else ascii(one)[1:-1] for one in text)
 
 
-def shown_exactly(text: str) -> str:
+def escape_ambiguous(text: str) -> str:
     r"""Returns a text unchanged if every character is unambiguous, else marked and in Python's ASCII form.
 
     Letters of other alphabets can look like ASCII, and long runs of blanks push text off the screen.
@@ -42,9 +42,9 @@ def quoted(value: object) -> str:
         value: any value of an experiment or result file.
     """
     if isinstance(value, str):
-        return repr(value if len(value) <= _MOST else value[:_MOST] + "...")
+        return repr(value if len(value) <= _MAX_CHARACTERS else value[:_MAX_CHARACTERS] + "...")
     text = repr(value)
-    return text if len(text) <= _MOST else text[:_MOST] + "..."
+    return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "..."
 
 
 def _is_plain(character: str) -> bool:

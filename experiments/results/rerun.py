@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.codec import read_record
-from experiments.doctor.default_rate import MOST_BPS
+from experiments.doctor.default_rate import MAX_BPS
 from experiments.results.open import Sweep
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
@@ -46,7 +46,7 @@ class _Settings:
     warmup_s: float | None = None
 
 
-def experiment_again(folder: Path) -> Experiment:
+def experiment_to_rerun(folder: Path) -> Experiment:
     """Returns the experiment that produced a folder of results, so that it can be repeated.
 
     `--link-rate auto` is replaced by the rate that it found, `--warmup steady` by the start of the window
@@ -92,7 +92,7 @@ def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
     except ParameterError:  # nothing to resume; other problems are reported when the folder is written
         return experiment
     by_rule = held.link_rate_from == RULE_RATE
-    if by_rule or (held.link_rate_from is None and held.link_rate_bps == MOST_BPS):
+    if by_rule or (held.link_rate_from is None and held.link_rate_bps == MAX_BPS):
         return replace(experiment, settled={"link-rate": rate_text(held.link_rate_bps)})
     return experiment
 
