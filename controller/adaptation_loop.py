@@ -57,7 +57,7 @@ class AdaptiveLoop:
         self._adapters = {datapath_id: self._adapter(datapath_id) for datapath_id in self._plans}
         self.source = source
         self.every_s = every_s
-        self.restored = 0  # number of times that all detours were ended on request
+        self.restored = 0  # number of times that all detours were returned on request
         self.groups_modified = 0
         self._requested = requested
         self._new_names: list[str] = []

@@ -255,7 +255,7 @@ def parse_report(line: str) -> Report:
     """Returns the report in a line that `format_report` wrote.
 
     Raises:
-        ValueError: the line has another form.
+        ValueError: the line is malformed.
     """
     try:
         details: dict[str, Any] = json.loads(line)

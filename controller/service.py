@@ -67,7 +67,7 @@ def parse_listen(text: str) -> ListenAddress:
     """Returns the address that `unix:PATH`, `tcp:HOST:PORT` or `ssl:HOST:PORT` names.
 
     Raises:
-        ParameterError: the text has another form, or a tcp: address is not a loopback address.
+        ParameterError: the text is malformed, or a tcp: address is not a loopback address.
     """
     kind, _, rest = text.partition(":")
     if kind == "unix" and rest:
@@ -271,7 +271,7 @@ def parse_ports(text: str, routers: int) -> list[tuple[int, int]]:
         routers: number of routers of the fabric.
 
     Raises:
-        ParameterError: the text has another form, or the fabric has no such switch.
+        ParameterError: the text is malformed, or the fabric has no such switch.
     """
     ports = []
     for word in filter(None, text.split(",")):

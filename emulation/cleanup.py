@@ -83,7 +83,7 @@ def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
     First kills the processes of a crashed fabric, and at the end all remaining processes of this fabric.
 
     Args:
-        say: called with a message about processes that could not be ended.
+        say: called with a message about processes that could not be killed.
 
     Raises:
         FabricRunning: another fabric holds the lock.

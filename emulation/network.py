@@ -154,7 +154,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
             self._merging.finish()
 
     def clear_rules(self) -> None:
-        """Removes all rules and groups from all switches, and the socket left by an ended controller."""
+        """Removes all rules and groups from all switches, and the socket of a controller that has exited."""
         self.remove_controller_socket()
         for command in ("del-flows", "del-groups"):
             finish_all([vswitch.start_command(command) for vswitch in self._vswitches()])
@@ -169,7 +169,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         run(["ip", "-force", "-batch", "-"], stdin=batch, begin=self[switch_name(router)].start_program)
 
     def remove_controller_socket(self) -> None:
-        """Removes the socket left by an ended controller, so that another controller can listen on it."""
+        """Removes the socket of a controller that has exited, so that another can listen on it."""
         (self.run_dir / CONTROLLER_SOCKET).unlink(missing_ok=True)
 
     def flush_flow_caches(self) -> None:
@@ -322,7 +322,7 @@ def launched(settings: NetworkSettings, progress: Progress = lambda _step: None)
 
     Args:
         settings: the description of the fabric.
-        progress: called with a description of each step, and of processes that could not be ended.
+        progress: called with a description of each step, and of processes that could not be killed.
 
     Raises:
         MachineError: not root, no Open vSwitch, another fabric is running, or not enough memory.

@@ -387,7 +387,7 @@ class LastingNode(Node):  # type: ignore[misc]
         raise ShellEnded(self, reason)
 
     def _close_shell(self) -> IO[str]:
-        """Cleans up after an ended shell; returns the master side of its terminal, still open."""
+        """Cleans up after a shell that has exited; returns the master side of its terminal, still open."""
         await_end(self.shell)
         self.outToNode.pop(self.stdout.fileno(), None)
         self.inToNode.pop(self.stdin.fileno(), None)

@@ -135,7 +135,7 @@ def measure(
         result, troubles = _observed(fabric, options, on_event, monitors, faults, programs, companions)
         try:
             troubles += faults.mended()
-            with contextlib.suppress(PolarLabError):  # an ended controller is already among the troubles
+            with contextlib.suppress(PolarLabError):  # the controller's exit is already recorded
                 fabric.controller.catch_up()
         except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
             result = replace(result, interrupted=True)

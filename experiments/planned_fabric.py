@@ -103,7 +103,7 @@ def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
     """Returns a fabric without attributes, once this machine has the same plug-ins as the sender.
 
     Raises:
-        UsageError: this machine lacks a plug-in's package, or has another version of it.
+        UsageError: this machine lacks a plug-in's package, or has a different version of it.
     """
     take_over(files)
     check_plugins(kept)

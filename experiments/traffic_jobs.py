@@ -39,7 +39,7 @@ _MIN_INTERVAL_NS = 250_000_000
 
 @contextlib.contextmanager
 def naming_ended_process(fabric: LiveFabric) -> Iterator[None]:
-    """Turns the failure of a traffic process into a NegativeResult that names an ended process of the fabric.
+    """Turns the failure of a traffic process into a NegativeResult that names the process that has exited.
 
     Args:
         fabric: the fabric; if all its processes run, the failure is passed on unchanged.
@@ -223,7 +223,7 @@ def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrup
         hosts: number of hosts of the fabric.
         clock: its start.
         seconds: its duration.
-        interrupted: whether it was ended early.
+        interrupted: whether it was stopped early.
     """
     return TrafficResult(
         sent=no_packets_sent(hosts, seconds),

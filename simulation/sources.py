@@ -18,7 +18,7 @@ from traffic.workload.patterns import Pattern
 _WHOLE = 1 << 32  # probability 1, in units of the 32-bit random numbers
 _MAX_GAPS = 4096  # thresholds; longer gaps are drawn in several steps
 _FRACTIONS = 256
-_STREAM = 1  # of the sources' random generators; those of the routers have another one
+_STREAM = 1  # of the sources' random generators; those of the routers have a different one
 
 
 def gap_thresholds(load: float, flits: int, arrivals: str) -> tuple[npt.NDArray[np.int64], int, int]:

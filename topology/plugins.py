@@ -78,7 +78,7 @@ class Call(NamedTuple):
 
 
 class Places(Mapping[str, Definition], Generic[Definition]):
-    """Definitions by their names, each imported when it is looked up; iteration and `in` import none."""
+    """Definitions by name, each imported when it is looked up; iteration and `in` import none."""
 
     def __init__(self, places: Mapping[str, str | Callable[[], Definition]]) -> None:
         """Creates the mapping.
@@ -105,7 +105,7 @@ class Places(Mapping[str, Definition], Generic[Definition]):
 
 
 class Registry(Mapping[str, Definition], Generic[Definition]):
-    """Definitions of one kind, by their names on the command line.
+    """Definitions of one kind, by command-line name.
 
     Lookup, `in` and iteration include installed plug-ins; iteration yields their names last, without
     importing them.
@@ -233,7 +233,7 @@ def register(name: str, definition: object) -> None:
 
     Raises:
         UsageError: the name is taken.
-        ParameterError: the definition has another type, or is invalid.
+        ParameterError: the definition is of the wrong type, or is invalid.
 
     Examples:
         >>> def reverse(topology, routers, generator):

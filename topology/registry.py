@@ -1,4 +1,4 @@
-"""Registry of the topology families by their names on the command line: one line for each."""
+"""Registry of the topology families by command-line name: one line for each."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ def _common_version(version: int, hello: bytes) -> int:
     place = _HEAD.size
     while place < len(hello):
         if len(hello) - place < _ELEMENT.size:
-            raise MalformedMessage("an element of a hello ends after the message")
+            raise MalformedMessage("a hello's last element is truncated")
         kind, length = _ELEMENT.unpack_from(hello, place)
         if not _ELEMENT.size <= length <= min(_LONGEST_ELEMENT, len(hello) - place):
             raise MalformedMessage(f"length {length} of a hello's element does not fit the message")

@@ -48,7 +48,7 @@ _SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 
 def api_pages() -> dict[str, str]:
-    """Returns the pages as Markdown by their names: `api`, the list of all, and a page for each subject."""
+    """Returns the pages as Markdown by name: `api`, the list of all, and a page for each subject."""
     placed = [name for _, names in _SUBJECTS.values() for name in names]
     public = [name for name in polarlab.__all__ if not name.startswith("_")]
     assert sorted(placed) == sorted(public), {*placed} ^ {*public}

@@ -30,7 +30,7 @@ def make_working_folder(results: Path, parts: Sequence[str], owner: Identity) ->
         owner: owner of the innermost folder.
 
     Raises:
-        OSError: a folder cannot be created, or the innermost one has another owner.
+        OSError: a folder cannot be created, or the innermost one has a different owner.
     """
     above = open_folder(results)
     for name in parts[:-1]:

@@ -1,7 +1,7 @@
 """Merging of equal memory pages of a fabric's switches, by the kernel's KSM (kernel samepage merging).
 
 Most of a switch's memory, 9 of 12 MiB, is a cache that ovs-vswitchd fills with the same values at its start.
-Programs started in a block of `offered` let the kernel keep only one copy of equal pages; a page is copied
+Programs started in a `with offered()` block let the kernel keep one copy of equal pages; a page is copied
 again when a program writes to it. The kernel thread that searches for equal pages runs from `begin_search` to
 `end_search`, which restores its settings. If the machine's owner already runs a search, it is left alone.
 

@@ -161,7 +161,7 @@ class Comparison(Table):
             look: see `polarlab.plot`.
 
         Raises:
-            UsageError: the file has another ending, or exists.
+            UsageError: the file's extension is not supported, or the file exists.
             OSError: it cannot be written.
         """
         from experiments.figures.comparison import draw_comparison

@@ -27,7 +27,7 @@ class Notice(Event):
 
         Args:
             key: its key in `TEXTS`.
-            values: the values, by their names in the text.
+            values: the values of the placeholders in the text, by name.
         """
         self.key, self.values = key, values
 

@@ -250,7 +250,7 @@ class FabricState:
     routing: str = ""
     traffic: TrafficStatus | None = None
     collective: CollectiveStatus | None = None
-    validity: Validity = field(default_factory=lambda: Validity(None, "nothing is measured"))
+    validity: Validity = field(default_factory=lambda: Validity(None, "nothing is being measured"))
     incident: IncidentState | None = None
     entries: int = 0
 

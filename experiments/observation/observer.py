@@ -320,7 +320,7 @@ class Observer:
         """Returns whether the machine handles packets as the fabric promises, as far as is known now."""
         collective = self._experiment.collective()
         if traffic is None and collective is None:
-            return Validity(None, "nothing is measured")
+            return Validity(None, "nothing is being measured")
         rate_bps = self._fabric.options.links.rate_bps
         if self._held:
             return judged_now(self._held.latest, time.monotonic() - self._held_since_s, rate_bps)

@@ -268,7 +268,7 @@ def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> Chec
     Args:
         claim: the claim.
         found: the number; None if it is not computed.
-        compared: whether the number is based on the paper's own assumptions, so that it can agree.
+        compared: whether to apply the tolerance; False if the number rests on other prices than the paper's.
     """
     quoted = claim.item, claim.claim, claim.section, claim.value
     if found is None:

@@ -1,4 +1,4 @@
-"""A user's programs in a run: servers start first, the others together; all are ended at the end."""
+"""A user's programs in a run: servers start first, the others together; all are stopped at the end."""
 
 from __future__ import annotations
 
@@ -202,13 +202,13 @@ def failure_text(record: ProgramRecord, folder: Path, timeout_s: float) -> str:
     """
     line = f"`{record.line}`"
     if record.timed_out:
-        return f"{line} had not ended after {timeout_s:g} s and was ended; raise --exec-timeout"
+        return f"{line} did not finish within {timeout_s:g} s and was stopped; raise --exec-timeout"
     last = last_line(folder / record.errors)
     last += _remedy(record.command, last)
     if record.status in (_NOT_EXECUTABLE, _NOT_FOUND):
         return f"{line} could not be run (status {record.status}){last}"
     if record.status is not None and record.status < 0:
-        return f"{line} was ended by signal {-record.status}{last}"
+        return f"{line} was killed by signal {-record.status}{last}"
     return f"{line} ended with status {record.status}{last}"
 
 

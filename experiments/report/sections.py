@@ -18,7 +18,7 @@ _MAX_LINKS = 10  # links in a table of most loaded links
 
 
 def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns sections with figures: of a single seed, or means over seeds followed by each seed.
+    """Returns a section for a single seed, or one for the means over seeds and one for each seed.
 
     Args:
         results: the results.

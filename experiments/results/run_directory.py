@@ -64,13 +64,13 @@ class RunDirectory:
             raise MachineError(f"{path} cannot be written (it is read-only or belongs to another user)")
 
     def check(self, *, resume: bool) -> None:
-        """Checks the content of the directory; existing files protect it from being removed.
+        """Checks the content of the directory, which is kept if it already contains files.
 
         Args:
             resume: whether it may already contain files.
 
         Raises:
-            ParameterError: it is not empty, and must be.
+            ParameterError: it is not empty, and `resume` is false.
         """
         try:
             self._kept = any(name != LOCK for name in self.folder.names())

@@ -61,4 +61,4 @@ def wait_until_planned(
     if beyond:
         remedy = "bring it up" if running else "start the controller"
         raise UsageError(f"{listed(beyond)} is out of use but has not failed; {remedy}, then measure")
-    raise UsageError(f"the controller's plan does not avoid {listed(lacking)}; restore it, then measure")
+    raise UsageError(f"the controller's plan still uses {listed(lacking)}; bring it up, then measure")

@@ -163,7 +163,7 @@ class Turns:
         """
         measuring = self.measuring
         if measuring is None or by not in (None, measuring.by):
-            raise UsageError(f"no measurement by {by} is running" if by else "nothing is measured now")
+            raise UsageError(f"no measurement by {by} is running" if by else "nothing is being measured")
         measuring.stop()
 
     def stop_own(self, then: Callable[[], object]) -> bool:

@@ -97,7 +97,7 @@ class Cluster:
             wait: whether to wait for one.
 
         Raises:
-            MachineError: the scheduler is gone, a worker has another version, or workers died in a task.
+            MachineError: the scheduler is gone, a worker has a different version, or workers died in a task.
         """
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
@@ -166,7 +166,7 @@ def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster
 
     Raises:
         UsageError: its certificates cannot be used.
-        MachineError: no scheduler answers, it has no workers, one of them has another version, or
+        MachineError: no scheduler answers, it has no workers, one of them has a different version, or
             dask.distributed is not installed.
     """
     address, distributed = scheduler.address, _distributed()
@@ -230,7 +230,7 @@ def _checked_threads(client: Any, address: str, on_event: OnEvent) -> int:
 
 
 def _other_version(worker: str, version: object) -> str:
-    """Returns the message that a worker has another version of the code, or no PolarLab."""
+    """Returns the message that a worker has a different version of the code, or no PolarLab."""
     has = repr(version) if isinstance(version, str) else "none"
     return f"worker {worker!r} has {has}, but must have {code_version()!r}; update it or this machine"
 
@@ -255,13 +255,13 @@ def done_on_worker(planned: PlannedFabric, task: Task, version: str) -> Outcome:
         version: code version of the process that sent the task.
 
     Raises:
-        WorkerVersionError: the worker has another version; it may have joined after the first check.
+        WorkerVersionError: the worker has a different version; it may have joined after the first check.
     """
     if version != code_version():
         raise WorkerVersionError(
             f"a worker has {code_version()}, but must have {version}; update it or this machine"
         )
     outcome = task.run(planned)
-    if outcome.result.interrupted:  # the worker is being ended
-        raise InterruptedError("the worker was ended")
+    if outcome.result.interrupted:  # the worker is shutting down
+        raise InterruptedError("the worker was stopped")
     return outcome

@@ -118,7 +118,7 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
     if routers.channels < needed:
         raise ParameterError(
             f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
-            f"{plan.routing}, a channel for each hop, got {routers.channels}; or choose another "
+            f"{plan.routing}, a channel for each hop, got {routers.channels}; raise it or choose another "
             "--channel-policy: the policy any needs only 1 if verify --deadlock finds no cycle"
         )
 

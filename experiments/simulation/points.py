@@ -128,7 +128,7 @@ def back_end_for(workers: int | None, scheduler: Scheduler | None, on_event: OnE
         on_event: called with each event.
 
     Raises:
-        MachineError: the scheduler does not answer, or a worker has another version.
+        MachineError: the scheduler does not answer, or a worker has a different version.
     """
     count = workers or usable_cores()
     if scheduler is not None:

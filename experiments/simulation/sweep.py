@@ -86,7 +86,7 @@ def run_simulated_sweep(
 
     Raises:
         UsageError: the folder has other results, or an option makes no sense for this fabric.
-        MachineError: the scheduler does not answer, or a worker has another version.
+        MachineError: the scheduler does not answer, or a worker has a different version.
         KeyboardInterrupt: Ctrl-C; the folder has the points simulated so far.
     """
     with kept_directory(folder, resume=True) as directory:
@@ -199,7 +199,7 @@ class _PointsOfPlan(
         self._kept = [_kept(self._folder(number), one) for number, (_, one) in enumerate(points)]
         super().__init__(key for key in self._parts if key.seed not in self._kept[key.number])
         for number, (_, one) in enumerate(points):
-            if len(self._kept[number]) == one.repeat:  # its process was ended before it wrote the row
+            if len(self._kept[number]) == one.repeat:  # its process was killed before it wrote the row
                 self._complete(number)
 
     def _folder(self, number: int) -> Path:

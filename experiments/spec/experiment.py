@@ -108,8 +108,8 @@ class Experiment:
             if values.get(option.name) in option.words and not self._measures_packets:
                 got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
                 raise UsageError(
-                    f"--{option.name} {values[option.name]} is for packets of a run or a sweep, got {got}; "
-                    "give another value"
+                    f"--{option.name} {values[option.name]} needs a run or a sweep of generated packets, "
+                    f"got {got}; give another value"
                 )
         self._check_others(declared)
         for name, key in self._varied.items():

@@ -68,7 +68,7 @@ def checked_scheduler(
 
     Raises:
         UsageError: arguments exclude each other, or the scheduler is not trusted.
-        ParameterError: the number of processes is outside its domain, or the address has another form.
+        ParameterError: the number of processes is outside its domain, or the address is malformed.
     """
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler exclude each other; leave one out")

@@ -30,7 +30,8 @@ def estimate(experiment: Experiment, workers: int | None = None) -> Estimate:
         workers: local processes that simulate points of a sweep; None for one per core.
 
     Raises:
-        UsageError: the experiment is of another kind, cannot be resolved, or its folder has another sweep.
+        UsageError: the experiment is of a different kind or cannot be resolved, or its folder has results of
+            a different sweep.
     """
     one = experiment.resolve()
     if isinstance(one, Sweep):

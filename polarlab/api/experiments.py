@@ -49,7 +49,7 @@ def run(
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
-        options: parameters of the family and options of `polarlab run` by their names with underscores, such
+        options: parameters of the family and options of `polarlab run` by name with underscores, such
             as `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they override those of a file.
             `run_programs=True` runs programs named in another user's file or results.
 
@@ -112,12 +112,12 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
             can run code in this process.
         web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
-        options: parameters of the family and options of `polarlab sweep` by their names with underscores,
+        options: parameters of the family and options of `polarlab sweep` by name with underscores,
             such as `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
             `vary="ugal-pf.threshold=0.3:0.9:0.2"`. With `engine="simulation"` the points are simulated.
 
     Raises:
-        UsageError: as for `run`, or the folder has another sweep.
+        UsageError: as for `run`, or the folder has results of a different sweep.
         MachineError: an emulated sweep does not run as root, the scheduler does not answer, or the machine
             lacks another requirement.
         NegativeResult: a proof failed, or packets did not take the planned paths.
@@ -181,7 +181,7 @@ def failover(
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
-        options: parameters of the family and options of `polarlab demo failover` by their names with
+        options: parameters of the family and options of `polarlab demo failover` by name with
             underscores, such as `q=3, fail="link:s1-s10", repeat=20`.
 
     Raises:

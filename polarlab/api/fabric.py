@@ -90,7 +90,7 @@ class Fabric(SessionVerbs):
             web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
                 no page.
             web_open: whether every user of this machine may open the page, without a token.
-            options: parameters of the family, and options of `polarlab up` by their names with underscores,
+            options: parameters of the family, and options of `polarlab up` by name with underscores,
                 such as `hosts=2, routing="ugal-pf", link_rate="10Mbit"`.
 
         Raises:
@@ -301,7 +301,7 @@ class Fabric(SessionVerbs):
         """Runs traffic, measures it, and returns the results; existing failures remain.
 
         Args:
-            options: options of `polarlab run` for traffic, programs, captures and the folder, by their names
+            options: options of `polarlab run` for traffic, programs, captures and the folder, by name
                 with underscores, such as `pattern="tornado", load=0.6, duration=10, out="results/tornado"`.
 
         Raises:

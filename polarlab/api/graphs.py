@@ -392,7 +392,7 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
         path: the file, .png, .svg or .pdf; None for none.
 
     Raises:
-        UsageError: the file has another ending, or exists.
+        UsageError: the file's extension is not supported, or the file exists.
         OSError: the file cannot be written.
 
     Examples:

@@ -68,7 +68,7 @@ def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
 
 
 def drain(_verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields what a drain cut off, and its outcome."""
+    """Yields a line for each group of switches that a drain cut off, then the drain's outcome."""
     outcome = do()
     for part in outcome.cut_off:
         yield f"only drained components connect {', '.join(part)}"

@@ -25,7 +25,7 @@ class Named:
         return {name: cell(value) for name, value in vars(self).items() if name not in hidden}
 
     def _parameters(self) -> dict[str, str]:
-        """Returns the meanings of its parameters, by their names."""
+        """Returns the description of each parameter, by name."""
         return {one.name: one.described for one in getattr(self, "parameters", ())}
 
     def __repr__(self) -> str:

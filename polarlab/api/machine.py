@@ -102,7 +102,7 @@ class Cleaned:
     """Remains of fabrics: those that were removed, and those that could not be.
 
     Attributes:
-        processes: processes of a crashed fabric that were ended.
+        processes: processes of a crashed fabric that were killed.
         run_directory: whether a crashed fabric's directory was removed.
         error_logs: logs of internal errors older than an hour.
         left_behind: processes of a crashed fabric that were killed and have not ended.

@@ -42,7 +42,7 @@ def request_of(
         kind: kind of the experiment, or another command with a topology, such as `up`.
         subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
             folder. None if the kind has a default, or with `again`.
-        options: options by their names, with underscores or hyphens. `run_programs` says whether root may run
+        options: options by name, with underscores or hyphens. `run_programs` says whether root may run
             programs, read files and write folders that files of other users name.
         again: results to measure again, or their folder, instead of `subject`.
         out: folder of the results; None for a new one.

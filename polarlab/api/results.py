@@ -31,7 +31,7 @@ def plot(
         width: width in inches, or as a string with a unit, such as `3.3in` or `84mm`; text, lines and panels
             adapt to it; None for the default width of each kind of figure.
         title: whether figures have titles.
-        order: panels and curves that come first, by their names, such as `uniform,ugal-pf`.
+        order: panels and curves that come first, by name, such as `uniform,ugal-pf`.
         x: key of `--vary` on the horizontal axis of a sweep, or `load`; empty for the load if it varies,
             otherwise for the first key with numbers.
         booksim: whether to add points of the PolarFly authors' simulator to the figure of a sweep; they exist

@@ -45,7 +45,7 @@ def simulate(
             experiment.
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        options: parameters of the family and options of `polarlab simulate` by their names with underscores,
+        options: parameters of the family and options of `polarlab simulate` by name with underscores,
             such as `q=7, hosts=4, routing="ugal-pf", pattern="tornado", load=0.5, virtual_channels=4`; they
             override those of a file.
 
@@ -113,7 +113,7 @@ def crosscheck(
         options: parameters of the family and options of `polarlab run`, to measure first.
 
     Raises:
-        ParameterError: the results are of another kind, or cannot be simulated.
+        ParameterError: the results are of a different kind, or cannot be simulated.
         UsageError: an option is given for results, or cannot be run.
         MachineError: packets are to be measured, and this process does not run as root.
 
@@ -128,7 +128,7 @@ def crosscheck(
         if options:
             name = next(iter(options))
             raise UsageError(
-                f"{name} is an option of a run, and {folder_of(folder)} are results; leave it out"
+                f"{folder_of(folder)} has been measured; leave out {name}, an option of a run"
             )
     else:
         from polarlab.api.experiments import run

@@ -49,7 +49,7 @@ def options_of_command(command: str) -> list[Option]:
 
 
 def _sweep_help(option: Option) -> str:
-    """Returns the help of an option of a sweep, which may have another meaning with simulations."""
+    """Returns the help of an option of a sweep, which may have a different meaning with simulations."""
     simulated = [o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP) if o.name == option.name]
     if SWEEP not in option.commands:
         return simulated[-1]

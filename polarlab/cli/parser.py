@@ -241,7 +241,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def commands(names: Iterable[str] = _MODULES) -> Mapping[str, Command]:
-    """Returns the modules of commands by their names.
+    """Returns the modules of commands by name.
 
     Args:
         names: names of commands; by default all.

@@ -66,7 +66,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="crowded",
         type=float,
-        help="occupancy from which many buckets move at once, as a share of the room above the threshold",
+        help="occupancy at which many buckets move at once, as a share of the room above the threshold",
         least=0,
         most=1,
         default=0.4,
@@ -129,7 +129,7 @@ class UgalPfLaw:
         high: occupancy of the minimal port above which detours are taken, and of a detour's port above which
             they are returned.
         low: occupancy of the minimal port below which detours are returned.
-        crowded: occupancy of a minimal port about to lose packets, from which many buckets move at once.
+        crowded: occupancy of a minimal port about to lose packets, at which many buckets move at once.
         margin: by how much a detour's port must be less occupied than the port that it relieves.
         fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
         detour_step: share of the buckets of a port that move at once.
@@ -208,7 +208,7 @@ def make_ugal_pf_law(
         threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
         release: occupancy below which detours are returned, as a share of the threshold.
         margin: minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold.
-        crowded: occupancy from which many buckets move at once, as a share of the room above the threshold.
+        crowded: occupancy at which many buckets move at once, as a share of the room above the threshold.
         fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
         detour_step: share of the buckets of a port that move at once, over 0 and at most 1.
     """

@@ -105,7 +105,7 @@ class ForwardingRules:
         return self._block_rules[key]
 
     def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
-        """Returns a function that returns, for each router, the match of a table's rule toward it."""
+        """Returns a function that yields a table's match for each destination router."""
         if table is Table.TRANSIT:
             return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
         return lambda: self._matches

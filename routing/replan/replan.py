@@ -228,8 +228,10 @@ class _GroupChoice:
             current: the number of the group in use toward each router; 0 if there is none, which stays 0.
 
         Returns:
-            int64, one per router: the current group if minimal paths start on all its ports; otherwise, of
-            the groups in use or of single ports, the one with the most such ports; ties are spread.
+            int64, one per router: the current group if every port that it uses starts a minimal path;
+            otherwise the group in use that has the most ports among those of which this is true, or else
+            the group of a single minimal port. Ties are broken by a hash. While components are drained, a
+            group that shares all minimal ports replaces one with fewer.
         """
         chosen = np.array(current, np.int64)
         if not any(current):

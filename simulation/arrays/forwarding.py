@@ -22,7 +22,7 @@ _LAYERS = {
 
 
 def forwarding_arrays(tables: ForwardingTables, settings: Int64) -> dict[str, Any]:
-    """Returns the arrays of forwarding tables by their names in `State`.
+    """Returns the arrays of forwarding tables by name in `State`.
 
     Args:
         tables: forwarding tables.

@@ -101,7 +101,7 @@ def make_network(
 
 
 def _measures(hosts: int, ports: int) -> dict[str, Any]:
-    """Returns the arrays of measurements, all 0, by their names in `State`."""
+    """Returns the arrays of measurements, all 0, by name in `State`."""
     return {
         "latencies": np.zeros(BINS, np.int64),
         "hops": np.zeros(INITIAL_TTL, np.int64),
@@ -118,7 +118,7 @@ def _counts(max_packets: int) -> Int64:
 
 
 def _message_lists(hosts: int, max_packets: int) -> dict[str, Any]:
-    """Returns the arrays of the messages' linked lists by their names in `State`."""
+    """Returns the arrays of the messages' linked lists by name in `State`."""
     return {
         "successors": np.zeros(0, np.int32),
         "message_wheel": np.full(_SOURCE_SLOTS, NONE, np.int32),
@@ -136,7 +136,7 @@ def _check(workload: Workload | None, routers: RouterSettings, decision: Decisio
     if reads_remote_queues and routers.flow_control == "drop":
         name = "product:whole-path=true" if decision.whole_path else decision.law
         raise ParameterError(
-            f"decision {name} requires flow control credit, got drop; or choose --decision product"
+            f"decision {name} requires flow control credit, got drop; use credit or --decision product"
         )
     if workload and workload.schedule is not None and routers.flow_control != "drop":
         raise ParameterError(f"a schedule requires flow control drop, got {routers.flow_control}")
@@ -213,7 +213,7 @@ def event_cycles(routers: RouterSettings) -> int:
 
 
 def _events(routers: RouterSettings, packets: int, ports: int, hosts: int, queues: int) -> dict[str, Any]:
-    """Returns empty timing wheels and event lists by their names in `State`."""
+    """Returns empty timing wheels and event lists by name in `State`."""
     return {
         "wheel": _wheel(routers),
         "next_packet": np.full(packets, NONE, np.int32),

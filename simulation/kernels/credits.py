@@ -1,4 +1,4 @@
-"""Credits: report to the sender, after a delay, that a packet's room in a queue has become free."""
+"""Credits, which inform the sender, after a delay, that a queue has room for another packet."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_programs_that_fail_are_told_in_a_line_each_and_the_rest_is_kept(finishe
     assert len(told) == 3, done.stderr
     assert "`h2_1 nosuchprogram --flag` could not be run (status 127)" in told[0]
     assert "`h3_1 while" in told[1]
-    assert "`h3_1 yes` had not ended" in told[2]
+    assert "`h3_1 yes` did not finish" in told[2]
     assert program_of(summary, "nosuchprogram")["status"] == 127
     endless = program_of(summary, "while")
     assert (endless["status"], endless["timed_out"]) == (None, True)

@@ -96,7 +96,7 @@ def test_a_tornado_under_ugal_pf_takes_detours(fabric, page):
     found = page.wait(lambda: re.search(r", ([\d.]+) % of buckets on detours", page.text("traffic-state")))
     page.wait(lambda: float(re.search(r"([\d.]+) % of buckets", page.text("traffic-state"))[1]) > 1)
     assert found
-    assert page.wait(lambda: page.text("validity") not in ("", "nothing is measured"))
+    assert page.wait(lambda: page.text("validity") not in ("", "nothing is being measured"))
     page.press("stop", within="traffic-form")
     page.wait(lambda: "tornado traffic ended" in page.text("entries"))
 
@@ -201,7 +201,7 @@ def test_the_traffic_that_runs_tells_its_longest_silence(fabric, page):
     set_field(page, "traffic-load", 0.3)
     page.press("start", within="traffic-form")
     page.wait(lambda: page.text("traffic-state").startswith("tornado offered"))
-    page.wait(lambda: page.text("validity") not in ("", "nothing is measured"))
+    page.wait(lambda: page.text("validity") not in ("", "nothing is being measured"))
     wrong = ask(fabric.url, "POST", "api/traffic", {"pattern": "tornadoo"})
     assert wrong[0] == 400
     assert "tornado" in wrong[1]["error"]

@@ -35,8 +35,8 @@ _command: list[bool] = []
 def run_as_command() -> None:
     """Marks this process as the command line program, in which only PolarLab uses the libraries.
 
-    If it runs as root, it ignores a home that another user can change, which `sudo -E` keeps: libraries load
-    pickles and settings that can run programs from there.
+    As root, it replaces a home folder that another user can write to, as under `sudo -E`: libraries load
+    pickles and settings from there, which can run programs.
     """
     _command.append(True)
     if os.geteuid() == ROOT:

@@ -1,4 +1,4 @@
-"""Applications by their names on the command line: collectives and motifs, as programs of ranks."""
+"""Applications by command-line name: collectives and motifs, as programs of ranks."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Motif:
             text: the sizes, separated by x.
 
         Raises:
-            ParameterError: the text has another form, or the grid has fewer than two ranks.
+            ParameterError: the text is malformed, or the grid has fewer than two ranks.
         """
         words = text.lower().split("x")
         valid = len(words) == self.dimensions and all(re.fullmatch(r"[1-9]\d{0,5}", one) for one in words)

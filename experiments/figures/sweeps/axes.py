@@ -40,7 +40,7 @@ class Axis:
     Attributes:
         key: key of `--vary`; empty for the offered load.
         label: its label.
-        span: range of all points on it; horizontal lines of points that lack the key have this range.
+        span: range of all points on it; points that lack the key are drawn as horizontal lines across it.
         loads: whether points have different loads; if a key is on the axis, each load has its own curve.
     """
 

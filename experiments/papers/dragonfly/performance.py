@@ -139,7 +139,7 @@ def _label(channels: int) -> str:
 
 @at_full_size
 def channels(curves: MeasuredCurves) -> Values:
-    """Returns the value of the claim of Fig 10: latency with most channels, divided by latency with one.
+    """Returns the value of the claim of Fig 10: latency with the most channels, divided by latency with one.
 
     The latencies are those of traffic to the next group, at the highest load that is stable for both.
 

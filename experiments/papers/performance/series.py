@@ -55,7 +55,7 @@ def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loa
 
 
 def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
-    """Returns curves by their names.
+    """Returns curves by name.
 
     Args:
         curves: the curves with their points.
@@ -116,7 +116,7 @@ def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, patt
     """Returns the ratio of two curves' loads at saturation under a pattern.
 
     Args:
-        named: curves by their names.
+        named: curves by name.
         above: label of the dividend, such as `SF-MIN`.
         below: label of the divisor.
         pattern: name of the pattern.

@@ -44,7 +44,7 @@ def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_means(Engine.EMULATION))
 class Replications:
-    """Means over runs that differ only in their seeds, with the key of each metric -> Interval.
+    """Means over runs that differ only in their seeds; each metric's key is a field with an Interval.
 
     Attributes:
         asked: requested number of replications.
@@ -65,7 +65,7 @@ class Replications:
 @dataclass(frozen=True, kw_only=True)
 @with_fields(_means(Engine.SIMULATION))
 class SimulatedReplications:
-    """Means over simulations that differ only in their seeds, with the key of each metric -> Interval.
+    """Means over simulations that differ only in their seeds; each metric's key is a field with an Interval.
 
     Attributes:
         asked: requested number of replications.

@@ -162,7 +162,7 @@ def draw_cycle(topology: Topology, proof: DeadlockProof, path: Path | None = Non
         path: the file, .png, .svg or .pdf; None for none.
 
     Raises:
-        UsageError: the file has another ending, or exists.
+        UsageError: the file's extension is not supported, or the file exists.
         OSError: the file cannot be written.
     """
     from experiments.figures.cycle import cycle_figure

@@ -62,7 +62,7 @@ class RoutingEntry(Named):
 
 
 def routings() -> Listing[RoutingEntry]:
-    """Returns the routings, by their names.
+    """Returns the routings, by name.
 
     Examples:
         >>> [name for name, one in routings().items() if not one.oblivious]
@@ -108,7 +108,7 @@ class PatternEntry(Named):
 
 
 def patterns() -> Listing[PatternEntry]:
-    """Returns the traffic patterns, collectives and motifs, by their names.
+    """Returns the traffic patterns, collectives and motifs, by name.
 
     Examples:
         >>> patterns()["tornado"].level

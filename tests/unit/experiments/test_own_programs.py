@@ -105,8 +105,8 @@ def test_manifests_name_the_programs():
     [
         ({"status": 127}, "`h1_1 iperf3 -c h5_1` could not be run (status 127): line 1: not found"),
         ({"status": 1}, "ended with status 1: line 1: not found"),
-        ({"status": -11}, "was ended by signal 11"),
-        ({"status": None, "timed_out": True}, "had not ended after 5 s"),
+        ({"status": -11}, "was killed by signal 11"),
+        ({"status": None, "timed_out": True}, "did not finish within 5 s"),
     ],
 )
 def test_a_failure_is_told_with_the_programs_last_words(tmp_path, changes, words):
@@ -200,7 +200,7 @@ def test_a_program_is_ended_at_its_time_while_traffic_goes_on(monkeypatch, tmp_p
         assert not running.wait()
         running.end()
     assert (running.records()[0].timed_out, running.records()[0].status) == (True, None)
-    assert str(events[-1]).startswith("`h1_1 sleep 600` had not ended after 0.3 s and was ended")
+    assert str(events[-1]).startswith("`h1_1 sleep 600` did not finish within 0.3 s and was stopped")
 
 
 def test_a_server_that_ends_at_once_is_told_in_one_line(monkeypatch, tmp_path):

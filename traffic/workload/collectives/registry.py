@@ -1,4 +1,4 @@
-"""Registry of collectives by their names on the command line."""
+"""Registry of collectives by command-line name."""
 
 from __future__ import annotations
 
