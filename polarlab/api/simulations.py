@@ -127,9 +127,7 @@ def crosscheck(
         folder = results if isinstance(results, Results) else Path(results)
         if options:
             name = next(iter(options))
-            raise UsageError(
-                f"{folder_of(folder)} has been measured; leave out {name}, an option of a run"
-            )
+            raise UsageError(f"{folder_of(folder)} has been measured; leave out {name}, an option of a run")
     else:
         from polarlab.api.experiments import run
 

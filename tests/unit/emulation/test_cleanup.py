@@ -147,7 +147,8 @@ def of_the_page(words, until):
             yield pages[0]
         finally:
             for one in psutil.Process(process.pid).children(recursive=True):
-                one.kill()
+                with contextlib.suppress(psutil.NoSuchProcess):  # it ended with the one before
+                    one.kill()
 
 
 # Has the kernel show a longer part of the memory of its process as its environment or command (prctl(2)).

@@ -22,7 +22,8 @@ def fabric():
     topology = PolarFly(2)
     options = FabricOptions("polarfly", {"q": 2}, topology, 1, "min", LinkSpec(1_000_000, 32), "user")
     hosts = hosts_of(topology, 1)
-    network = SimpleNamespace(run_dir=None, namespace_pids=lambda: {host.name: 1 for host in hosts})
+    interface = lambda host: (1, host.name)  # noqa: E731
+    network = SimpleNamespace(run_dir=None, host_interface=interface, switch_interface=interface)
     return SimpleNamespace(
         options=options,
         hosts=hosts,

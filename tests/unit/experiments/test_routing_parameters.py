@@ -26,7 +26,7 @@ def test_those_that_are_not_given_stay(name, values, after):
         ("ugal-pf", {"threshold": "high"}, ParameterError, "got 'high'"),
         ("ugal-pf", {"thresholds": 1}, UsageError, "did you mean 'threshold'"),
         ("ugal-pf", {"buckets": 32}, UsageError, "buckets is part of the installed rules"),
-        ("ugal-pf", {}, UsageError, "must be given, as threshold=0.5"),
+        ("ugal-pf", {}, UsageError, "must be given, such as threshold=0.5"),
         ("min", {"threshold": 0.5}, UsageError, "min does not adapt"),
     ],
 )

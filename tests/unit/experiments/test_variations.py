@@ -194,7 +194,7 @@ def test_points_are_sorted_by_numbers_not_by_letters():
         (["queue"], "KEY=VALUES.*'queue'"),
         (["=3"], "KEY=VALUES.*'=3'"),
         (["queue="], "KEY=VALUES.*'queue='"),
-        (["queue=,"], "--vary queue: .*at least one"),
+        (["queue=,"], "--vary queue: .*must not be empty"),
         (["queue=8", "queue=9"], "--vary queue .*once"),
         (["queue=8,32,8"], "--vary queue: values must be different, got 8 2 times"),
         (["link-delay=1,1.0"], "--vary link-delay: values must be different, got 1.0 2 times"),

@@ -92,7 +92,7 @@ def test_an_item_of_other_options_is_kept(tmp_path):
 @pytest.mark.usefixtures("computed")
 def test_a_table_of_somebody_else_is_not_overwritten(tmp_path):
     (tmp_path / "fig1.csv").write_text("my,own,table\n1,2,3\n")
-    with pytest.raises(polarlab.ParameterError, match=r"fig1.csv is another"):
+    with pytest.raises(polarlab.ParameterError, match=r"fig1.csv is a different"):
         reproduced(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["fig1.csv"]
     (tmp_path / "fig1.csv").write_text("x,y,name\n")  # of one that was interrupted

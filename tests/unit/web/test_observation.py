@@ -314,7 +314,8 @@ def test_probes_that_a_host_makes_up_are_no_arrivals(sequence, monkeypatch):
     monkeypatch.setattr(pair_probes, "Receivers", air.receivers)
     monkeypatch.setattr(pair_probes, "open_all", air.open_all)
     hosts = hosts_of(ER3, 1)[:2]
-    network = SimpleNamespace(namespace_pids=lambda: {host.name: 1 for host in hosts})
+    interface = lambda host: (1, host.name)  # noqa: E731
+    network = SimpleNamespace(host_interface=interface, switch_interface=interface)
     made = PairProbes(SimpleNamespace(network=network), [hosts], 1, INTERVAL_S)
     now_s = time.monotonic()
     for _ in range(10):
