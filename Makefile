@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys stubs messages digests benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys citations stubs messages digests benchmarks package clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -111,6 +111,9 @@ stubs: ## update polarlab/api/keyword_types.pyi, the types of keywords, from the
 # Needed after each change of the code of routings, simulator or traffic that does not change the numbers.
 digests: ## update experiments/papers/kept_code.csv, so that kept points stay valid; refuses if numbers changed
 	@$(VENV)/python tests/digests.py
+
+citations: ## update experiments/papers/citations.bib, the BibTeX of CITATION.cff
+	@$(VENV)/python docs/generate/citations.py > experiments/papers/citations.bib.new && mv experiments/papers/citations.bib.new experiments/papers/citations.bib
 
 keys: ## update docs/reference/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md

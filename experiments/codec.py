@@ -21,13 +21,14 @@ Record = TypeVar("Record")
 _OMITTED, _MEANING = "omitted where None", "meaning"
 
 
-def omitted(meaning: str = "") -> Any:
+def omitted(meaning: str = "", *, compare: bool = True) -> Any:
     """Returns a dataclass field with default None, which omits it from the JSON object.
 
     Args:
         meaning: description of the field, if no docstring describes it.
+        compare: whether objects with different values of it differ.
     """
-    return field(default=None, metadata={_OMITTED: True, _MEANING: meaning})
+    return field(default=None, compare=compare, metadata={_OMITTED: True, _MEANING: meaning})
 
 
 def described(meaning: str) -> Any:

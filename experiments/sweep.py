@@ -192,7 +192,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
     """Writes what the points depend on, with the sources of occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
-    manifest = joined(sweep_manifest(fabric, settings, before), before, directory.path)
+    manifest = joined(sweep_manifest(fabric, settings, before), before, directory)
     write_manifest(directory, manifest, fabric)
 
 

@@ -55,6 +55,7 @@ def routing(text: str) -> Routing:
             lists the known ones.
         ParameterError: the value of a parameter is outside its domain.
     """
+    text = ROUTINGS.spelled(text)
     name = text.partition(":")[0]
     if name not in ROUTINGS:
         names = ", ".join(sorted(ROUTINGS))

@@ -233,7 +233,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _cell(text: str) -> Any:
-    words = {"": None, "yes": True, "no": False}
+    words = {"": None, "true": True, "false": False, "yes": True, "no": False}
     if text in words:
         return words[text]
     for number in (int, float):

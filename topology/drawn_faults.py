@@ -8,7 +8,6 @@ Times of a simulation are in cycles: `mtbf:links=3000,mttr=1000`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import CONTROLLER, SECONDS, Component, ComponentKind, Fault, TimeUnit, link_component
 from topology.files.escaping import quoted
+from topology.units import number_of, quantity
 
 PREFIX = "mtbf:"
 FORM = SECONDS.form
@@ -79,8 +79,8 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
 
 
 def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
-    match = re.fullmatch(rf"(\d*\.?\d+)({'|'.join(unit.multiples)})", text, re.ASCII)
-    time = float(match[1]) * unit.multiples[match[2]] if match else -1.0
+    number = (quantity if unit == SECONDS else number_of)(name, text, unit.name)
+    time = -1.0 if number is None else float(number)
     if not unit.step <= time <= unit.limit:
         if unit == SECONDS:
             domain = f"1ms to {unit.limit}s, such as 500ms, 30s or 2min"

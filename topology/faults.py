@@ -11,7 +11,8 @@ A fault schedule is a text of lines like
     10  drain s3             # traffic is diverted around s3, which can then be powered off without loss
     12  undrain s3
 
-with times in seconds from the start of traffic; in a simulation, times are in cycles (`CYCLES`).
+with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
+(`CYCLES`).
 `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them. `switch:s4` is a
 switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch` are drawn from a
 seed. The prompt of a session also accepts the link of a host, `link:s1-h1_1`. `topology.drawn_faults` draws
@@ -23,11 +24,12 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from topology import units
 from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
@@ -48,7 +50,6 @@ class TimeUnit:
         limit: the latest time.
         decimals: number of decimals of drawn times.
         whole: whether times are whole numbers.
-        multiples: unit suffix in drawn schedules -> its length.
         form: an example of a drawn schedule.
     """
 
@@ -56,7 +57,6 @@ class TimeUnit:
     limit: int
     decimals: int
     whole: bool
-    multiples: Mapping[str, float]
     form: str
 
     @property
@@ -65,8 +65,8 @@ class TimeUnit:
         return 10.0**-self.decimals
 
 
-SECONDS = TimeUnit("s", 86_400, 3, False, {"ms": 0.001, "s": 1.0, "min": 60.0}, "mtbf:links=30s,mttr=10s")
-CYCLES = TimeUnit("cycles", 10**9, 0, True, {"": 1.0}, "mtbf:links=3000,mttr=1000")
+SECONDS = TimeUnit(units.SECONDS, 86_400, 3, False, "mtbf:links=30s,mttr=10s")
+CYCLES = TimeUnit("cycles", 10**9, 0, True, "mtbf:links=3000,mttr=1000")
 
 
 class ComponentKind(enum.Enum):
@@ -342,10 +342,11 @@ def parse_schedule(
 def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit) -> list[Fault]:
     forced = len(words) == 4 and words[1] == "drain" and words[3] == FORCE
     known = len(words) > 1 and words[1] in ("fail", "restore", "drain", "undrain")
-    if not known or len(words) != 3 + forced or not re.fullmatch(r"\d*\.?\d+", words[0]):
+    time = units.number_of("fault time", words[0], unit.name) if known else None
+    if time is None or len(words) != 3 + forced:
         form = "TIME fail|restore|drain|undrain COMPONENT, such as `2.5 fail link:s1-s2`"
         raise ParameterError(f"fault must be {form}, got {quoted(' '.join(words))}")
-    time_s = float(words[0])
+    time_s = float(time)
     if time_s > unit.limit or (unit.whole and not time_s.is_integer()):
         whole = "whole " if unit.whole else ""
         raise ParameterError(f"fault time must be 0 to {unit.limit} {whole}{unit.name}, got {words[0]}")

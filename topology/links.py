@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from topology.errors import ParameterError
 from topology.files.escaping import quoted
+from topology.units import RATE, quantity
 
 MIN_RATE_BPS = 10_000
 MAX_RATE_BPS = 10_000_000_000
@@ -15,9 +15,6 @@ DEFAULT_MTU, MIN_MTU, MAX_MTU = 1500, 576, 9216
 MAX_DELAY_MS = 10_000.0
 MAX_LOSS = 0.5
 _FRAME_BYTES_BEYOND_MTU = 18  # Ethernet's header and one VLAN tag
-
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
-_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:bit(?:/s|ps)?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,21 +82,20 @@ def parse_rate_bps(text: str) -> int:
     """Returns the rate that a text specifies.
 
     Args:
-        text: a number and a unit, such as `2Mbit`, `500kbit` or `1.5Gbit/s`; upper or lower case.
+        text: a number and a unit, such as `2Mbit`, `500k` or `1.5Gbps`.
 
     Returns:
         The rate in bit/s, rounded.
 
     Raises:
-        ParameterError: the text is malformed, or the rate is outside LinkSpec's domain.
+        ParameterError: the text is malformed or ambiguous, or the rate is outside LinkSpec's domain.
     """
-    matched = _RATE.fullmatch(text.strip())
-    if not matched:
+    rate_bps = quantity("link rate", text, RATE)
+    if rate_bps is None:
         raise ParameterError(
             f"link rate must be a number and a unit, such as 2Mbit or 500kbit, got {quoted(text)}"
         )
-    rate_bps = float(matched[1]) * _UNITS[matched[2].lower()]
-    _check_rate(rate_bps)  # before it is rounded: it may be infinite
+    _check_rate(float(rate_bps))
     return round(rate_bps)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
+from topology.units import UNITS, quantity
 
 Value = bool | int | float | str
 
@@ -107,6 +108,11 @@ class Parameter:
         return self.default_text or ("" if self.default is None else value_text(self.default))
 
     @property
+    def has_units(self) -> bool:
+        """Whether its values may be texts with a unit, such as `300ms`."""
+        return self.type in (int, float) and self.unit in UNITS
+
+    @property
     def described(self) -> str:
         """Its help with domain and default: `share of the packets: 0 to 1 (default 0.5)`."""
         text = self.help if self.domain in (_TYPES[str], _FILE) else f"{self.help}: {self.domain}"
@@ -121,19 +127,17 @@ class Parameter:
 
         Args:
             text: the value, as written on a command line or in `NAME:KEY=VALUE`; a number that
-                need not be whole may be a fraction such as `2/3`.
+                need not be whole may be a fraction such as `2/3`; a time or a size may have a unit.
 
         Raises:
             ParameterError: the text is not a value of the type, or the value is outside the domain.
         """
-        value: Value = text
+        value = self._number_of(text)
         try:
             if self.type is bool:
                 value = {"true": True, "false": False}[text.lower()]
-            elif self.type is float:
-                value = _number(float, text)
-            elif self.type is int:
-                value = _number(int, text)
+            elif value is text and (self.type is int or self.type is float):
+                value = _number(self.type, text)
         except (KeyError, ValueError, ZeroDivisionError, OverflowError):
             raise self._error(text) from None
         return self.check(value)
@@ -142,13 +146,12 @@ class Parameter:
         """Checks a value and returns it; a whole number becomes a float where the type is float.
 
         Args:
-            value: the value, from a file or from Python.
+            value: the value, from a file or from Python; a time or a size may be a text such as `5s`.
 
         Raises:
             ParameterError: the value is not of the type, or outside the domain.
         """
-        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
-            value = _as_float(value)
+        value = self._number_of(value)
         if not isinstance(value, self.type) or (self.type is int and isinstance(value, bool)):
             raise self._type_error(value)
         if self.rule is not None:
@@ -157,6 +160,7 @@ class Parameter:
             if not self.least <= value <= self.most or (self.above is not None and not value > self.above):
                 raise self._error(value)
         elif isinstance(value, str) and self.choices is not None:
+            value = spelled(value, self.choices())
             if value not in self.choices():
                 known = list(self.choices())
                 raise ParameterError(
@@ -175,6 +179,15 @@ class Parameter:
     def _unit(self) -> str:
         return f" {self.unit}" if self.unit else ""
 
+    def _number_of(self, value: Any) -> Any:
+        """Returns the number of a text with a unit, and a whole number as a float where that is the type."""
+        if self.type is float and isinstance(value, int) and not isinstance(value, bool):
+            return _as_float(value)
+        number = quantity(self.name, value, self.unit) if self.has_units and isinstance(value, str) else None
+        if number is None or (self.type is int and number % 1):
+            return value
+        return self.type(number)
+
     def _error(self, value: object) -> ParameterError:
         return ParameterError(f"{self.name} must be {self.domain}, got {quoted(value)}")
 
@@ -186,6 +199,31 @@ class Parameter:
         return ParameterError(f"{self.name} must be {domain}, got {got}")
 
 
+def spelled(word: str, known: Iterable[str]) -> str:
+    """Returns the name that a word spells, whatever its case and with or without `-` and `_`.
+
+    Args:
+        word: the word, such as `UGAL_PF`.
+        known: the known names.
+
+    Returns:
+        The known name; the word itself if no name, or more than one, is spelled so.
+    """
+    found: list[str] = []
+    for name in (
+        known if isinstance(word, str) else ()
+    ):  # until it is found: the last names of a registry are slow to search
+        if name == word:
+            return word
+        if _letters(name) == _letters(word):
+            found.append(name)
+    return found[0] if len(found) == 1 else word
+
+
+def _letters(name: str) -> str:
+    return name.replace("-", "").replace("_", "").casefold()
+
+
 def hint(word: object, known: Iterable[str]) -> str:
     """Returns the hint that ends a message about a mistyped name: the nearest known name.
 
@@ -194,14 +232,17 @@ def hint(word: object, known: Iterable[str]) -> str:
         known: the known names.
 
     Returns:
-        A text like `; did you mean 'tornado'?`, or an empty one if no name is near. A name that differs in
-        its numbers only, such as h9_1 from h99_1, is a different object rather than a typo.
+        A text like `; did you mean 'tornado'?`, or an empty one if no name is near; it has all names that
+        differ from the word only in case, `-` and `_`. A name that differs in its numbers only, such as h9_1
+        from h99_1, is a different object rather than a typo.
     """
     if not isinstance(word, str):
         return ""
     others = [name for name in known if _DIGITS.sub("0", name) != _DIGITS.sub("0", word)]
-    near = difflib.get_close_matches(word, others, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = [name for name in others if _letters(name) == _letters(word)]
+    near = near or difflib.get_close_matches(word, others, 1)
+    near = near or difflib.get_close_matches(word.lower(), others, 1)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _choice_hint(word: str, known: Sequence[str]) -> str:
@@ -236,6 +277,7 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
         key, equals, value = word.partition("=")
         if not equals and place == 0 and declared:
             key, value = declared[0].name, word
+        key = spelled(key, by_name)
         if key not in by_name or not (equals or place == 0):
             raise UsageError(f"{name} has {_listed(declared)}, got {quoted(word)}{hint(key, by_name)}")
         if by_name[key].key in given:

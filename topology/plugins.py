@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
-from topology.parameters import Parameter
+from topology.parameters import Parameter, spelled
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Definition = TypeVar("Definition")
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of a name, as users may write it
 _SHOWN_DIGITS = 12  # digits of a digest in messages
 _registries: dict[str, Registry[Any]] = {}  # by their groups
 
@@ -108,7 +109,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
     """Definitions of one kind, by command-line name.
 
     Lookup, `in` and iteration include installed plug-ins; iteration yields their names last, without
-    importing them.
+    importing them. Lookup and `in` accept every spelling that `spelled` understands.
 
     Attributes:
         group: the kind in the plural; the entry-point group is `polarlab.` and this name.
@@ -144,17 +145,31 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         """Returns the names of PolarLab's own definitions and of loaded plug-ins; searches no packages."""
         return [*self.own, *self._added]
 
+    def spelled(self, text: str) -> str:
+        """Returns a text with its name, before any parameters, in the registry's own spelling.
+
+        Args:
+            text: a name such as `UGAL_PF`, alone or with parameters; an unknown name stays as it is.
+        """
+        name, colon, rest = text.partition(":")
+        known = spelled(name, self.loaded())
+        if known not in self.loaded() and _SPELLING.fullmatch(name) and _owner(name) is None:
+            known = spelled(name, _installed(self.group))
+        return f"{known}{colon}{rest}"
+
     def plugin_of(self, name: str) -> Plugin | None:
         """Returns the plug-in that defines a name, loading it if needed; None for all other names."""
+        name = self.spelled(name)
         return None if name in self.own or name not in self else self._entry(name)[1]
 
     def __contains__(self, name: object) -> bool:
         """Returns whether a definition of that name exists, without importing it."""
-        if name in self.own or name in self._added:
-            return True
-        if not isinstance(name, str) or not _NAME.fullmatch(name) or _owner(name) is not None:
+        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
             return False
-        return name in _installed(self.group)
+        known = self.spelled(name)
+        if known in self.own or known in self._added:
+            return True
+        return _owner(known) is None and known in _installed(self.group)
 
     def __getitem__(self, name: str) -> Definition:
         """Returns a definition.
@@ -166,11 +181,10 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             KeyError: the name is unknown.
             UsageError: its plug-in cannot be imported, or the definition is invalid.
         """
-        if name in self.own:
-            return self.own[name]
         if name not in self:
             raise KeyError(name)
-        return self._entry(name)[0]
+        known = self.spelled(name)
+        return self.own[known] if known in self.own else self._entry(known)[0]
 
     def __iter__(self) -> Iterator[str]:
         """Yields all names: first PolarLab's own, then those of loaded and of installed plug-ins."""
@@ -320,10 +334,11 @@ def shortened(text: str) -> str:
 def _owner(name: str) -> str | None:
     """Returns the owner of a name, in words; None if the name is free or belongs to the running plug-in."""
     for registry in _registries.values():
-        if name in registry.own:
+        if spelled(name, registry.own) in registry.own:
             return f"a {registry.noun} of PolarLab"
-        if name in registry._added and registry._added[name][1] is not _running[-1]:
-            return f"a {registry.noun} of the plug-in {registry._added[name][1].name}"
+        known = spelled(name, registry._added)
+        if known in registry._added and registry._added[known][1] is not _running[-1]:
+            return f"a {registry.noun} of the plug-in {registry._added[known][1].name}"
     return None
 
 

@@ -33,6 +33,7 @@ _OWN = {
     "megafly": "topology.families.hierarchical.megafly:FAMILY",
     "orthogonal-fat-tree": "topology.families.hierarchical.orthogonal_fat_tree:FAMILY",
     "multi-layer-full-mesh": "topology.families.hierarchical.multi_layer_full_mesh:FAMILY",
+    "tree": "topology.families.hierarchical.tree:FAMILY",
     "hyperx": "topology.families.classic.hyperx:FAMILY",
     "torus": "topology.families.classic.torus:FAMILY",
     "hypercube": "topology.families.classic.hypercube:FAMILY",

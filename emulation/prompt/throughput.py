@@ -7,6 +7,7 @@ import math
 import subprocess
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from emulation.listening import listening_sessions
@@ -43,7 +44,7 @@ class Throughput:
 
 
 def measure_throughput(
-    source: LastingNode, destination: LastingNode, seconds: float, udp_rate: str | None = None
+    source: LastingNode, destination: LastingNode, seconds: float, udp_bps: Decimal | None = None
 ) -> Throughput:
     """Measures the throughput from one host to another, independent of other servers and transfers.
 
@@ -51,7 +52,7 @@ def measure_throughput(
         source: the host that sends.
         destination: the host that receives.
         seconds: duration of the transfer.
-        udp_rate: rate of UDP datagrams as iperf3 writes it, such as `10M`; None for TCP.
+        udp_bps: rate of UDP datagrams in bit/s; None for TCP.
 
     Raises:
         MachineError: iperf3 is not installed.
@@ -60,11 +61,11 @@ def measure_throughput(
     require_programs({"iperf3": "iperf3"})
     server, port = _start_server(destination)
     words = ["iperf3", "-J", *_NO_REPORTS, "-c", destination.IP(), "-p", str(port), "-t", f"{seconds:g}"]
-    words += [] if udp_rate is None else ["-u", "-b", udp_rate]
+    words += [] if udp_bps is None else ["-u", "-b", f"{udp_bps:.0f}"]
     try:
         # The replies of the transfer may wait in full queues.
         ended = complete(start(words, begin=source.start_program), timeout_s=2 * seconds + 30)
-        return _throughput(ended, udp_rate is not None)
+        return _throughput(ended, udp_bps is not None)
     except CommandError as error:
         raise CommandError(f"iperf3 between {source} and {destination} failed: {error.reason}") from None
     finally:

@@ -60,6 +60,15 @@ def _unstable(accepted: float, offered: float, latency_cycles: float | None) -> 
     return f"not stable: accepted {accepted:.4f} of {offered:.4f} offered, mean latency {latency}"
 
 
+def _compiling(kept: bool) -> str:
+    if kept:
+        return "compiling the simulator (about 10 s, first run only)"
+    return (
+        "compiling the simulator (about 10 s, in every run, because its cache folder cannot be written; set "
+        "NUMBA_CACHE_DIR to a folder that can)"
+    )
+
+
 def _dropped(packets: Mapping[str, int]) -> str:
     hosts = ", ".join(f"{host} {number}" for host, number in packets.items())
     return f"forbidden packets of hosts were dropped at their switches' ports: {hosts}"
@@ -133,7 +142,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "tables-compiled": (
         "{rules} rules for {routers} routers with {hosts} hosts planned and compiled in {seconds:.1f} s"
     ),
-    "kernels-compiled": "compiling the simulator (about 10 s, first run only)",
+    "kernels-compiled": _compiling,
     "credits-too-few": (
         "one virtual channel alone cannot reach the full link rate: it needs {needed_flits} flits of buffer "
         "(one round trip), has {buffer_flits}; raise --buffer-flits"

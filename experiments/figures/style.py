@@ -27,7 +27,7 @@ from matplotlib.ticker import LogFormatter
 from experiments.figures.look import FORMATS, PLAIN, current, scaled
 from experiments.results.text import parameters
 from topology.errors import UsageError
-from topology.files.writing import check_new, open_folder, write_new
+from topology.files.writing import check_new, make_folder, write_new
 
 if TYPE_CHECKING:
     from experiments.results.model import Summary
@@ -300,7 +300,7 @@ def save_figures(
     Raises:
         OSError: a figure cannot be written.
     """
-    opened, files = open_folder(folder), []
+    opened, files = make_folder(folder), []
     for name, figure in figures.items():
         for format_ in formats:
             opened.write(f"{name}.{format_}", image(figure, format_))

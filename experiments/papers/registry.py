@@ -14,7 +14,7 @@ from experiments.papers.polarfly.items import ITEMS as POLARFLY
 from experiments.papers.polarstar.items import ITEMS as POLARSTAR
 from experiments.papers.slimfly.items import ITEMS as SLIMFLY
 from topology.errors import UsageError
-from topology.parameters import hint
+from topology.parameters import hint, spelled
 
 ITEMS: Mapping[str, Mapping[str, AnyItem]] = {
     "polarfly": POLARFLY,
@@ -50,6 +50,7 @@ def check_paper(paper: str) -> str:
     Raises:
         UsageError: it is unknown; the message lists all papers.
     """
+    paper = spelled(paper, PAPERS)
     if paper not in PAPERS:
         raise UsageError(f"paper must be one of {', '.join(PAPERS)}, got {paper!r}{hint(paper, PAPERS)}")
     return paper

@@ -307,7 +307,7 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
     others = (record.paper, record.quick, record.prices) != (paper, scale.quick, _digest(scale))
     if others or (other_seeds and not resumes):
         raise ParameterError(f"{folder} has {name} with other options; choose another --out")
-    searched_less = record.remark and not search_remark()  # METIS has been installed since then
+    searched_less = "METIS" in record.remark and not search_remark()  # METIS has been installed since then
     complete = record.version == papers_version() and not record.missing and not searched_less
     if other_seeds or not complete or not all(map(_is_complete, _files(item, name, folder))):
         return None

@@ -110,7 +110,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
         tables.CPU: ("second", tables.CPU_COLUMNS),
         tables.HELD: ("second and switch, with Open vSwitch's userspace datapath", tables.HELD_COLUMNS),
         POINTS: (
-            "point of a sweep, with values of its summary; `yes` or `no`, empty cells do not apply",
+            "point of a sweep, with values of its summary; `true` or `false`, empty cells do not apply",
             descriptions(PointRow),
         ),
         collective.COLLECTIVE_SERIES: ("iteration of a collective", collective.ITERATION_COLUMNS),

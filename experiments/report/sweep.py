@@ -63,7 +63,7 @@ def _points_table(results: Sweep | SimulatedSweep, rows: Sequence[SweptRow], eng
     for row in rows:
         halves = results.halves(row.point)
         own = {one.half: str(halves[one.key]) for one in shown if one.key in halves}
-        cells.append(dict.fromkeys((*varied, *(one.half for one in shown)), "") | row.cells() | own)
+        cells.append(dict.fromkeys((*varied, *(one.half for one in shown)), "") | row.shown() | own)
     first = ("routing", "pattern", "load")
     keys = [key for key in varied if key not in first]
     values = [name for one in shown for name in (one.key, one.half)]

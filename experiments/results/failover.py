@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from experiments.codec import FORMAT, omitted
 from experiments.results.parts.faults import FaultRecord
 from experiments.results.parts.replications import Interval, check_seeds
+from experiments.results.tables import csv_cell
 from topology.parameters import Value
 
 # From this much steal time, losses may be the machine's fault: on ER_5, only runs with 80 ms and 1,870 ms of
@@ -223,8 +224,7 @@ class Repetition:
 
     def cells(self) -> dict[str, str]:
         """Returns column -> text of the row's cell."""
-        words = {None: "", True: "yes", False: "no"}
-        return {n: words[v] if v is None or isinstance(v, bool) else str(v) for n, v in vars(self).items()}
+        return {name: csv_cell(value) for name, value in vars(self).items()}
 
 
 FAILOVERS = "failovers.csv"

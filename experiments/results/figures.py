@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from topology.errors import MachineError
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -70,10 +72,11 @@ class Figures(Mapping[str, "Figure"]):
         """Writes every figure in each of `formats`, and returns the files.
 
         Args:
-            folder: the folder; by default `self.folder`.
+            folder: the folder, which is created if it is missing; by default `self.folder`.
 
         Raises:
             ValueError: no folder is known.
+            MachineError: the folder is not writable.
             OSError: a figure cannot be written.
         """
         from experiments.figures.style import save_figures
@@ -81,7 +84,11 @@ class Figures(Mapping[str, "Figure"]):
         chosen = self.folder if folder is None else Path(folder)
         if chosen is None:
             raise ValueError("folder must be given for these figures, got none")
-        return save_figures(self._figures, chosen, self.formats)
+        try:
+            return save_figures(self._figures, chosen, self.formats)
+        except PermissionError as error:  # folders of runs belong to root
+            reason = f"{chosen} cannot be written ({error.strerror})"
+            raise MachineError(f"{reason}; choose another folder with --out, or use sudo") from None
 
     def __repr__(self) -> str:
         return f"<figures: {', '.join(self)}>"

@@ -92,7 +92,8 @@ def read_frame(path: Path) -> pd.DataFrame:
         FileError: it cannot be read.
         MachineError: pandas is not installed.
     """
-    return pandas().read_csv(io.BytesIO(read_bytes(path, RESULT_BYTES)))
+    words: dict[str, list[str]] = {"true_values": ["yes"], "false_values": ["no"]}  # of older versions
+    return pandas().read_csv(io.BytesIO(read_bytes(path, RESULT_BYTES)), **words)
 
 
 def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +17,7 @@ from emulation.requirements import available_memory_bytes, emulation_versions
 from experiments.codec import FORMAT, omitted
 from experiments.planned_fabric import PlannedFabric
 from experiments.results.parts.swept_values import SweptSettings
-from experiments.results.run_directory import MANIFEST, RunDirectory
+from experiments.results.run_directory import MANIFEST, RunDirectory, local_time
 from experiments.spec.options import SWEEP
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
 from topology.base import Topology
@@ -159,10 +158,12 @@ class SweepManifest(_Manifest):
     Attributes:
         routings: routing measured so far -> source of its occupancies.
         sweep: settings of the sweep.
+        sessions: start of each session of a sweep that was resumed, the first one first.
     """
 
     routings: Mapping[str, RoutingOccupancy]
     sweep: SweepSettings
+    sessions: tuple[str, ...] | None = omitted()
 
 
 def run_manifest(
@@ -258,7 +259,7 @@ def origin(
         experiment: options of the experiment by table.
     """
     return {
-        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "started": local_time(),
         "seed": seed,
         "versions": programs,
         "kernel": platform.release(),

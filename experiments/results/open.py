@@ -386,11 +386,21 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         return self.folder / point_summary(point), self.folder / point_links(point)
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets of each point with a summary."""
+        """Yields the packets of each point with a summary, of each of its replications."""
         for point in self.points:
-            summary = self.summary(point)
-            if summary is not None:
+            for summary in self._replications(point):
                 yield summary, self.manifest.sweep.flows, point.options
+
+    def _replications(self, point: Point) -> Iterator[Summary]:
+        """Yields the summaries of a point's replications; the point's own one if it has none."""
+        summary = self.summary(point)
+        if summary is None or summary.repeat is None:
+            yield from () if summary is None else (summary,)
+            return
+        for seed in summary.repeat.seeds:
+            path = self.folder / point_summary(point, seed)
+            if path.exists():
+                yield read_record(path, Summary)
 
     @property
     def remedy(self) -> str:

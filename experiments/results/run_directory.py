@@ -8,6 +8,7 @@ import errno
 import io
 import json
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,11 @@ def seed_folder(seed: int) -> str:
     return f"seed-{seed}"
 
 
+def local_time() -> str:
+    """Returns the local time with UTC offset, ISO 8601."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+
 class RunDirectory:
     """The output directory of a run or a sweep; it is removed if no result is written to it."""
 
@@ -48,7 +54,7 @@ class RunDirectory:
             ParameterError: it is not empty, or is not a directory.
             MachineError: it cannot be created or written.
         """
-        self.path = path
+        self.path, self.opened = path, local_time()
         try:
             self.folder = make_folder(path)
         except (FileExistsError, NotADirectoryError):

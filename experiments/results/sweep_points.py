@@ -14,9 +14,10 @@ from experiments.codec import described, omitted
 from experiments.results.link_loads import LINK_LOADS
 from experiments.results.metrics import Engine, In, metrics, with_fields
 from experiments.results.model import Summary
-from experiments.results.run_directory import RunDirectory, seed_folder
+from experiments.results.run_directory import RunDirectory, local_time, seed_folder
 from experiments.results.simulation.model import SimulationSummary
-from experiments.results.tables import read_csv
+from experiments.results.tables import BOOLEANS, csv_cell, read_csv
+from experiments.results.text import readable
 from experiments.spec.sweep import Point
 from experiments.spec.variations import read_value, values_at
 from topology.errors import ParameterError
@@ -24,7 +25,7 @@ from topology.parameters import Value, value_text
 
 POINTS = "points.csv"
 POINTS_FOLDER = "points"
-_POINT = ("routing", "pattern", "load")
+_POINT, _ENDED = ("routing", "pattern", "load"), "ended"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,8 @@ class SweptRow:
         load: requested load, 0 to 1 of the injection capacity.
         varied: key of `--vary` -> its value at this point, if it applies; in the table, one column per key
             (`seed` always has a column). Absent if the sweep varies only routings, patterns and loads.
+        ended: local time at which the point was complete, with UTC offset, ISO 8601; absent in results of
+            older versions.
     """
 
     engine: ClassVar[Engine]
@@ -45,6 +48,7 @@ class SweptRow:
     pattern: str
     load: float
     varied: Mapping[str, Value] | None = omitted()
+    ended: str | None = omitted(compare=False)
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
@@ -63,13 +67,19 @@ class SweptRow:
     def by_column(self) -> dict[str, Value | None]:
         """Returns column -> value; varied keys follow routing, pattern and load."""
         values = {name: getattr(self, name) for name in columns_of((), type(self))}
-        return {**{name: values[name] for name in _POINT}, **(self.varied or {}), **values}
+        found = {**{name: values[name] for name in _POINT}, **(self.varied or {}), **values}
+        return found if self.ended is None else {**found, _ENDED: self.ended}
 
     def cells(self) -> dict[str, str]:
-        """Returns column -> text of the row's cell."""
+        """Returns column -> text of the row's cell in a file."""
         varied = {key: value_text(value) for key, value in (self.varied or {}).items()}
-        cells = {name: _cell(value) for name, value in self.by_column().items()}
+        cells = {name: csv_cell(value) for name, value in self.by_column().items()}
         return cells | {"load": f"{self.load:g}"} | varied
+
+    def shown(self) -> dict[str, str]:
+        """Returns column -> text for readers, who get `yes` and `no`."""
+        values = {name: value for name, value in vars(self).items() if isinstance(value, bool)}
+        return self.cells() | {name: readable(value) for name, value in values.items()}
 
 
 def _declared(engine: Engine) -> Iterator[tuple[str, Any, Any]]:
@@ -109,14 +119,8 @@ def columns_of(keys: Iterable[str], kind: type[SweptRow] = PointRow) -> tuple[st
         keys: keys of `--vary`.
         kind: kind of the rows.
     """
-    own = [entry.name for entry in fields(kind) if entry.name not in (*_POINT, "varied")]
+    own = [entry.name for entry in fields(kind) if entry.name not in (*_POINT, "varied", _ENDED)]
     return (*_POINT, *(key for key in keys if key not in own), *own)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
 
 
 def row_of(point: Point, summary: Summary | SimulationSummary, keys: Iterable[str] = ()) -> SweptRow:
@@ -152,8 +156,8 @@ def append_point(
         summary: its result.
         keys: keys that the sweep varies.
     """
-    row = row_of(point, summary, keys)
-    directory.append_row(POINTS, columns_of(keys, type(row)), row.cells())
+    row = replace(row_of(point, summary, keys), ended=local_time())
+    directory.append_row(POINTS, (*columns_of(keys, type(row)), _ENDED), row.cells())
 
 
 def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:
@@ -178,7 +182,7 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
     later = [
         name for name in columns if name not in (*_POINT, *required) and (name not in keys or "." in name)
     ]
-    table = read_csv(folder / POINTS, columns, later)
+    table = read_csv(folder / POINTS, (*columns, _ENDED), [*later, _ENDED])
     try:
         rows = [
             _row(dict(zip(table, cells, strict=True)), kind, keys)
@@ -193,8 +197,8 @@ def _row(cells: dict[str, str], kind: type[AnyRow], keys: Sequence[str]) -> AnyR
     """Converts the cells of a row; raises ValueError if one is invalid."""
     varied = sorted((key, read_value(key, cells[key], kind.engine.sweep)) for key in keys if "." not in key)
     words = {one.key for one in metrics(kind.engine, In.POINTS) if one.kind is bool}
-    values: dict[str, Any] = {name: cells[name] or None for name in columns_of((), kind)}
-    values |= {name: {"yes": True, "no": False}.get(cells[name], values[name]) for name in words}
+    values: dict[str, Any] = {name: cells[name] or None for name in (*columns_of((), kind), _ENDED)}
+    values |= {name: BOOLEANS.get(cells[name], values[name]) for name in words}
     row = msgspec.convert(values, kind, strict=False)
     for name, value in vars(row).items():
         if isinstance(value, float) and not math.isfinite(value):

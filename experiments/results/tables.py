@@ -17,6 +17,9 @@ from topology.files.reading import RESULT_BYTES, FileError, read_text
 # of traffic.
 Columns = Mapping[str, str]
 
+# Texts of booleans; versions before 0.3 wrote `yes` and `no`.
+BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
+
 THROUGHPUT = "throughput.csv"
 THROUGHPUT_COLUMNS: Columns = {
     "time_s": "end of the interval; it starts at the end of the previous one",
@@ -139,6 +142,11 @@ HOST_COLUMNS: Columns = {
     "host": "the host",
     "packets": "packets that the host received in the window",
 }
+
+
+def csv_cell(value: object) -> str:
+    """Returns a value as the text of a cell in a file; None is empty."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_csv(path: Path, header: Collection[str], later: Sequence[str] = ()) -> dict[str, list[str]]:

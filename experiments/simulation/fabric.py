@@ -14,7 +14,7 @@ from experiments.spec.fabric import BY_HOP, CREDIT, FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
 from routing.plan.model import RoutePlan
 from routing.registry import routing
-from simulation.kernels.compiled import is_compiled
+from simulation.kernels.compiled import is_compiled, keeps_kernels
 from simulation.settings import RouterSettings
 from simulation.tables.check import check_against_walk
 from simulation.tables.model import ForwardingTables
@@ -63,7 +63,7 @@ def prepare_fabric(options: FabricOptions, on_event: OnEvent) -> PlannedFabric:
     )
     check_fabric(options, plan, tables, on_event)
     if not is_compiled(options.routers.flow_control):
-        on_event(Notice("kernels-compiled"))
+        on_event(Notice("kernels-compiled", kept=keeps_kernels()))
     planned.bringup_s.update(plan=made - began, verify=proven - made, tables=compiled - proven)
     return planned
 

@@ -23,7 +23,7 @@ from experiments.simulation.task import Outcome, Task, task_of
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.model import SimulatedTraffic
 from routing.registry import make_plan
-from simulation.kernels.compiled import is_compiled
+from simulation.kernels.compiled import is_compiled, keeps_kernels
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
@@ -99,7 +99,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         """Compiles and loads the kernel in this process, so that its forks need not do so."""
         flow_control = self.fabric.routers.flow_control
         if not is_compiled(flow_control):
-            on_event(Notice("kernels-compiled"))
+            on_event(Notice("kernels-compiled", kept=keeps_kernels()))
         topology = PolarFly(2)
         short = simulate(
             compile_tables(make_plan(topology, 1, "min")),

@@ -314,7 +314,7 @@ def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
     """Writes the inputs of the points; the schedule of faults only if all have the same."""
-    manifest = joined(simulated_manifest(chosen), held, directory.path)
+    manifest = joined(simulated_manifest(chosen), held, directory)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)
     traffic = [one.packets for _, one in chosen.points]
@@ -327,6 +327,6 @@ def _sort_rows(chosen: SimulatedSweep, directory: RunDirectory) -> None:
     rows = SweepResults(directory.path).kept()
     if rows:
         keys = [variation.key for variation in chosen.sweep.vary]
-        columns = columns_of(keys, SimulatedPointRow)
+        columns = (*columns_of(keys, SimulatedPointRow), "ended")
         cells = [row.cells() for row in rows.values()]
         directory.write_csv(POINTS, columns, ([row.get(name, "") for name in columns] for row in cells))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from experiments.spec.values import check_range, words_of
 from topology.errors import ParameterError
 from topology.faults import Fault
 from topology.files.escaping import quoted
+from topology.units import BYTES, number_of
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.applications import default_ranks, make_application
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"
 _MAX_ITERATION_BYTES = 2 << 30  # memory limit of one iteration
-_UNITS = {"": 1, "b": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20}
+_MAX_MESSAGE_BYTES = 10**12
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 
 def _parse_bytes(text: str) -> int:
-    match = re.fullmatch(r"(\d{1,12})\s*([a-zA-Z]*)", text)
-    if not match or match[2].lower() not in _UNITS:
-        raise ParameterError(f"message-bytes must be like 4096, 64KiB or 1MiB, got {quoted(text)}")
-    return int(match[1]) * _UNITS[match[2].lower()]
+    size = number_of("message-bytes", text, BYTES)
+    if size is None or size % 1 or size > _MAX_MESSAGE_BYTES:
+        raise ParameterError(f"message-bytes must be like 4096, 64KiB or 1MB, got {quoted(text)}")
+    return int(size)
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:

@@ -43,8 +43,8 @@ _SWEEPS = (SWEEP, SIMULATED_SWEEP)  # have lists of routings, patterns and loads
 # Commands without a topology, all commands, and commands with JSON output, with a live page, and with options
 # for the look of figures.
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
-_EVERY = (*_GRAPH, *_LISTS, *_RESULTS, "watch", "paper", "schema", "doctor", "clean")
-_WITH_JSON = frozenset(_EVERY) - {UP, "watch", "schema"}
+_EVERY = (*_GRAPH, *_LISTS, *_RESULTS, "watch", "paper", "schema", "cite", "doctor", "clean")
+_WITH_JSON = frozenset(_EVERY) - {UP, "watch", "schema", "cite"}
 _WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")
 _DRAWN = ("plot", "report", "compare")
 _RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
@@ -436,7 +436,8 @@ OPTIONS: tuple[Option, ...] = (
          type=bool),
     _own("prices", ("families", "paper"), "file of router and cable prices, .toml",
          default_text="prices of the Slim Fly paper", file=True),
-    _own("export", ("topology",), "write the graph to this new file", metavar="FORMAT FILE", file=True,
+    _own("export", ("topology",), "write the graph to this new file; - is standard output",
+         metavar="FORMAT FILE", file=True,
          known=lazy_import("experiments.theory.export:FORMATS")),
     _own("figure", ("topology",), "draw the graph to this new file, .png, .svg or .pdf", file=True),
     _own("figure", ("compare",), "draw the comparison to this new file, .png, .svg or .pdf", file=True),
@@ -461,6 +462,7 @@ OPTIONS: tuple[Option, ...] = (
          common=False),
     _own("web-open", _WATCHED, "serve the live page without a token, to all users of this machine", type=bool,
          common=False),
+    _own("out", ("plot",), "directory for the figures", default_text="RESULTS", file=True, metavar="DIR"),
     _own("out", ("report",), "new file for the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "repeat the experiment of these results, by its manifest; other options override it",
          file=True, metavar="DIR"),
@@ -485,6 +487,8 @@ OPTIONS: tuple[Option, ...] = (
     _place("paper", ("paper",), "name of a paper, or `list` for the figures and tables of all papers",
            known=lazy_import("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, such as fig12, or `all`", positional=True, metavar="ITEM"),
+    _own("item", ("cite",), "`polarlab` for this software, or a paper; without it, all", positional=True,
+         known=lazy_import("experiments.papers.citations:citations"), metavar="PAPER"),
     _own("quick", ("paper",), "use fewer sizes and runs, and simulate smaller networks", type=bool),
     _own("seeds", ("paper",), "number of random failure orders, bisection searches, or simulations per point",
          type=int, least=1, most=10_000, default_text="set by the figure or table"),

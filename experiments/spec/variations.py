@@ -24,7 +24,7 @@ from experiments.spec.values import words_of
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.links import parse_rate_bps
-from topology.parameters import Parameter, Value, hint, split_parameters
+from topology.parameters import Parameter, Value, hint, spelled, split_parameters
 from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -168,10 +168,20 @@ def given_values(texts: Iterable[str]) -> dict[str, str]:
                 f"--vary must be KEY=VALUES, such as queue=8,32 or ugal-pf.threshold=0.3:0.9:0.1, got "
                 f"{quoted(text)}"
             )
+        key = _spelled_key(key)
         if key in found:
             raise UsageError(f"--vary {key} must be given once, got it twice; list all values in one --vary")
         found[key] = values
     return found
+
+
+def _spelled_key(key: str) -> str:
+    """Returns OWNER.PARAMETER in the spelling of their declarations; other and unknown keys as they are."""
+    owner, dot, name = key.rpartition(".")
+    if not dot:
+        return key
+    owner = next((registry.spelled(owner) for registry in _registries() if owner in registry), owner)
+    return f"{owner}.{spelled(name, [parameter.name for parameter in parameters_of(owner)])}"
 
 
 def varied_options(texts: Iterable[str]) -> dict[str, str]:

@@ -27,8 +27,13 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
         UsageError: the format is not one of FORMATS or cannot represent this graph, or the file exists.
         OSError: the file cannot be written.
     """
+    write_new(path, exported(topology, hosts, format_).encode())
+
+
+def exported(topology: Topology, hosts: int, format_: str) -> str:
+    """Returns a graph as a file's text; the arguments and errors are those of `export`."""
     check_format(format_)
-    write_new(path, FORMATS[format_](topology, hosts).encode())
+    return FORMATS[format_](topology, hosts)
 
 
 def check_format(format_: str) -> None:

@@ -368,6 +368,13 @@ def export(topology: Topology, path: Path | str, format: str = "graphml", hosts:
     return Path(path)
 
 
+def exported(topology: Topology, hosts: int, format: str) -> str:
+    """Returns the text of the file that `export` writes."""
+    from experiments.theory.export import exported as text
+
+    return text(topology, hosts, format)
+
+
 def check_export(path: Path | str, format: str) -> None:
     """Raises UsageError unless `export` can write a file of a format."""
     from experiments.theory.export import check_format

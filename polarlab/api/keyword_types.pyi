@@ -49,6 +49,10 @@ class FamilyKeywords(TypedDict, total=False):
     """global links of a spine: 1 to 16384 (megafly)"""
     layers: int | None
     """layers of h + 1 leaves: 1 or more (default h) (multi-layer-full-mesh)"""
+    depth: int | None
+    """levels of switches (d): 2 to 14 (tree)"""
+    fanout: int | None
+    """switches below a switch (f): 2 to 8192 (tree)"""
     shape: str | None
     """size of each dimension: sizes of 2 or more separated by x, such as 4x4, with at most 16384 routers (hyperx, torus)"""
     dimension: int | None
@@ -73,9 +77,9 @@ class RunKeywords(FamilyKeywords, total=False):
     """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
     """capacity of each port's queue, in packets (default 32)"""
-    mtu: int | None
+    mtu: int | str | None
     """maximum transmission unit of each port, in bytes (default 1500)"""
-    link_delay: float | None
+    link_delay: float | str | None
     """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
     """packet loss probability of each link between routers, such as 0.01 (default 0)"""
@@ -99,11 +103,11 @@ class RunKeywords(FamilyKeywords, total=False):
     """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
-    frame_bytes: int | None
+    frame_bytes: int | str | None
     """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
     """source ports (flows) per host pair (default 64)"""
-    duration: float | None
+    duration: float | str | None
     """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
     """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
@@ -117,11 +121,11 @@ class RunKeywords(FamilyKeywords, total=False):
     """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
     """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
-    flow_size_limit: int | None
+    flow_size_limit: int | str | None
     """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
     """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
-    drain: float | None
+    drain: float | str | None
     """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
     """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
@@ -139,7 +143,7 @@ class RunKeywords(FamilyKeywords, total=False):
     """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
-    exec_timeout: float | None
+    exec_timeout: float | str | None
     """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
@@ -155,9 +159,9 @@ class SweepKeywords(FamilyKeywords, total=False):
     """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
     """capacity of each port's queue, in packets (default 32)"""
-    mtu: int | None
+    mtu: int | str | None
     """maximum transmission unit of each port, in bytes (default 1500)"""
-    link_delay: float | None
+    link_delay: float | str | None
     """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
     """packet loss probability of each link between routers, such as 0.01 (default 0)"""
@@ -175,11 +179,11 @@ class SweepKeywords(FamilyKeywords, total=False):
     """source of port occupancies for adaptive routings: netlink, port-statistics (default netlink)"""
     seed: int | None
     """seed of the random generator (default 1)"""
-    frame_bytes: int | None
+    frame_bytes: int | str | None
     """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
     """source ports (flows) per host pair (default 64)"""
-    duration: float | None
+    duration: float | str | None
     """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
     """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
@@ -243,7 +247,7 @@ class FailoverKeywords(FamilyKeywords, total=False):
     """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 20Mbit)"""
     queue: int | None
     """capacity of each port's queue, in packets (default 32)"""
-    mtu: int | None
+    mtu: int | str | None
     """maximum transmission unit of each port, in bytes (default 1500)"""
     routing: str | None
     """routing algorithm (default min)"""
@@ -309,7 +313,7 @@ class SimulateKeywords(FamilyKeywords, total=False):
     """slices of an allreduce's vector that are processed in parallel (default 2)"""
     compute_cycles: int | None
     """computation time of a rank, in cycles; in a motif before each exchange or block, in an allreduce for adding what it has received (default 0)"""
-    flit_bytes: int | None
+    flit_bytes: int | str | None
     """size of a flit, in bytes (default 32)"""
     trace: str | PathLike[str] | None
     """CSV file of messages to send at given times: time_cycles,source,destination,bytes (default none)"""
@@ -409,9 +413,9 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit, or less if generated traffic would overload this machine)"""
     queue: int | None
     """capacity of each port's queue, in packets (default 32)"""
-    mtu: int | None
+    mtu: int | str | None
     """maximum transmission unit of each port, in bytes (default 1500)"""
-    link_delay: float | None
+    link_delay: float | str | None
     """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
     """packet loss probability of each link between routers, such as 0.01 (default 0)"""
@@ -435,11 +439,11 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
-    frame_bytes: int | None
+    frame_bytes: int | str | None
     """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
     """source ports (flows) per host pair (default 64)"""
-    duration: float | None
+    duration: float | str | None
     """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
     """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
@@ -453,11 +457,11 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
     """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
-    flow_size_limit: int | None
+    flow_size_limit: int | str | None
     """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
     """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
-    drain: float | None
+    drain: float | str | None
     """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
     """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
@@ -475,7 +479,7 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
-    exec_timeout: float | None
+    exec_timeout: float | str | None
     """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
@@ -493,9 +497,9 @@ class UpKeywords(FamilyKeywords, total=False):
     """rate of every port, for example 500kbit; auto: the highest that this machine sustains (default 2Mbit)"""
     queue: int | None
     """capacity of each port's queue, in packets (default 32)"""
-    mtu: int | None
+    mtu: int | str | None
     """maximum transmission unit of each port, in bytes (default 1500)"""
-    link_delay: float | None
+    link_delay: float | str | None
     """one-way delay of each link between routers, in ms (default 0)"""
     link_loss: float | None
     """packet loss probability of each link between routers, such as 0.01 (default 0)"""
@@ -529,11 +533,11 @@ class TrafficKeywords(TypedDict, total=False):
     """offered load as a fraction of injection capacity, up to 1 (default 0.3)"""
     seed: int | None
     """seed of the random generator (default 1)"""
-    frame_bytes: int | None
+    frame_bytes: int | str | None
     """frame length without FCS, in bytes (default 1000; for collectives, set by the MTU)"""
     flows: int | None
     """source ports (flows) per host pair (default 64)"""
-    duration: float | None
+    duration: float | str | None
     """length of the measurement window, in s (default 10)"""
     warmup: float | str | None
     """time before the window, in s; `steady`: until throughput has settled; gives up after ten times the minimum warm-up (default steady; with --faults and for TCP flows, the time to drain three full queues, at least 2 s)"""
@@ -547,11 +551,11 @@ class TrafficKeywords(TypedDict, total=False):
     """distribution of TCP flow sizes: web-search, data-mining, fixed:BYTES or a CSV file (default no flows)"""
     flow_file: str | PathLike[str] | None
     """CSV file of TCP flows to replay: time_s,source,destination,bytes (default none)"""
-    flow_size_limit: int | None
+    flow_size_limit: int | str | None
     """size limit, in bytes; larger flows are truncated to it (default none)"""
     tcp: str | None
     """congestion control of the flows, an algorithm of this kernel (default the kernel's)"""
-    drain: float | None
+    drain: float | str | None
     """time after the last flow start in which flows can complete, in s (default 10)"""
     ranks: int | None
     """number of ranks (default all hosts; for motifs, the largest grid with equal sides)"""
@@ -569,7 +573,7 @@ class TrafficKeywords(TypedDict, total=False):
     """host and command, such as "h1_1 iperf3 -c h5_1"; several start together. A line that ends with & is a server: it starts first and is terminated when the traffic ends (default none)"""
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
-    exec_timeout: float | None
+    exec_timeout: float | str | None
     """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""

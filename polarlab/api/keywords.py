@@ -77,7 +77,7 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
 def type_of(option: Option) -> Any:
     """Returns the type of a keyword's values."""
     kind: Any = option.type
-    if option.words:
+    if option.words or option.has_units:
         kind |= str
     if option.file:
         kind |= os.PathLike[str]

@@ -21,6 +21,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from topology.errors import UsageError
+from topology.units import SECONDS, quantity
 
 # One line of printable ASCII. Python's `$` would accept a line break at the end; the lookahead matches only
 # the end of the text, also in JSON Schema's regular expressions.
@@ -396,7 +397,8 @@ def _typed(parameter: inspect.Parameter, word: str) -> str | int | float:
     """Returns a word of a line as the value of an argument."""
     kind = _TYPES[parameter.annotation]
     try:
-        value: str | int | float = kind(word)
+        time_s = quantity("seconds", word, SECONDS) if parameter.name == "seconds" else None
+        value: str | int | float = kind(word) if time_s is None else float(time_s)
     except ValueError:
         number = "a whole number" if kind is int else "a number"
         raise UsageError(f"{parameter.name} must be {number}, got {word!r}") from None

@@ -53,11 +53,12 @@ def print_text(text: str) -> None:
 
 
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
-    """Prints columns of rows as a table; on a narrow terminal, long cells wrap.
+    """Prints columns of rows as a table; on a narrow terminal, long cells wrap between words.
 
     If `by` names an entry, rows with the same value of it are indented below that value.
 
-    Numbers are never split: columns that do not fit are printed as further tables with the same first column.
+    If the columns do not fit so, those with numbers and names are printed as several tables with the same
+    first column, and rows with several texts each in lines of their own.
     """
     rows = [
         {escape_controls(name): escape_controls(str(value)) for name, value in row.items()} for row in rows
@@ -65,6 +66,12 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
     columns = [escape_controls(name) for name in columns]
     if by:
         rows = list(_below_headings(rows, columns, by))
+    texts = [name for name in columns[1:] if any(" " in str(row[name]) for row in rows)]
+    if len(_parts(rows, columns)) > 1:
+        if len(texts) > 1:
+            _print_records(rows, columns)
+            return
+        columns = [*(name for name in columns if name not in texts), *texts]
     for number, part in enumerate(_parts(rows, columns)):
         if number:
             print()
@@ -83,8 +90,7 @@ def _below_headings(
 def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[list[str]]:
     """Returns the columns of tables that fit the terminal; each has the first column and one more."""
     width, (first, *others) = _width(), columns
-    longest = max((len(str(row[first])) for row in rows), default=0)
-    begin = max(_min_width(rows, first), longest if longest <= width // 2 else 0)
+    begin = _name_width(rows, first)
     parts, used = [[first]], begin
     for name in others:
         needed = _GAP + _min_width(rows, name)
@@ -96,13 +102,46 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
     return parts
 
 
+def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """Returns the widths of columns that fit: each its least width, and a share of what is left."""
+    missing = [most - one for most, one in zip(widths, least, strict=True)]
+    left = max(0, width - sum(least) - _GAP * (len(widths) - 1))
+    return [
+        one + min(gap, left * gap // max(1, sum(missing))) for one, gap in zip(least, missing, strict=True)
+    ]
+
+
+def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
+    """Returns the width of a column whose cells are whole."""
+    return max([_min_width(rows, name), *(len(str(row[name])) for row in rows)])
+
+
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the width of a column that splits no number, and no short word of its heading."""
+    """Returns the width of a column that splits no word, and no short word of its heading."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
-    words = [len(word) for cell in cells for word in cell.split() if _is_number(word.rstrip(",:"))]
+    words = [len(word) for cell in cells for word in cell.split()]
     heading = max(map(len, _in_lines(name, longest).split("\n")))
     return max([min(heading, _HEADING_WIDTH), *words])
+
+
+def _print_records(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Prints each row as its first cell, with a line or more for every other cell below it."""
+    first, *others = columns
+    indent = max(map(len, others)) + _GAP
+    for row in rows:
+        name = str(row[first])
+        margin = " " * (len(name) - len(name.lstrip()) + 2)
+        print(name)
+        for other in others:
+            lines = textwrap.wrap(
+                str(row[other]),
+                max(_NARROWEST, _width() - len(margin) - indent),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for number, line in enumerate(lines):
+                print(f"{margin}{'' if number else other:<{indent}}{line}")
 
 
 def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
@@ -114,6 +153,9 @@ def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
     width = _width()
     widths = [max([len(name), *(len(str(row[name])) for row in rows)]) for name in columns]
     fits = sum(widths) + _GAP * (len(widths) - 1) <= width
+    if not fits:
+        least = [_name_width(rows, columns[0]), *(_min_width(rows, name) for name in columns[1:])]
+        widths = _narrowed(widths, least, width)
     style = None if width == _UNLIMITED else box.SIMPLE_HEAD
     # Wrapped text needs space around it; numbers with wrapped headings need less.
     spacious = fits or any(" " in str(row[name]) for row in rows for name in columns)
@@ -122,10 +164,15 @@ def _print_part(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> No
         cells = [str(row[name]) for row in rows]
         heading = name if fits else _in_lines(name, max(map(len, cells), default=0))
         # The first column has names, which users copy: they are not wrapped.
-        whole = index == 0 and max(map(len, cells), default=0) <= width // 2
-        whole |= all(cell == "-" or _is_number(cell) for cell in cells)
+        whole = index == 0 or all(cell == "-" or _is_number(cell) for cell in cells)
         justify: Literal["left", "right"] = "right" if all(map(_is_number, cells)) else "left"
-        table.add_column(Text(heading), justify=justify, overflow="fold", no_wrap=whole)
+        table.add_column(
+            Text(heading),
+            justify=justify,
+            overflow="fold",
+            no_wrap=whole,
+            width=widths[index],
+        )
     for row in rows:
         table.add_row(*(Text(str(row[name])) for name in columns))
     console = Console(width=width, highlight=False)

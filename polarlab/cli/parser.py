@@ -42,6 +42,7 @@ _MODULES = {
     "compare": "compare",
     "paper": "paper",
     "schema": "lists.schema",
+    "cite": "lists.cite",
     "doctor": "doctor",
     "clean": "clean",
 }

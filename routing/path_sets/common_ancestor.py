@@ -22,15 +22,16 @@ def common_ancestor_paths(topology: Topology) -> Topology:
 
     Args:
         topology: a topology whose routers have levels (`level_of`): a fat tree, a Megafly, an orthogonal
-            fat tree or a multi-layer full mesh.
+            fat tree, a multi-layer full mesh or a tree.
 
     Raises:
         UsageError: the topology is of another family.
     """
     if not hasattr(topology, "level_of"):
         raise UsageError(
-            f"topology for {NAME} must be fat-tree, megafly, orthogonal-fat-tree or multi-layer-full-mesh, "
-            f"whose routers have levels, got {topology.name}; try min or up-down, which work on any graph"
+            f"topology for {NAME} must be fat-tree, megafly, orthogonal-fat-tree, multi-layer-full-mesh or "
+            f"tree, whose routers have levels, got {topology.name}; try min or up-down, which work on any "
+            "graph"
         )
     return topology
 
@@ -40,5 +41,5 @@ PATHS = PathSet(
     "up to a nearest common ancestor over any link, then down (networks with levels)",
     "Petrini and Vanneschi, IPPS 1997",
     shortest=True,
-    families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh"),
+    families=("fat-tree", "megafly", "orthogonal-fat-tree", "multi-layer-full-mesh", "tree"),
 )

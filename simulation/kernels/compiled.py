@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -42,10 +43,26 @@ def cache_folder() -> Path:
 
 @cache
 def _base() -> Path:
+    return trusted_folder(_folders(), "kernels")
+
+
+def _folders() -> list[Path]:
     given, base = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
     caches = [*([Path(base)] if base else []), *(home / ".cache" for home in homes())]
     folders = [folder / "polarlab" / "kernels" for folder in caches]
-    return trusted_folder([*([Path(given)] if given else []), *folders], "kernels")
+    return [*([Path(given)] if given else []), *folders]
+
+
+def keeps_kernels() -> bool:
+    """Returns whether other processes find the kernels that this one compiles."""
+    if os.path.realpath(_base()) not in map(os.path.realpath, _folders()):
+        return False  # a temporary folder
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache_folder()):
+            return True
+    except OSError:
+        return False
 
 
 def is_compiled(kernel: str) -> bool:

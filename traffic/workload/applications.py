@@ -40,6 +40,7 @@ def application_name(text: str) -> str:
 
 
 def _split_motif(text: str) -> tuple[str, dict[str, Value]]:
+    text = MOTIFS.spelled(text)
     return split_parameters(text, MOTIFS[text.partition(":")[0]].parameters)
 
 

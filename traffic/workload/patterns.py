@@ -312,6 +312,7 @@ def split_name(text: str) -> tuple[str, dict[str, Value]]:
         UsageError: the pattern does not exist, or has no such parameter.
         ParameterError: a parameter's value is out of range.
     """
+    text = PATTERNS.spelled(text)
     pattern = text.partition(":")[0]
     if pattern not in PATTERNS:
         raise UsageError(_unknown(pattern))

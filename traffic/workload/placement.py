@@ -14,7 +14,7 @@ import numpy as np
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
-from topology.parameters import Parameter, hint, split_parameters
+from topology.parameters import Parameter, hint, spelled, split_parameters
 
 
 def linear(topology: Topology, hosts_per_router: int, _seed: int) -> list[int]:
@@ -117,7 +117,7 @@ def place_ranks(
         UsageError: the placement does not exist, or has no such parameter.
         ParameterError: the fabric has too few hosts, or no clusters for the placement `cluster`.
     """
-    name = placement.partition(":")[0]
+    name = spelled(placement.partition(":")[0], PLACEMENTS)
     if name not in PLACEMENTS:
         names = ", ".join(PLACEMENTS)
         raise UsageError(f"placement must be one of {names}, got {quoted(name)}{hint(name, PLACEMENTS)}")

@@ -78,8 +78,8 @@ def at_full_size(
 ) -> Callable[[MeasuredCurves, Scale], ItemResult]:
     """Decorates a function from curves to values of claims, which are about full-size networks only.
 
-    The decorated function returns the points together with these values. It omits the values at quick scale
-    and those of claims on incomplete curves.
+    The decorated function returns the points together with these values. It omits those of claims on
+    incomplete curves and, at quick scale, all: then its remark has the numbers of the smaller networks.
 
     Args:
         values: the curves with their points -> key of a claim -> function that returns its value.
@@ -87,8 +87,10 @@ def at_full_size(
 
     @wraps(values)
     def find(curves: MeasuredCurves, scale: Scale) -> ItemResult:
+        if scale.quick:
+            return ItemResult({}, all_rows(curves), _quick_remark(curves))
         found: dict[str, Value | float] = {}
-        for key, value_of in ({} if scale.quick else values(curves)).items():
+        for key, value_of in values(curves).items():
             with suppress(CurveNotMeasuredError):
                 value = value_of()
                 if value is not None:
@@ -96,6 +98,21 @@ def at_full_size(
         return ItemResult(found, all_rows(curves))
 
     return find
+
+
+def _quick_remark(curves: MeasuredCurves) -> str:
+    """Returns why no claim is computed at quick scale, and the saturation of each complete curve."""
+    sizes = sorted({curve.fabric.topology.routers for curve in curves})
+    numbers: dict[str, list[str]] = {}
+    for curve, found in curves.items():
+        with suppress(CurveNotMeasuredError):
+            number = f"{found.saturation.value:.3g} under {curve.pattern}"
+            numbers.setdefault(curve.label, []).append(number)
+    listed = "; ".join(f"{label} {', '.join(one)}" for label, one in numbers.items())
+    return (
+        "not computed: the claims are about networks of full size, and --quick simulates smaller ones, of "
+        f"{', '.join(map(str, sizes))} routers. Accepted load at saturation there: {listed or 'none yet'}"
+    )
 
 
 def ratio(above: Value, below: Value) -> Value:

@@ -15,6 +15,7 @@ from topology.parameters import Value
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from experiments.results.run_directory import RunDirectory
     from experiments.spec.sweep import SweepOptions
 else:
     DataclassInstance = object
@@ -116,19 +117,20 @@ def swept_values(sweep: SweepOptions) -> dict[str, Any]:
     }
 
 
-def joined(manifest: Any, held: Any, folder: Path) -> Any:
+def joined(manifest: Any, held: Any, directory: RunDirectory) -> Any:
     """Returns the manifest of a sweep that resumes in a folder, with the values of earlier points added.
 
     Args:
         manifest: the new manifest.
         held: manifest of the earlier points, which vary the same keys; None if there are none.
-        folder: the folder, for errors.
+        directory: the folder, opened by this session.
 
     Raises:
         ParameterError: a plug-in in the folder differs from the new one of the same name.
     """
     if held is None:
-        return manifest
+        return replace(manifest, started=directory.opened)
+    sessions = tuple(dict.fromkeys((*(held.sessions or (held.started,)), directory.opened)))
     before, now = held.sweep, manifest.sweep
     vary = {key: _together(before.varied.get(key, ()), values) for key, values in now.varied.items()}
     sweep = replace(
@@ -138,8 +140,13 @@ def joined(manifest: Any, held: Any, folder: Path) -> Any:
         loads=tuple(sorted({*before.loads, *now.loads})),
         vary=vary or None,
     )
-    experiment = together(held.experiment, manifest.experiment, folder)
-    return replace(manifest, sweep=sweep, experiment=experiment)
+    return replace(
+        manifest,
+        started=sessions[0],
+        sweep=sweep,
+        experiment=together(held.experiment, manifest.experiment, directory.path),
+        sessions=sessions if len(sessions) > 1 else None,
+    )
 
 
 Held = TypeVar("Held", bound=Value)

@@ -68,6 +68,7 @@ class SimulatedSweepManifest(Origin):
         params: parameters of the topology.
         hosts: p, the number of hosts attached to each router that has any.
         sweep: settings of the sweep.
+        sessions: start of each session of a sweep that was resumed, the first one first.
     """
 
     engine: str = SIMULATION
@@ -75,6 +76,7 @@ class SimulatedSweepManifest(Origin):
     params: Mapping[str, Value]
     hosts: int
     sweep: SimulatedSweepSettings
+    sessions: tuple[str, ...] | None = omitted()
 
 
 def simulated_settings(chosen: SimulatedSweep) -> SimulatedSweepSettings:

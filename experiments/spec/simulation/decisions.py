@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from experiments.spec.values import check_choice
 from topology.errors import UsageError
-from topology.parameters import Parameter, Value, join_parameters, split_parameters
+from topology.parameters import Parameter, Value, join_parameters, spelled, split_parameters
 from traffic.wire.layout import MAX_FLOWS
 
 MINIMAL, BUCKETS, PRODUCT, PIGGYBACK = "minimal", "buckets", "product", "piggyback"
@@ -85,7 +85,7 @@ def decision_name(text: str) -> str:
         UsageError: the rule is unknown, or has no such parameter.
         ParameterError: the value of a parameter is outside its domain.
     """
-    name = text.partition(":")[0]
+    name = spelled(text.partition(":")[0], DECISIONS)
     check_choice("decision", name, DECISIONS)
     given: Mapping[str, Value] = split_parameters(text, DECISIONS[name])[1]
     return join_parameters(name, given, DECISIONS[name])

@@ -14,12 +14,14 @@ EXAMPLES = (
     "polarlab plot results/RUN",
     "polarlab plot results/SWEEP --format pdf --width 3.3in --no-title --order uniform,tornado",
     "polarlab plot results/papers/polarfly",
+    "polarlab plot /archive/RUN --out figures",
 )
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Saves the figures of results in their folder and prints the names of the files."""
+    """Saves the figures of results, by default in their folder, and prints the names of the files."""
     with shown_if_long(DRAWING):
-        paths = polarlab.plot(arguments.results, format=arguments.format, **look_of(arguments)).save()
+        figures = polarlab.plot(arguments.results, format=arguments.format, **look_of(arguments))
+        paths = figures.save(arguments.out)
     print_result(arguments, {"figures": [str(path) for path in paths]})
     return Status.DONE

@@ -73,7 +73,7 @@ def _print_points(results: Any, points: Sequence[Any], keys: Sequence[str]) -> N
     shown = [metric.key for metric in metrics(results.engine, In.SWEEP)]
     rows = []
     for point in points:
-        halves, cells = results.halves(point.point), dict.fromkeys(keys, "") | point.cells()
+        halves, cells = results.halves(point.point), dict.fromkeys(keys, "") | point.shown()
         means = {key: with_half(getattr(point, key), halves[key]) for key in shown if key in halves}
         rows.append(cells | means)
     print_table(rows, (*_POINT, *keys, *shown))

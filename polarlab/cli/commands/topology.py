@@ -26,6 +26,7 @@ EXAMPLES = (
     "polarlab topology polarfly --q 7 --racks",
 )
 
+_STANDARD_OUTPUT = "-"
 _MAX_CLASSES = 10  # number of classes in the text output
 _MAX_RACKS = 16  # up to this number, the table shows the links between every two racks
 
@@ -44,13 +45,28 @@ def run(arguments: argparse.Namespace) -> Status:
         raise UsageError("topology must be given; `polarlab topology --list` names the families")
     hosts = experiment.complete_values["hosts"]
     _check_files(arguments)
+    from polarlab.api.graphs import exported
+
     with shown_if_long("computing the graph"):
         topology = experiment.topology
-        if arguments.export:
-            polarlab.export(topology, arguments.export[1], arguments.export[0], hosts)
         if arguments.figure:
             polarlab.draw(topology, arguments.figure)
+        if _printed(arguments):
+            print(exported(topology, hosts, arguments.export[0]), end="")
+            return Status.DONE
+        if arguments.export:
+            polarlab.export(topology, arguments.export[1], arguments.export[0], hosts)
         numbers = polarlab.numbers(topology, hosts, arguments.classes, arguments.racks)
+    _print_numbers(arguments, numbers)
+    return Status.DONE
+
+
+def _printed(arguments: argparse.Namespace) -> bool:
+    """Returns whether the graph is to be printed, alone."""
+    return bool(arguments.export) and arguments.export[1] == _STANDARD_OUTPUT
+
+
+def _print_numbers(arguments: argparse.Namespace, numbers: polarlab.GraphNumbers) -> None:
     # Text leaves out numbers that the graph does not have; JSON always has every key.
     every = vars(numbers)
     if not arguments.json:
@@ -63,7 +79,6 @@ def run(arguments: argparse.Namespace) -> Status:
     if numbers.racks and not arguments.json:
         print()
         _print_racks(numbers.racks)
-    return Status.DONE
 
 
 def _racks_in_words(racks: Mapping[str, Any]) -> str:
@@ -111,6 +126,10 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
     if arguments.export:
         format_, path = arguments.export[0], Path(arguments.export[1])
+        if _printed(arguments) and (arguments.json or arguments.classes or arguments.racks):
+            raise UsageError(
+                f"--export {format_} - prints the graph alone; leave --json, --classes and --racks out"
+            )
         check_export(path, format_)
         if arguments.figure and path.resolve() == Path(arguments.figure).resolve():
             raise UsageError(f"--export and --figure must be two files, got {path} for both")

@@ -197,7 +197,7 @@ def test_source_without_a_file_says_what_it_needs(tmp_path):
     assert "reason='source needs a file'" in answers(tmp_path, "source\n")
 
 
-@pytest.mark.parametrize("seconds", ["0", "many", "-1", "1e9", "100"])
+@pytest.mark.parametrize("seconds", ["0", "many", "-1", "1e9", "100", "100s", "2min", "5Mbit"])
 def test_a_wait_of_pings_that_is_none_is_refused(tmp_path, seconds):
     assert "seconds must be over 0 and below 100" in answers(tmp_path, f"pingall {seconds}\n")
 

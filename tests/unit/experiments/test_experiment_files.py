@@ -37,7 +37,7 @@ TEXTS = {
     "routing": ["min", "valiant"],
     "pattern": ["uniform", "tornado", "perm1hop:7"],
     "placement": ["linear", "random:3"],
-    "message-bytes": ["4096", "64KiB,4k"],
+    "message-bytes": ["4096", "64KiB,4KB"],
     "faults": ["mtbf:links=30s,mttr=1s"],
     "flow-sizes": ["fixed:10000", "web-search"],
     "tcp": ["cubic", "reno"],

@@ -168,7 +168,7 @@ def test_an_interrupted_failover_is_never_a_sample(tmp_path, capsys):
     assert (result.gap_ms, result.packets_lost, result.packets_sent) == (None, None, 0)
     folder = written(tmp_path / "series", result)
     assert open_results(folder).summary == result
-    assert read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)["interrupted"] == ["yes"]
+    assert read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)["interrupted"] == ["true"]
     page = polarlab.report(folder).read_text()
     assert "The series was interrupted. 0 of 5 failovers are complete" in page
     assert main(["plot", str(folder)]) == 2
@@ -213,7 +213,7 @@ def test_a_series_is_read_back_as_it_was_written(tmp_path):
     assert [failover.folder.name for failover in results.replications] == ["seed-1", "seed-2", "seed-3"]
     table = read_csv(folder / FAILOVERS, FAILOVER_COLUMNS)
     assert table["failed"] == ["link:s1-s1", "link:s1-s2", "link:s1-s3"]
-    assert table["restored"] == ["yes"] * 3
+    assert table["restored"] == ["true"] * 3
     assert table["controller_converged_ms"] == [""] * 3
 
 

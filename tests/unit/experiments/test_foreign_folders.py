@@ -11,6 +11,7 @@ from support.fixtures.foreign_folders import NOBODY, exchanging, give, give_all
 import polarlab
 from experiments.results.run_directory import RunDirectory
 from polarlab.cli.main import main
+from polarlab.process import Status
 from topology.errors import PolarLabError
 from topology.files.writing import make_folder, open_folder, remove_tree, write_new
 
@@ -128,3 +129,25 @@ def test_folders_however_deep_are_removed(tmp_path):
     os.close(above)
     assert list(tmp_path.iterdir()) == []
     assert Path("/etc/passwd").exists()
+
+
+def status_as_nobody(*words):
+    """Returns the exit status of a command that a user without rights runs."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(NOBODY.pw_gid)
+        os.setuid(NOBODY.pw_uid)
+        os._exit(main([*map(str, words)]))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_an_archive_that_one_may_not_write_is_plotted_and_reported_elsewhere(public, nobodys):
+    archive, elsewhere = public / "archive", nobodys / "elsewhere"
+    result_folders.write_failover(archive)  # root's
+    before = sorted(archive.iterdir())
+    assert status_as_nobody("plot", archive) == status_as_nobody("report", archive) == Status.MACHINE
+    assert status_as_nobody("plot", archive, "--out", elsewhere) == 0
+    assert {path.suffix for path in elsewhere.iterdir()} == {".png", ".svg"}
+    assert status_as_nobody("report", archive, "--out", nobodys / "page.html") == 0
+    assert sorted(archive.iterdir()) == before

@@ -1,6 +1,7 @@
 """Sweeps of simulations: points in processes and on a cluster, resumed, drawn, reported and compared."""
 
 import importlib
+import json
 import os
 import pickle
 import signal
@@ -41,8 +42,10 @@ TRUSTED = {"insecure_cluster": True}  # tests may be root's
 
 
 def table(folder):
-    """Returns the table of a sweep's points."""
-    return (folder / "points.csv").read_text()
+    """Returns the table of a sweep's points, without their times."""
+    lines = (folder / "points.csv").read_text().splitlines()
+    assert lines[0].endswith(",ended")
+    return [line.rpartition(",")[0] for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +92,17 @@ def test_an_interrupted_sweep_keeps_its_points_and_goes_on(swept, tmp_path, work
     kept = len(polarlab.open_results(folder).points)
     assert 1 <= kept <= workers  # what has ended beside the first is kept as well
     assert told[-1] == f"{folder} has {kept} points; repeat the command for the other {4 - kept}"
-    told = []
+    told, manifest = [], folder / "manifest.json"
+    begun = json.loads(manifest.read_text())
+    assert "sessions" not in begun
+    manifest.write_text(json.dumps({**begun, "started": "2026-01-02T03:04:05+0000"}))
     polarlab.sweep("polarfly", out=folder, workers=workers, progress=told.append, **SWEPT)
     assert any(f"{4 - kept} requested points are missing" in str(event) for event in told)
     assert table(folder) == table(swept.folder)
+    again, ended = polarlab.open_results(folder), polarlab.open_results(folder).to_frame("points")["ended"]
+    assert again.manifest.started == again.manifest.sessions[0] == "2026-01-02T03:04:05+0000"
+    assert begun["started"] <= again.manifest.sessions[1] <= ended.max()
+    assert begun["started"] <= ended.min()
 
 
 def test_more_loads_add_points_and_other_settings_are_refused(tmp_path):

@@ -1,6 +1,9 @@
 """Results of simulations: summary of counts, folder, figures, report, comparison and repetition."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -275,6 +278,20 @@ def test_the_memory_of_detours_is_estimated_within_a_factor(topology, hosts, rou
     name, params = topology
     fabric = FabricOptions(name, params, make_topology(name, params), hosts, routing)
     assert gib[0] < simulation_memory_bytes(fabric) / 2**30 < gib[1]
+
+
+def test_compiling_in_every_run_is_printed_with_the_remedy():
+    code = (
+        "import polarlab, experiments.simulation.fabric as fabric; fabric.is_compiled = lambda _: False; "
+        "fabric.prepare_fabric(polarlab.Experiment('simulate', {'topology': 'polarfly', 'q': 2})"
+        ".resolve().fabric, print)"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": "/proc/kernels", "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "in every run" in done.stdout
+    assert "set NUMBA_CACHE_DIR" in done.stdout
 
 
 def test_the_first_compilation_is_told(tmp_path, monkeypatch):

@@ -46,6 +46,15 @@ def sweep(tmp_path):
     return directory
 
 
+def test_booleans_of_the_table_are_those_of_pandas_and_old_ones_are_still_read(sweep):
+    file = sweep.path / POINTS
+    text = file.read_text()
+    valid = [row["valid"] for row in csv.DictReader(text.splitlines())]
+    assert valid == ["true", "true", "true"]
+    file.write_text(text.replace(",true,", ",yes,"))
+    assert all(row.valid is True for row in Sweep(sweep.path).points.values())
+
+
 def test_points_are_read_as_they_were_written(sweep):
     assert measured_points(sweep.path) == {
         Point("min", "tornado", 0.5),

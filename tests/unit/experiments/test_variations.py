@@ -212,7 +212,7 @@ def test_points_are_sorted_by_numbers_not_by_letters():
         (["topology=polarfly,slimfly"], r"polarlab sweep \$value"),
         (["mtu=900"], "mtu needs a fabric of its own"),
         (["datapath=user"], "datapath needs a fabric of its own"),
-        (["ugalpf.threshold=0.3"], "'ugalpf.threshold'; did you mean 'ugal-pf.threshold'"),
+        (["ugal.pf.threshold=0.3"], "'ugal.pf.threshold'; did you mean 'ugal-pf.threshold'"),
         (["ugal-pf.threshuld=0.3"], "ugal-pf has the parameters .*did you mean 'threshold'"),
         (
             ["ugal-pf.threshold=0.3,2"],

@@ -127,6 +127,25 @@ def test_a_table_of_many_numbers_is_printed_in_parts_and_splits_no_number(monkey
     assert [number for part in printed for number in part] == numbers
 
 
+@pytest.mark.parametrize(
+    "command", ["families --group hierarchical --radix 8", "topology --list", "routings"]
+)
+def test_lists_split_no_word_at_60_columns(monkeypatch, capsys, command):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert main(command.split()) == 0
+    whole = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(command.split()) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    rules = [line for line in lines if set(line) == {"─"}]
+    assert {word for line in lines if line not in rules for word in line.split()} <= {*whole.split()}
+    if "families" in command:  # sizes first, in several tables
+        headings = [line.split() for line in lines if line.startswith("name ")]
+        assert headings[0] == ["name", "radix", "routers", "links", "hosts"]
+        assert headings[-1][-1] == "parameters"
+
+
 def test_faults_of_a_run_are_a_table_with_a_line_for_each(monkeypatch, capsys):
     """A record of four faults and two plans is no line that anybody reads."""
     monkeypatch.setenv("COLUMNS", "80")

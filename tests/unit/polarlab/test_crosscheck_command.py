@@ -10,6 +10,8 @@ from support.builders.result_folders import write_replications, write_run, write
 
 import polarlab
 from controller.adaptation_loop import step_s
+from experiments.codec import plain
+from experiments.results.replications import combine
 from experiments.simulation import crosscheck
 from polarlab.cli import main as entry
 
@@ -103,6 +105,21 @@ def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, 
     assert (one["queueing_frame_times"]["ci95"], one["queueing_frame_times"]["within"]) == (0, False)
     assert entry.main(["crosscheck", str(folder)]) == 0
     assert re.search(r"queueing +1.5 \+- 0 ", capsys.readouterr().out)
+
+
+def test_replications_of_a_sweep_are_compared_and_judged(tmp_path, capsys):
+    folder = write_sweep(tmp_path / "sweep", ["min"], ["tornado"], loads=(0.2, 0.3))
+    for path in [*folder.glob("points/*.json")]:
+        load = float(path.stem.split("-")[2])
+        ones = [records.summary(seed=seed, pattern="tornado", load=load, **MEASURED) for seed in (1, 2)]
+        for one in ones:
+            seeds = path.with_name(f"{path.stem}-seed-{one.seed}.json")
+            seeds.write_text(json.dumps(plain(one)))
+        path.write_text(json.dumps(plain(combine(ones, 2))))
+    assert entry.main(["crosscheck", str(folder), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [point["seed"] for point in told["points"]] == [1, 2, 1, 2]
+    assert all(one["seeds"] == [1, 2] for one in told["replicated"])
 
 
 @pytest.mark.parametrize("word", ["polarfly", "experiment.toml"])

@@ -50,6 +50,7 @@ COMMANDS = {
     "clean": {"clean"},
     "paper": {"papers", "reproduce"},
     "schema": {"schema"},
+    "cite": set(),
 }
 FACES = pytest.mark.parametrize("face", [polarlab, extend], ids=["polarlab", "extend"])
 WITHOUT_EXAMPLE = {"__version__"}  # it changes with each release

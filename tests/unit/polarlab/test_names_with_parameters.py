@@ -1,11 +1,13 @@
 """Names with parameters on the command line: lists of routings and patterns, results, typing errors."""
 
 import json
+import tomllib
 
 import pytest
 
 from experiments.spec.experiment import Experiment
 from polarlab.cli.main import main
+from polarlab.extend import make_topology
 from routing.registry import ROUTINGS, routing
 from topology.parameters import value_text
 from traffic.workload.collectives.registry import COLLECTIVES
@@ -101,6 +103,47 @@ def test_what_is_mistyped_gets_the_nearest_known_name(capsys, line, near):
     printed = capsys.readouterr().err
     assert f"did you mean '{near}'?" in printed
     assert printed.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [
+        (
+            "simulate PolarFly --q 3 --routing UGAL_PF:Threshold=0.5 --pattern Bit_Reverse",
+            {"topology": "polarfly", "routing": "ugal-pf:threshold=0.5", "pattern": "bit-reverse"},
+        ),
+        (
+            "simulate FatTree --arity 2 --levels 2 --routing NCA --pattern AllReduce:Ring",
+            {"topology": "fat-tree", "routing": "nca", "pattern": "allreduce:ring"},
+        ),
+        ("run polarfly --q 3 --pattern Uniform --arrivals Poisson", {"arrivals": "poisson"}),
+        ("simulate torus --shape 4x4 --pattern Halo2D:Grid=4x4", {"pattern": "halo2d:grid=4x4"}),
+    ],
+)
+def test_names_are_known_in_any_case_and_with_or_without_hyphens(capsys, line, asked):
+    assert main([*line.split(), "--print-config"]) == 0
+    content = tomllib.loads(capsys.readouterr().out)
+    found = {**content["topology"], **content["fabric"], **content["traffic"]}
+    found["topology"] = found["name"]
+    assert {key: found[key] for key in asked} == asked
+
+
+def test_files_and_python_know_names_in_any_case(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'version = 1\nkind = "simulate"\n[topology]\nname = "FAT_TREE"\narity = 2\nlevels = 2\n'
+        '[traffic]\npattern = "UNIFORM"\n'
+    )
+    read = Experiment.from_toml(file)
+    assert (read.family, read.values["pattern"]) == ("fat-tree", "uniform")
+    words = {"topology": "PolarFly", "q": 3, "routings": "MIN,Ugal_PF", "patterns": "Tornado", "loads": 0.5}
+    sweep = Experiment("sweep", {**words, "vary": ["UGALPF.Threshold=0.3,0.5"]}).resolve().sweep
+    assert [point.name for point in sweep.points()] == [
+        "min-tornado-0.5",
+        "ugal-pf-threshold=0.3-tornado-0.5",
+        "ugal-pf-threshold=0.5-tornado-0.5",
+    ]
+    assert make_topology("Fat_Tree", {"arity": 2, "levels": 2}).name == "fat-tree"
 
 
 def test_a_specification_has_one_name_for_what_means_the_same():

@@ -86,7 +86,7 @@ def test_default_sizes_are_the_nearest_that_the_ranks_can_split():
 
 def test_options_of_collectives():
     chosen = collective(
-        "--pattern allreduce:rabenseifner --ranks 4 --message-bytes 4096,64KiB,4k --placement random:3 "
+        "--pattern allreduce:rabenseifner --ranks 4 --message-bytes 4096,64KiB,4KiB --placement random:3 "
         "--iterations 2 --warmup-iterations 0 --slices 3 --frame-bytes 1000 --mtu 1200 --seed 9"
     )
     assert chosen == CollectiveOptions(

@@ -202,6 +202,17 @@ class TestFrames:
         assert len(frame) == 6
         assert set(frame["routing"]) == {"min", "ugal-pf"}
         assert frame["accepted"].dtype == float
+        assert frame["valid"].dtype == bool
+
+    @pytest.mark.parametrize("words", [("true", "false"), ("yes", "no")])
+    def test_of_the_file_of_a_sweep(self, pandas, sweep, words):
+        file = sweep.folder / "points.csv"
+        file.write_text(
+            file.read_text().replace(",true,", f",{words[0]},").replace(",false,", f",{words[1]},")
+        )
+        assert sweep.to_frame("points")["valid"].dtype == bool
+        if words[0] == "true":
+            assert pandas.read_csv(file)["valid"].dtype == bool
 
     def test_of_a_failover(self, failover):
         assert failover.to_frame().loc[0, "packets_lost"] == failover.summary.packets_lost

@@ -128,6 +128,15 @@ def test_topology_exports_beside_its_result(capsys, tmp_path):
     assert len(json.loads(path.read_text())["links"]) == result["links"]
 
 
+def test_topology_exports_to_standard_output(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert entry.main(["topology", "polarfly", "--q", "3", "--export", "json", "-"]) == Status.DONE
+    assert len(json.loads(capsys.readouterr().out)["links"]) == 24
+    line = fails(capsys, "topology polarfly --q 3 --export json - --json", Status.USAGE)
+    assert not unnamed(line, "--export --json")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_export_over_an_existing_file_is_refused(capsys, tmp_path):
     path = tmp_path / "g.json"
     path.write_text("precious")

@@ -57,7 +57,7 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("up polarfly --q 3 --datapath fast", "'fast' auto kernel user"),
         ("up polarfly --q 3 --occupancy guess", "'guess' netlink port-statistics"),
         ("up polarfly --q 3 --link-delay -1", "0 10000 -1"),
-        ("up polarfly --q 3 --link-delay 5ms", "link-delay 0 10000 '5ms'"),
+        ("up polarfly --q 3 --link-delay 5m", "link-delay 5min 5ms '5m'"),
         ("run polarfly --q 3 --link-loss 1", "0 0.5 1"),
         ("run polarfly --q 6", "6 5 7"),
         ("run polarfly --q 3 --pattern all", "'all' adversarial bit-complement"),

@@ -1,4 +1,4 @@
-"""Fat trees, Megafly, orthogonal fat trees and multi-layer full meshes beside constructions of their own."""
+"""Networks of levels: fat trees, Megafly and others beside constructions of their own."""
 
 import itertools
 
@@ -12,6 +12,7 @@ from topology.families.hierarchical.fat_tree import FatTree
 from topology.families.hierarchical.megafly import Megafly
 from topology.families.hierarchical.multi_layer_full_mesh import MultiLayerFullMesh
 from topology.families.hierarchical.orthogonal_fat_tree import OrthogonalFatTree
+from topology.families.hierarchical.tree import Tree
 from topology.shortest_paths import host_pairs_by_distance
 
 
@@ -149,6 +150,35 @@ def test_a_full_mesh_of_layers_has_a_spine_in_the_middle_of_each_link(h, layers)
     assert mesh.endpoints(h) == h * count * (h + 1)
 
 
+@pytest.mark.parametrize(("depth", "fanout"), [(2, 2), (2, 5), (3, 2), (3, 4), (5, 2), (4, 3)])
+def test_a_tree_is_balanced_with_hosts_at_its_lowest_switches(depth, fanout):
+    tree = Tree(depth, fanout)
+    expected = nx.balanced_tree(fanout, depth - 1)
+    heights = nx.single_source_shortest_path_length(expected, 0)
+    nx.set_node_attributes(expected, {node: depth - 1 - below for node, below in heights.items()}, "level")
+    assert are_alike(tree, expected)
+    assert (tree.routers, tree.links) == ((fanout**depth - 1) // (fanout - 1), tree.routers - 1)
+    assert tree.diameter == max(host_pairs_by_distance(tree)) == 2 * (depth - 1)
+    assert tree.endpoints(fanout) == fanout**depth
+    assert (tree.minimal_port_mask(0)[:, 1:].sum(axis=0) == 1).all()
+
+
+def test_switches_of_a_tree_have_the_numbers_of_mininet():
+    links = []
+
+    def add(depth, fanout):
+        # As TreeTopo.addTree does: a switch first, then its children, each with all that is below it.
+        add.switches += 1
+        mine = add.switches
+        if depth > 1:
+            links.extend((mine, add(depth - 1, fanout)) for _ in range(fanout))
+        return mine
+
+    add.switches = 0
+    add(3, 3)
+    assert {(link.a + 1, link.b + 1) for link in Tree(3, 3).link_list} == set(links)
+
+
 @pytest.mark.parametrize(
     ("family", "options", "named"),
     [
@@ -168,6 +198,9 @@ def test_a_full_mesh_of_layers_has_a_spine_in_the_middle_of_each_link(h, layers)
         ),
         (OrthogonalFatTree, {"q": 6}, "^q must be a prime power, 2 to 73, got 6; nearest: 5 and 7"),
         (OrthogonalFatTree, {"q": 79}, "got 79; nearest: 73"),
+        (Tree, {"depth": 1, "fanout": 2}, "^depth must be 2 to 14, got 1"),
+        (Tree, {"depth": 2, "fanout": 1}, "^fanout must be 2 to 8192, got 1"),
+        (Tree, {"depth": 14, "fanout": 3}, "^routers of a tree must be at most 16384, got 2391484"),
         (MultiLayerFullMesh, {"h": 1}, "^h must be 2 or more, got 1"),
         (MultiLayerFullMesh, {"h": 4, "layers": 0}, "^layers must be 1 or more, got 0"),
         (

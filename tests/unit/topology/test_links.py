@@ -19,6 +19,11 @@ from topology.links import LinkSpec, parse_rate_bps
         ("10000bit", 10_000),
         ("10Gbitps", 10_000_000_000),
         ("64Kbit/s", 64_000),
+        ("10M", 10_000_000),
+        ("10Mbps", 10_000_000),
+        ("2Mb/s", 2_000_000),
+        ("64k", 64_000),
+        ("1Mibit", 1_048_576),
     ],
 )
 def test_rates_are_read_in_bits_per_second(text, rate_bps):
@@ -27,7 +32,22 @@ def test_rates_are_read_in_bits_per_second(text, rate_bps):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "fast", "2", "2M", "0", "-2Mbit", "1e6Gbit", "2MB", "2Mbyte", "Mbit", "2,5Mbit", "nan", "2Tbit"],
+    [
+        "",
+        "fast",
+        "2",
+        "0",
+        "-2Mbit",
+        "1e6Gbit",
+        "2MB",
+        "2MBps",
+        "2Mbyte",
+        "5s",
+        "Mbit",
+        "2,5Mbit",
+        "nan",
+        "2Tbit",
+    ],
 )
 def test_other_texts_are_refused_as_rates(text):
     with pytest.raises(ParameterError, match=f"rate .* got {re.escape(repr(text))}"):

@@ -30,6 +30,7 @@ MEMBERS = {
     "megafly": {"rho": 1, "a": 4},
     "orthogonal-fat-tree": {"q": 2},
     "multi-layer-full-mesh": {"h": 3, "layers": 2},
+    "tree": {"depth": 3, "fanout": 2},
     "hyperx": {"shape": "3x4"},
     "torus": {"shape": "2x3x4"},
     "hypercube": {"dimension": 3},

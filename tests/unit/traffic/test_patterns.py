@@ -243,7 +243,7 @@ def test_uniform_never_sends_to_itself_and_covers_all_others_equally():
     assert np.all(np.abs(others - each / (hosts - 1)) < 4.5 * (each / (hosts - 1)) ** 0.5)
 
 
-@pytest.mark.parametrize("name", ["", "Uniform", "nonsense"])
+@pytest.mark.parametrize("name", ["", "Uni-from", "nonsense"])
 def test_unknown_pattern_is_refused_with_those_that_exist(name):
     with pytest.raises(UsageError, match=f"uniform.*, got '{name}'.*allreduce"):
         split_name(name)

@@ -47,6 +47,7 @@ def split_collective(pattern: str) -> tuple[str, str]:
     Raises:
         UsageError: the collective has no such algorithm or parameter.
     """
+    pattern = COLLECTIVES.spelled(pattern)
     name = pattern.partition(":")[0]
     algorithm = algorithm_parameter(name)
     _, values = split_parameters(pattern, (algorithm,))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.files.reading import TABLE_BYTES, FileError, read_lines
+from topology.units import BYTES, number_of
 from traffic.workload.flows.frames import segments
 
 # Published distributions: names of CSV files next to this module.
@@ -102,10 +103,10 @@ def make_sizes(name: str) -> FlowSizes:
     """
     kind, _, argument = name.partition(":")
     if kind == FIXED:
-        size = whole_number(argument)
-        if size is None or not 1 <= size <= MAX_FLOW_BYTES:
+        size = number_of("flow size", argument, BYTES)
+        if size is None or size % 1 or not 1 <= size <= MAX_FLOW_BYTES:
             raise UsageError(
-                f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, for example fixed:100000, got {argument!r}"
+                f"flow size must be 1 to {MAX_FLOW_BYTES} bytes, for example fixed:100KB, got {argument!r}"
             )
         return FlowSizes((float(size),), (1.0,))
     if name in PUBLISHED:

@@ -1,0 +1,34 @@
+"""How to cite this software and the papers that it reproduces, as BibTeX."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+from topology.errors import UsageError
+from topology.files.escaping import quoted
+from topology.parameters import hint, spelled
+
+_KEY = re.compile(r"@\w+\{(.+),")
+
+
+def citations() -> dict[str, str]:
+    """Returns key -> BibTeX entry; the software's is `polarlab`, a paper's has the paper's name."""
+    text = files(__package__).joinpath("citations.bib").read_text()
+    return {match[1]: f"{entry.strip()}\n" for entry in text.split("\n\n") if (match := _KEY.match(entry))}
+
+
+def citation(name: str) -> str:
+    """Returns the BibTeX entry of a paper, or of the software.
+
+    Args:
+        name: one of the keys of `citations`.
+
+    Raises:
+        UsageError: it is unknown; the message lists all of them.
+    """
+    known = citations()
+    key = spelled(name, known)
+    if key not in known:
+        raise UsageError(f"PAPER must be one of {', '.join(known)}, got {quoted(name)}{hint(name, known)}")
+    return known[key]
