@@ -1,4 +1,4 @@
-"""How to cite this software and the papers that it reproduces, as BibTeX."""
+"""Citations of this software and of the papers that it reproduces, as BibTeX."""
 
 from __future__ import annotations
 

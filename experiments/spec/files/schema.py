@@ -172,7 +172,7 @@ def _value_schema(option: Option) -> dict[str, Any]:
         if bound is not None and math.isfinite(bound):
             value[name] = bound
     if option.has_units:
-        value = {"anyOf": [value, {"type": "string", "pattern": "[0-9] ?[A-Za-z]+$"}]}
+        value |= {"type": [value["type"], "string"], "pattern": "[0-9] ?[A-Za-z]+$"}
     if not option.words:
         return value
     if option.type is str:

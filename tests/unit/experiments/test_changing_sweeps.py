@@ -11,7 +11,7 @@ import polarlab
 from experiments.events.pace import Unthrottled
 from experiments.events.progress import PointsSimulated
 from experiments.results.parts.swept_values import joined
-from experiments.results.run_directory import kept_directory
+from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.simulation.fabric import prepare_fabric
 from experiments.simulation.task import task_of
 from experiments.spec.experiment import Experiment
@@ -184,6 +184,6 @@ def test_the_manifest_keeps_the_values_of_earlier_sweeps(tmp_path):
 def test_settings_of_real_sweeps_are_widened_in_the_same_way(tmp_path):
     held = records.sweep_manifest(routings=("min",), patterns=("uniform",), loads=(0.5,))
     new = records.sweep_manifest(routings=("ugal",), patterns=("uniform",), loads=(0.1,))
-    both = joined(new, held, tmp_path).sweep
+    both = joined(new, held, RunDirectory(tmp_path, resume=True)).sweep
     assert (both.routings, both.patterns, both.loads) == (("min", "ugal"), ("uniform",), (0.1, 0.5))
     assert both.vary is None

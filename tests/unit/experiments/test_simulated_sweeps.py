@@ -190,7 +190,8 @@ def test_replications_that_were_done_when_a_sweep_was_interrupted_are_not_done_a
     before = [path.stat().st_mtime_ns for path in done]
     polarlab.sweep("polarfly", out=folder, workers=workers, repeat=4, **few)
     assert [path.stat().st_mtime_ns for path in done] == before
-    for path in whole.rglob("*.csv"):
+    assert table(folder) == table(whole)
+    for path in whole.rglob("points/**/*.csv"):
         assert (folder / path.relative_to(whole)).read_bytes() == path.read_bytes()
 
 

@@ -84,7 +84,7 @@ def test_a_table_fits_into_a_narrow_terminal_and_names_stay_whole(monkeypatch, c
         (["topology", "polarfly", "--q", "3", "--json"], False),
         (["topology", "polarfly", "--q", "3"], False),
         (["topology", "--list", "--json"], False),
-        (["topology", "--list"], True),
+        (["routings"], True),
     ],
 )
 def test_rich_is_loaded_for_tables_only(words, loaded):

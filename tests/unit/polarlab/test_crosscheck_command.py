@@ -51,7 +51,8 @@ def test_an_adaptive_point_has_the_controllers_law_at_its_period(tmp_path, monke
     assert point["accepted_simulated"] == pytest.approx(records.SUMMARY.load, rel=0.1)
 
 
-def test_the_table_has_a_line_for_each_point(tmp_path, capsys):
+def test_the_table_has_a_line_for_each_point(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "200")
     folder = write_run(tmp_path / "run", records.summary(**MEASURED))
     assert entry.main(["crosscheck", str(folder)]) == 0
     printed = capsys.readouterr().out

@@ -110,7 +110,7 @@ class TestOneDeclaration:
         for tables in (run, sweep):
             entry = tables["fabric"]["properties"]["link-jitter"]
             assert (entry["type"], entry["minimum"], entry["maximum"], entry["default"]) == (
-                "number",
+                ["number", "string"],  # such as `300us`
                 0,
                 9,
                 0.5,
@@ -126,7 +126,7 @@ class TestOneDeclaration:
         keyword = inspect.signature(shown).parameters["link_jitter"]
         assert (keyword.kind, keyword.annotation, keyword.default) == (
             keyword.KEYWORD_ONLY,
-            float | None,
+            float | str | None,
             0.5,
         )
         assert "\n    link_jitter: variation of the delay, in ms\n" in inspect.getdoc(shown)

@@ -17,7 +17,7 @@ from topology.errors import Status
         ("--pattern allreduce --load 0.5", "--load"),
         ("--pattern allreduce --link-rate auto", "--link-rate auto"),
         ("--pattern allreduce --message-bytes 10", "multiple of 4 bytes, got 10"),
-        ("--pattern allreduce --message-bytes 1GB", "like 4096, 64KiB or 1MiB, got '1GB'"),
+        ("--pattern allreduce --message-bytes 1XB", "like 4096, 64KiB or 1MB, got '1XB'"),
         ("--pattern allreduce --message-bytes 512MiB", "2048 MiB"),
         ("--pattern allreduce --placement best", "linear, random, cluster, got 'best'"),
         ("--pattern all-to-all --slices 2", "slices must be 1 to 1"),
@@ -77,7 +77,7 @@ def test_failures_switches_and_calibration_that_cannot_be(capsys, words, named):
     ("words", "named"),
     [
         ("--flow-sizes web", "got 'web'"),
-        ("--flow-sizes fixed:0", "fixed:100000, got '0'"),
+        ("--flow-sizes fixed:0", "fixed:100KB, got '0'"),
         ("--flow-file /nowhere", "/nowhere"),
         ("--flow-sizes web-search --flow-file FILE", "--flow-sizes and --flow-file"),
         ("--pattern tornado --flow-file FILE", "--pattern"),
