@@ -64,6 +64,7 @@ class RunDirectory:
                 raise ParameterError(f"the name {path} is too long; choose another --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
         self._unwritten: list[str] | None = None
+        self._headers: dict[str, Sequence[str]] = {}  # table -> its columns
         self._kept = False
         self.check(resume=resume)
         if not self.folder.is_writable():
@@ -126,8 +127,10 @@ class RunDirectory:
         self._kept = True
         try:
             yield
-        except (OSError, MachineError):
-            on_event(Notice("results-not-written", summary=json.dumps(plain(summary))))
+        except (OSError, MachineError) as error:
+            text = json.dumps(plain(summary))
+            error.add_note(f"its summary: {text}")  # for programs, which need not listen to events
+            on_event(Notice("results-not-written", summary=text))
             raise
 
     @contextlib.contextmanager
@@ -168,15 +171,18 @@ class RunDirectory:
         """Appends a row to a table and flushes it to the disk; see `drop_torn_row`."""
         self._kept = True
         path = self.path / name
-        has_header = path.exists() and path.stat().st_size
-        if has_header:  # an older version may have written fewer columns
-            header = next(csv.reader(read_lines(path, RESULT_BYTES)))
+        # Others may rename the folder: only its first row is looked up by its path.
+        if name not in self._headers and path.exists() and path.stat().st_size:
+            # An older version may have written fewer columns.
+            self._headers[name] = next(csv.reader(read_lines(path, RESULT_BYTES)))
         text = io.StringIO()
-        writer = csv.DictWriter(text, header, extrasaction="ignore", lineterminator="\n")
-        if not has_header:
+        known = self._headers.get(name)
+        writer = csv.DictWriter(text, known or header, extrasaction="ignore", lineterminator="\n")
+        if known is None:
             writer.writeheader()
         writer.writerow(row)
         self.folder.append(name, text.getvalue().encode())
+        self._headers[name] = known or header
 
     def drop_torn_row(self, name: str) -> None:
         """Removes an incomplete last row, left by a writer that was killed."""

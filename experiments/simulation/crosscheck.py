@@ -20,7 +20,8 @@ from experiments.results.model import Summary, mean_hops
 from experiments.results.open import open_results
 from experiments.results.parts.crosscheck import CROSSCHECK, Compared, Crosscheck, Judged, Replicated
 from experiments.results.replications import interval_of
-from experiments.results.run_directory import kept_directory
+from experiments.results.run_directory import graph_of_results, kept_directory
+from experiments.results.tables import reporting_corruption
 from experiments.simulation.fabric import max_hops
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
@@ -34,9 +35,9 @@ from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError
+from topology.files.writing import open_folder
 from topology.links import LinkSpec
-from topology.registry import make_topology
-from traffic.workload.patterns import make_pattern
+from traffic.workload.patterns import Pattern, make_pattern
 from traffic.workload.schedule import PatternSchedule
 
 _NS = 1_000_000_000
@@ -67,11 +68,17 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
     for summary, flows, options in packets:
         if not _is_schedule(summary):
             continue
-        topology = topology or _topology(folder, summary)
+        topology = topology or graph_of_results(folder, summary.name, summary.params)
+        if topology is None:
+            raise ParameterError(f"{folder} lacks its graph, or the graph's file has changed")
+        # Whoever owns the results chose the names of files in them, so they are read with that user's rights.
+        with open_folder(folder).rights():
+            pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
         if summary.routing not in plans:
             plan = make_plan(topology, summary.hosts, summary.routing)
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)
-        point = _point(summary, flows or _FLOWS, *plans[summary.routing])
+        with reporting_corruption(folder):
+            point = _point(summary, flows or _FLOWS, pattern, *plans[summary.routing])
         points.append(replace(point, options=dict(options)) if options else point)
         on_event(
             Notice(
@@ -84,7 +91,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
     try:
         with kept_directory(folder, resume=True) as directory:
             directory.write_record(CROSSCHECK, agreement)
-    except MachineError as error:  # root may own the folder of a run
+    except (MachineError, OSError) as error:  # root may own the folder of a run, or its disk be full
         on_event(Notice("crosscheck-not-kept", reason=str(error)))
     return agreement
 
@@ -128,14 +135,10 @@ def _is_schedule(summary: Summary) -> bool:
     return bool(measured and summary.faults is None and summary.repeat is None)
 
 
-def _topology(folder: Path, summary: Summary) -> Topology:
-    if summary.name == "graph":
-        return make_topology("graph", {**summary.params, "from": str(folder / str(summary.params["from"]))})
-    return make_topology(summary.name, dict(summary.params))
-
-
-def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> Compared:
-    result = _simulated(summary, flows, plan, tables)
+def _point(
+    summary: Summary, flows: int, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
+) -> Compared:
+    result = _simulated(summary, flows, pattern, plan, tables)
     capacity = result.window * tables.hosts / _FLITS
     frame_ms = summary.frame_bytes * 8e3 / summary.link_rate_bps
     return Compared(
@@ -145,7 +148,7 @@ def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTabl
         valid=summary.fidelity.valid,
         accepted=summary.accepted,
         accepted_simulated=round(result.accepted / capacity, 6),
-        accepted_credit=round(_accepted_with_credits(summary, plan, tables), 6),
+        accepted_credit=round(_accepted_with_credits(summary, pattern, plan, tables), 6),
         accepted_predicted=summary.predicted.accepted if summary.predicted else None,
         hops_mean=mean_hops(summary.hops, 6) or 0.0,
         hops_mean_simulated=mean_hops(dict(enumerate(result.hops.tolist())), 6) or 0.0,
@@ -156,14 +159,15 @@ def _point(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTabl
     )
 
 
-def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: ForwardingTables) -> SimulationResult:
+def _simulated(
+    summary: Summary, flows: int, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
+) -> SimulationResult:
     """Simulates the packets of a run on simulated switches."""
     links = LinkSpec(summary.link_rate_bps, summary.queue_packets, summary.mtu)
     packets_per_s = links.rate_bps / (summary.frame_bytes * 8)
     frame_ns = round(_NS / packets_per_s)
     routers = _routers(summary, links)
     load = float(summary.load or 0)
-    pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
     begin_s, window_s = summary.warmup_s, summary.measured_s or 0.0
     schedule = PatternSchedule(
         pattern,
@@ -194,7 +198,9 @@ def _simulated(summary: Summary, flows: int, plan: RoutePlan, tables: Forwarding
     )
 
 
-def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: ForwardingTables) -> float:
+def _accepted_with_credits(
+    summary: Summary, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
+) -> float:
     """Returns the accepted load of a run's pattern on lossless routers, as a fraction of the capacity."""
     fabric = FabricOptions(
         summary.name,
@@ -204,7 +210,6 @@ def _accepted_with_credits(summary: Summary, plan: RoutePlan, tables: Forwarding
         summary.routing,
         routers=RouterSettings(channels=max(RouterSettings().channels, max_hops(plan))),
     )
-    pattern = make_pattern(summary.pattern, plan.topology, summary.hosts, summary.seed)
     result = simulate(
         tables,
         Workload(pattern=pattern, load=float(summary.load or 0), arrivals=cast(Arrivals, summary.arrivals)),

@@ -222,9 +222,17 @@ class Folder:
             except FileNotFoundError:
                 file = self.create(name)
         with self._naming_path(name), file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+            descriptor = file.fileno()
+            before = os.fstat(descriptor).st_size
+            try:
+                rest = memoryview(content)
+                while rest:  # past the file's buffer, whose bytes would be written after a failure
+                    rest = rest[os.write(descriptor, rest) :]
+                os.fsync(descriptor)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, before)  # part of a row could be read as a whole one
+                raise
 
     def _open_to_append(self, name: str) -> IO[bytes]:
         """Opens an existing file for appending; refuses FIFOs and devices."""

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.builders import result_folders
+from support.builders import records, result_folders
 from support.fixtures.foreign_folders import NOBODY, exchanging, give, give_all
 
 import polarlab
@@ -151,3 +151,16 @@ def test_an_archive_that_one_may_not_write_is_plotted_and_reported_elsewhere(pub
     assert {path.suffix for path in elsewhere.iterdir()} == {".png", ".svg"}
     assert status_as_nobody("report", archive, "--out", nobodys / "page.html") == 0
     assert sorted(archive.iterdir()) == before
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+def test_files_that_results_of_others_name_are_read_with_their_rights(nobodys, public):
+    secret = public / "secret.csv"
+    secret.write_text("source,destination,share\nh1_1,h3_1,1\n")
+    secret.chmod(0o600)
+    forged = records.summary(queueing_frame_times=1.5, pattern=f"matrix:{secret}")
+    folder = result_folders.write_run(nobodys / "run", forged)
+    give_all(nobodys)
+    with pytest.raises(PolarLabError, match="secret"):
+        polarlab.crosscheck(folder)
+    assert not (folder / "crosscheck.json").exists()

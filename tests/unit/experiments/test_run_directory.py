@@ -4,12 +4,15 @@ import errno
 import fcntl
 import os
 import stat
+import subprocess
 from types import SimpleNamespace
 
 import pytest
+from support.builders import records
 from support.fixtures.foreign_folders import AS_ROOT
 
 from experiments.codec import read_record
+from experiments.events.base import ignore
 from experiments.results.run_directory import RunDirectory, kept_directory
 from experiments.results.tables import read_csv
 from experiments.spec.values import plain_name, words_of
@@ -185,6 +188,51 @@ def test_what_fits_is_kept_and_the_rest_is_named(tmp_path):
         with pytest.raises(MachineError, match=r"no room .*links\.csv; .*out"):
             writing.__exit__(None, None, None)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["cpu.csv"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root mounts disks")
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_row_that_does_not_fit_leaves_nothing_of_itself(tmp_path, rows):
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)], check=True)
+    try:
+        directory = RunDirectory(tmp_path)
+        for number in range(rows):
+            directory.append_row("t.csv", ("a",), {"a": number})
+        before = [path.read_text() for path in tmp_path.iterdir()]
+        with pytest.raises(OSError, match="No space left"):
+            directory.append_row("t.csv", ("a",), {"a": "9" * 20_000})
+        assert [path.read_text() for path in tmp_path.iterdir() if path.stat().st_size] == before
+        directory.append_row("t.csv", ("a",), {"a": 7})
+        assert read_csv(tmp_path / "t.csv", ("a",)) == {"a": [*map(str, range(rows)), "7"]}
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+def test_rows_of_a_folder_that_is_renamed_have_one_header(tmp_path):
+    directory = RunDirectory(tmp_path / "first")
+    directory.append_row("t.csv", ("a",), {"a": 1})
+    (tmp_path / "first").rename(tmp_path / "second")
+    directory.append_row("t.csv", ("a",), {"a": 2})
+    assert (tmp_path / "second" / "t.csv").read_text() == "a\n1\n2\n"
+
+
+def test_a_measurement_that_cannot_be_written_is_in_the_error(tmp_path):
+    def too_many():
+        yield ("1",)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with (
+        kept_directory(tmp_path / "out") as directory,
+        pytest.raises(MachineError) as caught,
+        directory.storing(records.summary(), ignore),
+    ):
+        directory.write_csv("links.csv", ("a",), too_many())
+    assert any('"accepted"' in note for note in caught.value.__notes__)
+
+
+def test_the_row_of_a_killed_writer_is_passed_over(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,0.94")
+    assert read_csv(tmp_path / "t.csv", ("a", "b")) == {"a": ["1"], "b": ["2"]}
 
 
 def test_csv_is_read_by_its_columns(tmp_path):
