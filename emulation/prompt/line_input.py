@@ -7,7 +7,7 @@ import os
 import readline
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, NamedTuple
 
 from emulation.prompt.mininet_commands import FabricCLI
@@ -40,14 +40,24 @@ def run_lines(cli: FabricCLI, lines: Iterable[str]) -> FailedLine | None:
     return None
 
 
-def run_stream(cli: FabricCLI, lines: IO[str]) -> Iterator[FailedLine]:
-    """Runs all lines of a file or pipe and yields those that fail; Ctrl-C interrupts only one line."""
+def run_stream(
+    cli: FabricCLI, lines: IO[str], begins: Callable[[str], None] = lambda _line: None
+) -> Iterator[FailedLine]:
+    """Runs all lines of a file or pipe and yields those that fail; Ctrl-C interrupts only one line.
+
+    Args:
+        cli: the prompt.
+        lines: the file or pipe.
+        begins: called with each line before it runs.
+    """
     with cli, _interrupts(cli):
         while True:
             line = ""
             try:
                 with cli.interrupts():
                     line = lines.readline()
+                if line.strip():
+                    begins(line.strip())
                 if not line or cli.run_line(line.rstrip("\n")):
                     return
                 if cli.status:

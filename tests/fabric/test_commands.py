@@ -4,6 +4,7 @@ import contextlib
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -104,6 +105,8 @@ def test_the_prompt_answers_and_exits():
     )
     assert done.returncode == 0
     assert "1 received" in done.stdout
+    # Whose output is whose can be told, as with `set -x` in shells.
+    assert re.findall(r"\+ (.+)", done.stderr) == ["h1_1 ping -c 1 h7_1", "exit"]
 
 
 MEASURED = (*SMALL_RUN, "--duration", "2", "--warmup", "1", "--seed", "5")

@@ -234,8 +234,13 @@ def serve(
         announcer(Notice("prompt-opened"))
         type_lines(SessionPrompt(session, announcer, sys.stdin, recorder, web))
     else:
+        prompt = SessionPrompt(session, announcer, recorder=recorder, web=web)
+
+        def begins(line: str) -> None:
+            announcer(Notice("line-begins", line=line))
+
         with private_input() as stream:
-            for failure in run_stream(SessionPrompt(session, announcer, recorder=recorder, web=web), stream):
+            for failure in run_stream(prompt, stream, begins):
                 announcer(Notice("command-failed", **failure._asdict()))
                 failed = True
     return failed
