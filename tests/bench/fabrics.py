@@ -36,12 +36,12 @@ def er7_against_mininet() -> list[Row]:
     moments = {}
     assert process.stderr
     for line in process.stderr:
-        for step in ("all switches hold", "taking the fabric down"):
+        for step in ("all switches have installed", "taking the fabric down"):
             if step in line:
                 moments[step] = time.monotonic()
     said, _ = process.communicate()
     down_s = time.monotonic() - moments["taking the fabric down"]
-    up_s = moments["all switches hold"] - started
+    up_s = moments["all switches have installed"] - started
     ping_ms = _average_ping_ms(said)
     return [
         Row(

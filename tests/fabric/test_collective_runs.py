@@ -108,7 +108,7 @@ def test_a_host_that_dies_before_the_traffic_is_named(tmp_path, no_leftovers):
     words = ["run", "polarfly", "--q", "2", "--pattern", "allreduce", "--out", str(tmp_path / "run")]
     process = start_polarlab(*words)
     wait_for_line(process, "starting 7 Open vSwitches")
-    wait_for_line(process, "all switches hold their rules")
+    wait_for_line(process, "all switches have installed their rules")
     os.kill(first_process_of("h3_1"), signal.SIGKILL)
     _, error = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 1

@@ -179,7 +179,7 @@ STAGES = (
     pytest.param("creating", marks=pytest.mark.slow),
     pytest.param("plan proven", marks=pytest.mark.slow),
     "starting 7 Open vSwitches",
-    pytest.param("all switches hold", marks=pytest.mark.slow),
+    pytest.param("all switches have installed", marks=pytest.mark.slow),
     "sending one probe",
     pytest.param("uniform traffic", marks=pytest.mark.slow),  # the next test has it with another signal
 )
@@ -243,7 +243,7 @@ def test_one_fabric_at_a_time_and_clean_removes_what_kill_9_leaves_and_nothing_e
     bystander = subprocess.Popen(["sleep", "600"])
     first = start_polarlab(*SLEEPS)
     try:
-        wait_for_line(first, "all switches hold")
+        wait_for_line(first, "all switches have installed")
         refused = polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 true")
         assert refused.returncode == 3
         assert str(first.pid) in one_line(refused.stderr)
@@ -252,7 +252,7 @@ def test_one_fabric_at_a_time_and_clean_removes_what_kill_9_leaves_and_nothing_e
         killed(first)
 
         over_leftovers = start_polarlab(*SLEEPS)
-        wait_for_line(over_leftovers, "all switches hold")
+        wait_for_line(over_leftovers, "all switches have installed")
         killed(over_leftovers)
 
         removed = json.loads(polarlab("clean", "--json").stdout)

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import TIMEOUT_S, one_line, polarlab, start_polarlab, wait_for_line
+from conftest import TIMEOUT_S, eventually, one_line, polarlab, start_polarlab, wait_for_line
 
 from experiments.results.run_directory import NEEDED_BYTES
 
@@ -98,6 +98,7 @@ def test_every_measurement_is_printed_if_the_disk_is_full_at_its_end(small_disk,
     process = start_polarlab(*words, "--out", str(small_disk / "run"))
     for _ in range(times):
         wait_for_line(process, line)
+    eventually((small_disk / "run" / "manifest.json").exists)
     fill(small_disk, 0)
     _, said = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 3

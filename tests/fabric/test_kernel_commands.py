@@ -52,7 +52,7 @@ def test_failover_is_measured():
 
 def test_clean_removes_the_datapaths_that_kill_9_leaves():
     process = start_polarlab("up", "polarfly", "--q", "2", "--exec", "h1_1 sleep 600")
-    wait_for_line(process, "all switches hold")
+    wait_for_line(process, "all switches have installed")
     process.kill()
     process.communicate(timeout=TIMEOUT_S)
     assert "ovs-vswitchd" in polarlab("clean", "--json").stdout
