@@ -6,7 +6,8 @@ import contextlib
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -323,9 +324,11 @@ def _report_plan(controller: ControllerProcess, on_event: OnEvent) -> None:
     )
 
 
-def report_ingress_drops(network: FabricNetwork, on_event: OnEvent) -> dict[str, int]:
-    """Reports and returns host -> packets dropped at ingress; see `FabricNetwork.ingress_drops`."""
-    dropped = network.ingress_drops()
+def report_ingress_drops(
+    network: FabricNetwork, on_event: OnEvent, before: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Reports and returns host -> packets dropped at ingress since `before`; see `ingress_drops`."""
+    dropped = dict(Counter(network.ingress_drops()) - Counter(before))
     if dropped:
         on_event(Notice("ingress-drops", packets=dropped))
     return dropped

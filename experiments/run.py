@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +128,9 @@ def _measure(
         directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
     write_schedule(directory, traffic, on_event)
     runs: list[Measurement] = []
+    dropped_before: dict[str, int] = {}
+    with suppress(CommandError):  # a switch hangs
+        dropped_before = fabric.network.ingress_drops()
 
     def summarised() -> Summary:
         return runs[0].summary if repeat == 1 else combine([one.summary for one in runs], repeat)
@@ -152,7 +156,8 @@ def _measure(
             pass
     summary = summarised()
     try:
-        summary = replace(summary, dropped_at_ingress=report_ingress_drops(fabric.network, on_event))
+        dropped = report_ingress_drops(fabric.network, on_event, dropped_before)
+        summary = replace(summary, dropped_at_ingress=dropped)
     except CommandError as error:  # a switch hangs: the measurements are kept, with a doubt
         summary = summary.doubted(str(error))
     directory.write_record(SUMMARY, summary)

@@ -295,7 +295,8 @@ class Summary(FabricSettings):
             `--warmup steady`.
         interrupted: true if the run ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: host -> packets with addresses of others, dropped at its switch's port.
+        dropped_at_ingress: host -> packets with addresses of others, dropped at its switch's port since the
+            run's start.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
         background: background traffic of a session, one entry each.

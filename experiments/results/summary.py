@@ -32,10 +32,11 @@ from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from experiments.validity.coverage import Coverage
+from experiments.validity.foreign_frames import foreign_doubt
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
-from experiments.validity.unasked import unasked_doubt
+from experiments.validity.unasked import listed, unasked_doubt
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
 from traffic.workload.patterns import make_pattern
@@ -188,7 +189,26 @@ def _doubts(record: RunRecord) -> list[str]:
     doubts = [NOT_STEADY] if record.result.steady is False else []
     doubts += [INTERRUPTED] if record.result.interrupted else []
     doubts += [unasked_doubt(record.unasked)] if record.unasked else []
-    return [*doubts, *record.troubles]
+    return [*doubts, *_foreign_doubts(record), *record.troubles]
+
+
+def _foreign_doubts(record: RunRecord) -> list[str]:
+    """Returns the reasons to doubt generated packets because hosts sent or received others meanwhile."""
+    frames, result = record.host_frames, record.result
+    # Programs of the run itself belong to it.
+    if frames is None or not record.generated or result.flows or record.ended_early or record.programs:
+        return []
+    sent, arrived = _frames(record)
+    arrived += result.received.misdelivered + result.received.damaged
+    names = [host.name for host in record.fabric.hosts]
+    of_host, to_host = result.sent.run_frames.sum(axis=1), result.received.run_frames.sum(axis=0)
+    reasons = [
+        foreign_doubt("sent", names, frames.sent, of_host, sent),
+        foreign_doubt("received", names, frames.received, to_host, arrived),
+    ]
+    gone = [names[host] for host in np.flatnonzero((frames.received == 0) & (to_host > 0))]
+    reasons += [f"interfaces of {listed(gone)} were deleted"] if gone else []
+    return [reason for reason in reasons if reason]
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:

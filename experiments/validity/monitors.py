@@ -1,4 +1,4 @@
-"""All monitors that run with traffic: of processors, controller, switches and links."""
+"""All monitors that run with traffic: of processors, controller, switches, links and hosts."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 import psutil
 
 from experiments.live_fabric import LiveFabric
+from experiments.traffic_jobs import host_sockets
 from experiments.validity.controller_monitor import ControllerMonitor
+from experiments.validity.foreign_frames import HostFrames
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
 from experiments.validity.samples import CpuSamples
+from traffic.engine.interface_counters import InterfaceCounters
 
 
 class CpuMonitor:
@@ -78,20 +81,26 @@ class Monitors:
         self._cpu, self._controller = CpuMonitor(), ControllerMonitor(fabric)
         self.held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
         self._links = LinkMonitor(fabric, frame_bytes, folder)
+        self._hosts = host_sockets(fabric)
         self._opened = ExitStack()
 
     def __enter__(self) -> Monitors:
         for monitor in (self._cpu, self._controller, self.held, self._links):
             self._opened.enter_context(monitor)
         self.held.wait_until_sampling()
+        self._interfaces = InterfaceCounters(self._hosts)
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._opened.__exit__(*error)
+        self._interfaces.sample()
+        self._interfaces.close()
 
     def observed(self) -> dict[str, Any]:
         """Returns the observations, by the names of RunRecord's attributes."""
+        _, received, _, sent = self._interfaces.totals().T
         return {
+            "host_frames": HostFrames(sent, received),
             "cpu": self._cpu.samples,
             "held": self.held.samples,
             "links": self._links.log,

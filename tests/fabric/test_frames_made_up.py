@@ -1,4 +1,4 @@
-"""A host's root makes up measured frames: none counts, and those that cross the fabric are told."""
+"""A host's root makes up measured frames: none counts. Frames of its own make the result not valid."""
 
 import contextlib
 import shlex
@@ -8,11 +8,34 @@ import pytest
 from conftest import eventually
 
 import polarlab
+from topology.addressing import format_ip, format_mac
 
 pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("made-up")]
 
 PYTHON = "/usr/bin/python3"
 ATTACKS = Path(__file__).with_name("frame_attacks.py")
+# Sends IPv4 frames to the host's own address, or from another one's, or padded requests for another one.
+FLOOD = """
+import socket, struct, subprocess, sys, time
+kind, device, mac, own, other = sys.argv[1:]
+subprocess.run(["tc", "qdisc", "del", "dev", device, "root"], stderr=subprocess.DEVNULL)
+sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+sender.bind((device, 0))
+mac, own, other = bytes.fromhex(mac.replace(":", "")), socket.inet_aton(own), socket.inet_aton(other)
+head = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 1014, 0, 0, 64, 17, 0, own, own)
+total = sum(struct.unpack("!10H", head))
+head = head[:10] + struct.pack("!H", ~(total + (total >> 16)) & 0xFFFF) + head[12:]
+asked = struct.pack("!HHBBH6s4s6s4s", 1, 0x800, 6, 4, 1, mac, own, bytes(6), other)
+frame = {
+    "itself": mac + mac + b"\\x08\\x00" + head + bytes(994),
+    "another": mac + bytes(6) + b"\\x08\\x00" + head + bytes(994),
+    "requests": b"\\xff" * 6 + mac + b"\\x08\\x06" + asked + bytes(1400),
+}[kind]
+print("ready", flush=True)
+while True:
+    sender.send(frame)
+    time.sleep(0.005)
+"""
 PROBES = {"pattern": "perm2hop", "warmup": 0.3, "duration": 3}
 SEGMENTS = {"pattern": "all-to-all", "message_bytes": "112KiB", "iterations": 2}
 
@@ -66,3 +89,31 @@ def test_made_up_frames_that_cross_the_fabric_do_not_count(fabric, lie, traffic)
     assert made[0] // 2 < summary.packets.damaged <= made[0]
     assert any("forged" in reason for reason in summary.fidelity.reasons)
     assert summary.loss < 0.5
+
+
+def flooded(fabric, kind):
+    """Returns the summary of a run during which h4_1 sends frames of a kind."""
+    host, other = (one for one in fabric.session.fabric.hosts if one.name in ("h4_1", "h5_1"))
+    addresses = format_mac(host.mac), format_ip(host.ip), format_ip(other.ip)
+    words = [PYTHON, "-c", FLOOD, kind, "h4_1-eth0", *addresses]
+    program = fabric.host("h4_1").start(shlex.join(words))
+    eventually(lambda: "ready" in program.output or not program.running)
+    run = fabric.traffic(out=kind, load=0.3, **PROBES)
+    assert program.running, program.output
+    program.stop()
+    return run.summary
+
+
+def test_frames_that_are_dropped_at_a_port_are_those_of_the_run(fabric):
+    assert flooded(fabric, "another").dropped_at_ingress["h4_1"] > 100
+    summary = fabric.traffic(out="quiet", load=0.3, **PROBES).summary
+    assert summary.dropped_at_ingress == {}
+    assert summary.fidelity.valid
+
+
+@pytest.mark.parametrize(("kind", "verbs"), [("itself", ["sent"]), ("requests", ["sent", "received"])])
+def test_frames_that_a_host_sends_for_its_own_sake_make_the_result_not_valid(fabric, kind, verbs):
+    fidelity = flooded(fabric, kind).fidelity
+    assert not fidelity.valid
+    for verb in verbs:
+        assert any(reason.startswith(f"h4_1 {verb} ") for reason in fidelity.reasons), fidelity.reasons

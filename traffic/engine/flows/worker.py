@@ -20,7 +20,8 @@ import numpy as np
 from topology.addressing import format_ip
 from traffic.engine import sockets
 from traffic.engine.flows import tcp
-from traffic.engine.flows.observers import HopSampler, InterfaceCounters
+from traffic.engine.flows.observers import HopSampler
+from traffic.engine.interface_counters import InterfaceCounters
 from traffic.engine.jobs import FlowJob
 from traffic.engine.telemetry import CountReporter
 from traffic.metrics.histogram import LogHistogram

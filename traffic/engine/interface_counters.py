@@ -1,0 +1,70 @@
+"""Counters of the frames and bytes that switches exchange with hosts, by the kernel."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from traffic.engine.jobs import HostSocket
+
+_READ_BYTES = 1 << 15
+# Columns of a line in /proc/PID/net/dev; a host receives what its switch sends, and sends what that receives.
+_OF_THE_HOST = (8, 9, 0, 1)
+
+Numbers = npt.NDArray[np.int64]
+
+
+class InterfaceCounters:
+    """Counters of what the switches exchange with all hosts, from /proc/PID/net/dev of the switches."""
+
+    def __init__(self, hosts: Sequence[HostSocket]) -> None:
+        self._hosts: dict[int, dict[bytes, int]] = {}  # switch -> its interface -> index of the host
+        for index, host in enumerate(hosts):
+            self._hosts.setdefault(host.switch_pid, {})[host.switch_interface.encode()] = index
+        self._files = {pid: os.open(f"/proc/{pid}/net/dev", os.O_RDONLY) for pid in self._hosts}
+        self._last = self._read(np.zeros((len(hosts), 4), np.int64))
+        self._first = self._last
+        self._steps: list[Numbers] = []
+
+    def sample(self) -> None:
+        """Reads the counters and ends an interval of the series."""
+        now = self._read(self._last)
+        self._steps.append(now - self._last)
+        self._last = now
+
+    def totals(self) -> Numbers:
+        """Returns the counts since the start: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
+        return self._last - self._first
+
+    def series(self) -> tuple[Numbers, Numbers]:
+        """Returns the bytes sent and received in each interval: two int64 arrays, intervals x hosts."""
+        steps = np.array(self._steps, np.int64).reshape(-1, *self._last.shape)
+        return steps[:, :, 2], steps[:, :, 0]
+
+    def close(self) -> None:
+        """Closes the files."""
+        for descriptor in self._files.values():
+            os.close(descriptor)
+
+    def _read(self, before: Numbers) -> Numbers:
+        """Returns the current counts; `before` for a host whose link is gone."""
+        counts = before.copy()
+        for pid, descriptor in self._files.items():
+            for line in _content(descriptor).split(b"\n"):
+                name, _, columns = line.partition(b":")
+                index = self._hosts[pid].get(name.strip())
+                if index is not None:
+                    words = columns.split(maxsplit=10)
+                    counts[index] = [int(words[place]) for place in _OF_THE_HOST]
+        return counts
+
+
+def _content(descriptor: int) -> bytes:
+    """Returns the content of a file in /proc, of which one call reads some pages at most."""
+    chunks: list[bytes] = []
+    while chunk := os.pread(descriptor, _READ_BYTES, sum(map(len, chunks))):
+        chunks.append(chunk)
+    return b"".join(chunks)
