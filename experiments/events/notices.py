@@ -127,7 +127,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "figures-drawn": _figures,
     # The prompt, and processes that end by themselves.
     "prompt-opened": "the prompt: `help` lists its commands, `exit` takes the fabric down",
-    "line-begins": "+ {line}",  # as of `set -x` in shells
+    "line-begins": "+ {line}",  # like `set -x` in shells
     "command-failed": lambda line, status, reason: (
         f"`{line}` failed" + (f": {reason}" if reason else f" with status {status}")
     ),

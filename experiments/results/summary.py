@@ -195,8 +195,9 @@ def _doubts(record: RunRecord) -> list[str]:
 def _foreign_doubts(record: RunRecord) -> list[str]:
     """Returns the reasons to doubt generated packets because hosts sent or received others meanwhile."""
     frames, result = record.host_frames, record.result
-    # Programs of the run itself belong to it.
-    if frames is None or not record.generated or result.flows or record.ended_early or record.programs:
+    # Programs of the run itself belong to it, and so do probes of the live page after a failure.
+    besides = record.programs or record.faults is not None
+    if frames is None or not record.generated or result.flows or record.ended_early or besides:
         return []
     sent, arrived = _frames(record)
     arrived += result.received.misdelivered + result.received.damaged

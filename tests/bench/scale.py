@@ -1,4 +1,4 @@
-"""Fabrics up to the papers' size: time and memory until all switches have installed their rules, and idle switches."""
+"""Fabrics up to the papers' size: time and memory until all rules are installed, and idle switches."""
 
 from __future__ import annotations
 
