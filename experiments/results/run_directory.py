@@ -171,10 +171,10 @@ class RunDirectory:
         """Appends a row to a table and flushes it to the disk; see `drop_torn_row`."""
         self._kept = True
         path = self.path / name
-        # Others may rename the folder: only its first row is looked up by its path.
-        if name not in self._headers and path.exists() and path.stat().st_size:
-            # An older version may have written fewer columns.
-            self._headers[name] = next(csv.reader(read_lines(path, RESULT_BYTES)))
+        if self.folder.is_at_its_path():
+            self._headers.pop(name, None)
+            if path.exists() and path.stat().st_size:  # an older version may have written fewer columns
+                self._headers[name] = next(csv.reader(read_lines(path, RESULT_BYTES)))
         text = io.StringIO()
         known = self._headers.get(name)
         writer = csv.DictWriter(text, known or header, extrasaction="ignore", lineterminator="\n")

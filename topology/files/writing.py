@@ -70,6 +70,13 @@ class Folder:
         with self.rights():
             return os.access(".", os.W_OK | os.X_OK, dir_fd=self.descriptor, effective_ids=True)
 
+    def is_at_its_path(self) -> bool:
+        """Returns whether its path still leads to it; others may have renamed it."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self.descriptor))
+        except OSError:
+            return False
+
     def free_bytes(self) -> int:
         """Returns the free space of its disk in bytes."""
         disk = os.fstatvfs(self.descriptor)
