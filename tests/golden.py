@@ -40,6 +40,8 @@ OF_THEIR_TIME = {
     "bringup_s",
     "seconds",
     "core_seconds",
+    "ended",
+    "digest",  # of the code, which `kept_code.csv` translates
 }
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 
@@ -310,9 +312,14 @@ def changed_files(folder: Path, before: Path) -> list[str]:
         if not (folder / name).exists():
             told.append(f"{name} is missing")
         elif name.endswith((".csv", ".json")):
-            read = rows if name.endswith(".csv") else _record
+            read = _sorted_rows if name.endswith(".csv") else _record
             told += differences(read(folder / name), read(before / name), name, OF_THEIR_TIME)
     return told
+
+
+def _sorted_rows(path: Path) -> list[dict[str, Any]]:
+    """Returns the rows of a table; those of papers come in the order of their digests."""
+    return sorted(rows(path), key=lambda row: [str(row[name]) for name in row if name not in OF_THEIR_TIME])
 
 
 def _record(path: Path) -> Any:

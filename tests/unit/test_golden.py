@@ -148,7 +148,9 @@ def test_items_of_papers_have_the_same_values_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for one in (one for one in RESULTS if one.name == PAPERS):
         golden.printed(*one.words)
-    assert golden.changed_files(tmp_path / PAPERS, kept) == []
+    changed = golden.changed_files(tmp_path / PAPERS, kept)
+    # Items with --quick now say why claims are not computed.
+    assert [line for line in changed if not line.startswith("fig9.json.remark is")] == []
 
 
 @pytest.mark.parametrize("name", ["run-repeated", "simulation-repeated"])
