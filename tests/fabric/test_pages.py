@@ -36,9 +36,9 @@ polarlab() {{
     esac
 }}
 """
-# Set-up and tests of the project, an installed package (tests/unit/test_installation.py), and a machine that
-# Vagrant makes (tests/vm has one of its own).
-ELSEWHERE = ("make ", "/usr/bin/python3 ", "~/", "sudo ~/", "cd vagrant", "vagrant ", "eval ")
+# Set-up and tests of the project, an installed package (tests/unit/test_installation.py), a machine that
+# Vagrant makes (tests/vm has one of its own), and requests to a page that is up (tests/unit/web).
+ELSEWHERE = ("make ", "/usr/bin/python3 ", "~/", "sudo ~/", "cd vagrant", "vagrant ", "eval ", "curl ")
 TIMEOUT_S = 900 * PATIENCE
 
 
