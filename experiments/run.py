@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,7 +95,10 @@ def run_on_fabric(
         require_capture()
     with kept_directory(folder) as directory:
         live.reset()
-        measured = _measure(live, run, directory, on_event, check)
+        dropped: dict[str, int] = {}
+        with suppress(CommandError):  # a switch hangs
+            dropped = live.network.ingress_drops()
+        measured = _measure(live, run, directory, on_event, check, dropped)
     return _report(measured, folder, on_event)
 
 
@@ -110,9 +114,17 @@ def _report(measured: tuple[Summary, list[Measurement]], folder: Path, on_event:
 
 
 def _measure(
-    fabric: LiveFabric, run: Run, directory: RunDirectory, on_event: OnEvent, check: PairCheck
+    fabric: LiveFabric,
+    run: Run,
+    directory: RunDirectory,
+    on_event: OnEvent,
+    check: PairCheck,
+    dropped_before: Mapping[str, int] | None = None,
 ) -> tuple[Summary, list[Measurement]]:
-    """Runs all replications and writes each as it ends; returns the combined summary and the runs."""
+    """Runs all replications and writes each as it ends; returns the combined summary and the runs.
+
+    `dropped_before` has what the fabric dropped at ingress before; a new fabric has dropped nothing.
+    """
     traffic, repeat = run.traffic, run.repeat
 
     def folder_of(seed: int) -> Path:
@@ -128,9 +140,10 @@ def _measure(
         directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
     write_schedule(directory, traffic, on_event)
     runs: list[Measurement] = []
-    dropped_before: dict[str, int] = {}
-    with suppress(CommandError):  # a switch hangs
-        dropped_before = fabric.network.ingress_drops()
+
+    def own_directory(seed: int) -> RunDirectory:
+        # Programs may have written there.
+        return directory if repeat == 1 else RunDirectory(folder_of(seed), resume=True)
 
     def summarised() -> Summary:
         return runs[0].summary if repeat == 1 else combine([one.summary for one in runs], repeat)
@@ -139,14 +152,16 @@ def _measure(
         directory.keep()
         runs.append(one)
         seed = one.record.traffic.seed
-        if repeat == 1:
-            _write(directory, one, on_event)
-            return
-        with directory.storing(one.summary, on_event):
-            directory.write_record(SUMMARY, summarised())
-            own = RunDirectory(folder_of(seed), resume=True)  # programs may have written there
+        with _keeping_observations(one, lambda: own_directory(seed)):
+            summary, combined = one.summary, summarised()
+        with directory.storing(summary, on_event):
+            directory.write_record(SUMMARY, combined)
+            if repeat == 1:
+                write_series(directory, one.record)
+                return
+            own = own_directory(seed)
             with own.keeping_what_fits():
-                own.write_record(SUMMARY, one.summary)
+                own.write_record(SUMMARY, summary)
                 write_series(own, one.record)
                 write_manifest(own, run_manifest(fabric, settings, seed, one_of_many=True), fabric)
 
@@ -164,15 +179,14 @@ def _measure(
     return summary, runs
 
 
-def _write(directory: RunDirectory, run: Measurement, on_event: OnEvent) -> None:
+@contextmanager
+def _keeping_observations(run: Measurement, directory: Callable[[], RunDirectory]) -> Iterator[None]:
+    """Writes a run's observations if the block has an internal error or too little memory."""
     try:
-        summary = run.summary
-    except Exception:  # an internal error or too little memory: keep the observations
-        write_series(directory, run.record)
+        yield
+    except Exception:
+        write_series(directory(), run.record)
         raise
-    with directory.storing(summary, on_event):
-        directory.write_record(SUMMARY, summary)
-        write_series(directory, run.record)
 
 
 def _settled(network: FabricNetwork, run: Run, on_event: OnEvent) -> FabricOptions:
