@@ -209,13 +209,11 @@ def spelled(word: str, known: Iterable[str]) -> str:
     Returns:
         The known name; the word itself if no name, or more than one, is spelled so.
     """
-    found: list[str] = []
-    for name in (
-        known if isinstance(word, str) else ()
-    ):  # until it is found: the last names of a registry are slow to search
+    letters, found = _letters(str(word)), []  # a word from a file may be a number
+    for name in known:  # until it is found: the last names of a registry are slow to search
         if name == word:
             return word
-        if _letters(name) == _letters(word):
+        if _letters(name) == letters:
             found.append(name)
     return found[0] if len(found) == 1 else word
 

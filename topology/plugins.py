@@ -152,8 +152,9 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             text: a name such as `UGAL_PF`, alone or with parameters; an unknown name stays as it is.
         """
         name, colon, rest = text.partition(":")
-        known = spelled(name, self.loaded())
-        if known not in self.loaded() and _SPELLING.fullmatch(name) and _owner(name) is None:
+        loaded = self.loaded()
+        known = spelled(name, loaded)
+        if known not in loaded and _SPELLING.fullmatch(name) and _owner(name) is None:
             known = spelled(name, _installed(self.group))
         return f"{known}{colon}{rest}"
 
