@@ -291,7 +291,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
 
     def host_interface(self, host: Host) -> tuple[int, str]:
         """Returns (process in its network namespace, name) of a host's interface."""
-        return self[host.name].pid, f"{host.name}-eth0"
+        return self[host.name].pid, host.interface
 
     def switch_interface(self, host: Host) -> tuple[int, str]:
         """Returns (process in its network namespace, name) of the switch's interface to a host."""

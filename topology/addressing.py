@@ -47,6 +47,11 @@ class Host:
         return f"h{self.router + 1}_{self.index + 1}"
 
     @property
+    def interface(self) -> str:
+        """The name of its network interface, for example `h3_1-eth0`."""
+        return f"{self.name}-eth0"
+
+    @property
     def ip(self) -> int:
         """The IPv4 address as a 32-bit integer."""
         return router_ip(self.address_number) | (self.index + 1)

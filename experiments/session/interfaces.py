@@ -64,7 +64,7 @@ def _interfaces(fabric: LiveFabric, active_failures: Collection[Component]) -> I
         if (switch_name(router), port) not in by_controller:
             yield switch_name(router), interface_name(router, port)
     for host in hosts:
-        yield host.name, f"{host.name}-eth0"
+        yield host.name, host.interface
 
 
 def cut_off_hosts(hosts: Iterable[Host], active_failures: Collection[Component]) -> frozenset[Host]:

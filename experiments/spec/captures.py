@@ -45,13 +45,14 @@ def _parse(word: str, topology: Topology, hosts_per_router: int) -> list[Capture
             numbers = f"{own[0]} to {own[-1]}" if whole else ", ".join(map(str, own))
             raise ParameterError(f"port of {port[1]} must be {numbers}, got {word!r}")
         return [_port(router, int(port[2]))]
-    names = [host.name for host in hosts_of(topology, hosts_per_router)]
-    if word not in names:
+    hosts = {host.name: host for host in hosts_of(topology, hosts_per_router)}
+    if word not in hosts:
+        names = list(hosts)
         raise ParameterError(
             f"capture must be a host ({names[0]} to {names[-1]}), a switch port such as s5-eth3 or s5:3, "
             f"or a link such as link:s1-s7, got {word!r}"
         )
-    return [CapturePoint(word, f"{word}-eth0", f"{word}.pcap")]
+    return [CapturePoint(word, hosts[word].interface, f"{word}.pcap")]
 
 
 def _port(router: int, port: int) -> CapturePoint:
