@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from experiments.live_fabric import LiveFabric, live_fabric
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.traffic_jobs import run_collective_traffic
-from polarlab import run
+from polarlab import Fabric, Program, run
 from topology.links import LinkSpec
 from topology.registry import make_topology
 
@@ -89,6 +90,14 @@ def eventually(holds: Callable[[], bool], every_s: float = 0.05) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(every_s)
+
+
+def acting(fabric: Fabric, host: str, code: str, *words: str) -> Program:
+    """Starts Python code on a host, by the machine's interpreter; returns it once it has printed `ready`."""
+    program = fabric.host(host).start(shlex.join(["/usr/bin/python3", "-c", code, *words]))
+    eventually(lambda: "ready" in program.output or not program.running)
+    assert program.running, program.stop().output
+    return program
 
 
 def wait_for_line(process: subprocess.Popen[str], part: str) -> None:

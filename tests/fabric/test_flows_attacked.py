@@ -1,18 +1,17 @@
 """A host's root interferes with TCP flows: the measurement goes on, and others' counts stay true."""
 
 import contextlib
-import shlex
 from pathlib import Path
 
 import pytest
-from conftest import eventually
+from conftest import acting
 
 import polarlab
 from topology.addressing import format_ip
 
 pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("flows-attacked")]
 
-ATTACKS = Path(__file__).with_name("flow_attacks.py")
+ATTACKS = Path(__file__).with_name("flow_attacks.py").read_text()
 FLOWS = {"pattern": "uniform", "tcp": "cubic", "flow_sizes": "fixed:20000", "warmup": 0}
 
 
@@ -26,18 +25,10 @@ def fabric(tmp_path_factory):
         yield up
 
 
-def attacked(fabric, host, *words):
-    """Starts an attack on a host; returns it once it acts."""
-    program = fabric.host(host).start(shlex.join(["/usr/bin/python3", "-c", ATTACKS.read_text(), *words]))
-    eventually(lambda: "ready" in program.output or not program.running)
-    assert program.running, program.stop().output
-    return program
-
-
 @pytest.mark.tried_again
 def test_a_host_that_ends_flows_in_the_place_of_others_does_not_end_the_measurement(fabric, tmp_path):
     first, second = fabric.session.fabric.hosts[:2]
-    attack = attacked(fabric, first.name, "end", format_ip(first.ip), format_ip(second.ip))
+    attack = acting(fabric, first.name, ATTACKS, "end", format_ip(first.ip), format_ip(second.ip))
     with contextlib.suppress(polarlab.NegativeResult):
         fabric.traffic(out=tmp_path / "run", load=0.3, duration=6, **FLOWS)
     assert "connected" in attack.stop().output
@@ -46,7 +37,7 @@ def test_a_host_that_ends_flows_in_the_place_of_others_does_not_end_the_measurem
 
 
 def test_what_a_host_sends_through_another_interface_is_not_counted(fabric):
-    attack = attacked(fabric, "h2_1", "replace", "h2_1-eth0")
+    attack = acting(fabric, "h2_1", ATTACKS, "replace", "h2_1-eth0")
     try:
         with contextlib.suppress(polarlab.NegativeResult):
             fabric.traffic(out="replaced", load=0.1, duration=3, **FLOWS)

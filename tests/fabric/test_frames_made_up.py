@@ -1,18 +1,16 @@
 """A host's root makes up measured frames: none counts. Frames of its own make the result not valid."""
 
 import contextlib
-import shlex
 from pathlib import Path
 
 import pytest
-from conftest import eventually
+from conftest import acting
 
 import polarlab
 from topology.addressing import format_ip, format_mac
 
 pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("made-up")]
 
-PYTHON = "/usr/bin/python3"
 ATTACKS = Path(__file__).with_name("frame_attacks.py")
 # Sends IPv4 frames to the host's own address, or from another one's, or padded requests for another one.
 FLOOD = """
@@ -53,10 +51,7 @@ def fabric(tmp_path_factory):
 @contextlib.contextmanager
 def lying(fabric, way, lie):
     """Lets a host lie during the block; yields a list that then holds the number of frames that it made."""
-    words = [PYTHON, "-c", ATTACKS.read_text(), way, lie, "h4_1-eth0"]
-    program = fabric.host("h4_1").start(shlex.join(words))
-    eventually(lambda: "ready" in program.output or not program.running)
-    assert program.running, program.stop()
+    program = acting(fabric, "h4_1", ATTACKS.read_text(), way, lie, "h4_1-eth0")
     made = []
     yield made
     made.append(int(program.stop().output.split()[-2]))
@@ -95,9 +90,7 @@ def flooded(fabric, kind):
     """Returns the summary of a run during which h4_1 sends frames of a kind."""
     host, other = (one for one in fabric.session.fabric.hosts if one.name in ("h4_1", "h5_1"))
     addresses = format_mac(host.mac), format_ip(host.ip), format_ip(other.ip)
-    words = [PYTHON, "-c", FLOOD, kind, "h4_1-eth0", *addresses]
-    program = fabric.host("h4_1").start(shlex.join(words))
-    eventually(lambda: "ready" in program.output or not program.running)
+    program = acting(fabric, "h4_1", FLOOD, kind, "h4_1-eth0", *addresses)
     run = fabric.traffic(out=kind, load=0.3, **PROBES)
     assert program.running, program.output
     program.stop()
