@@ -28,7 +28,8 @@ import random
 import select
 import sys
 import time
-from collections.abc import Iterator
+
+from topology.files.reading import read_counters
 
 _SECOND_S = 1.0
 _SAMPLES_PER_S = 50
@@ -73,7 +74,7 @@ class SwitchFiles:
 
     def arrived(self) -> tuple[int, int]:
         """Returns the total frames and bytes that have reached the ports."""
-        data = b"".join(_chunks(self._interfaces))
+        data = read_counters(self._interfaces)
         frames = length = 0
         for line in data.split(b"\n")[2:]:
             name, _, counters = line.partition(b":")
@@ -82,14 +83,6 @@ class SwitchFiles:
                 length += int(columns[0])
                 frames += int(columns[1])
         return frames, length
-
-
-def _chunks(descriptor: int) -> Iterator[bytes]:
-    """Yields the content of a file in /proc, which is read a few pages at a time."""
-    position = 0
-    while data := os.pread(descriptor, _READ_BYTES, position):
-        yield data
-        position += len(data)
 
 
 class _Second:

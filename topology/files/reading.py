@@ -21,6 +21,7 @@ GRAPH_BYTES = TABLE_BYTES = 64 * MIB
 RESULT_BYTES = 128 * MIB  # of a file in a result folder
 SETTINGS_BYTES = MIB  # of hand-written files: experiments, schedules, programs, prices
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_COUNTER_BYTES = 1 << 16
 _KINDS = {
     stat.S_IFIFO: "a FIFO",
     stat.S_IFCHR: "a device",
@@ -178,3 +179,12 @@ def _error(path: Path | str, reason: str, what: str, need: str, *, missing: bool
     error = FileError(f"{subject} cannot be read ({reason})" + (f"; {need}" if need else ""))
     error.missing = missing
     return error
+
+
+def read_counters(descriptor: int) -> bytes:
+    """Returns the present content of an open file of the kernel, which gives a few pages in each call."""
+    chunks, position = [], 0
+    while chunk := os.pread(descriptor, _COUNTER_BYTES, position):
+        chunks.append(chunk)
+        position += len(chunk)
+    return b"".join(chunks)

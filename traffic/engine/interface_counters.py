@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from topology.files.reading import read_counters
 from traffic.engine.jobs import HostSocket
 
-_READ_BYTES = 1 << 15
 # Columns of a line in /proc/PID/net/dev; a host receives what its switch sends, and sends what that receives.
 _OF_THE_HOST = (8, 9, 0, 1)
 
@@ -53,18 +53,10 @@ class InterfaceCounters:
         """Returns the current counts; `before` for a host whose link is gone."""
         counts = before.copy()
         for pid, descriptor in self._files.items():
-            for line in _content(descriptor).split(b"\n"):
+            for line in read_counters(descriptor).split(b"\n"):
                 name, _, columns = line.partition(b":")
                 index = self._hosts[pid].get(name.strip())
                 if index is not None:
                     words = columns.split(maxsplit=10)
                     counts[index] = [int(words[place]) for place in _OF_THE_HOST]
         return counts
-
-
-def _content(descriptor: int) -> bytes:
-    """Returns the content of a file in /proc, of which one call reads some pages at most."""
-    chunks: list[bytes] = []
-    while chunk := os.pread(descriptor, _READ_BYTES, sum(map(len, chunks))):
-        chunks.append(chunk)
-    return b"".join(chunks)
