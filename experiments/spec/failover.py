@@ -11,6 +11,7 @@ from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
 # A new controller takes over before anything is restored. It first waits for a hung switch, as neighbours
 # still report its links up, and then plans without it.
+_LOOKING_S = 7.0
 _TAKEN_OVER_S, _HUNG_S, _AFTER_S = 8.0, 4.0, 4.0
 
 
@@ -69,6 +70,15 @@ class FailoverSeriesOptions:
         return replace(
             self.repetitions[0].settings(), elements=None, fail=self.fail, repeat=len(self.repetitions)
         )
+
+
+def with_time_to_look(options: FailoverSeriesOptions) -> FailoverSeriesOptions:
+    """Returns the options with failures that last long enough to be looked at on the live page."""
+    later = (
+        replace(one, restore_s=one.restore_s + _LOOKING_S, end_s=one.end_s + _LOOKING_S)
+        for one in options.repetitions
+    )
+    return replace(options, repetitions=tuple(later))
 
 
 def with_time_for_repair(options: FailoverOptions, *, repeated: bool = False) -> FailoverOptions:

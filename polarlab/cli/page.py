@@ -28,6 +28,7 @@ have other defaults:
   --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
   --web-open            no token: every user of this machine has access
+  --wait                wait with the traffic until a browser opens the page or you press Enter
   -h, --help            show this help message and exit
 
 examples:

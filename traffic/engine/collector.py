@@ -101,7 +101,7 @@ class ProbeCounts:
         measured = CounterSettings(len(job.hosts), job.flows, window, job.interval_ns, intervals)
         self._frame_bytes, self._tagger = len(job.template), Tagger(job.key)
         self._arrivals = DuplicateDetector(len(job.hosts))
-        self._silences = PairSilences(len(job.hosts))
+        self._silences, self._watched_flow = PairSilences(len(job.hosts)), job.watched_flow
         self._ips, self._index = _address_index(job)
         self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
 
@@ -145,7 +145,10 @@ class ProbeCounts:
             arrived_ns=arrived_ns[here] - clock.epoch_ns,
         )
         self._counts.add(arrivals)
-        self._silences.add(arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns)
+        watched = None if self._watched_flow is None else arrivals.flow == self._watched_flow
+        self._silences.add(
+            arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns, watched
+        )
         return arrivals
 
     def silences(self, clock: Clock) -> Silence:

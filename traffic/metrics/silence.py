@@ -49,7 +49,14 @@ class PairSilences:
         self._arrived = 0
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
 
-    def add(self, source: Numbers, destination: Numbers, number: Numbers, arrived_ns: Numbers) -> None:
+    def add(
+        self,
+        source: Numbers,
+        destination: Numbers,
+        number: Numbers,
+        arrived_ns: Numbers,
+        watched: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         """Adds packets in the order of arrival; packets of different pairs may be in any order.
 
         Args:
@@ -57,17 +64,20 @@ class PairSilences:
             destination: index of each packet's receiving host; shape (packets,).
             number: each packet's sequence number among its source's packets, from 0; shape (packets,).
             arrived_ns: arrival times in nanoseconds, on any clock; shape (packets,).
+            watched: the packets that end silences; None for all. Those of others are only counted.
         """
-        if not len(source):
-            return
+        np.maximum.at(self._next, source, number + 1)
+        self._arrived += len(source)
         pairs = source * self._hosts + destination
+        if watched is not None:
+            pairs, arrived_ns = pairs[watched], arrived_ns[watched]
+        if not len(pairs):
+            return
         longest_ns = max(int((arrived_ns - self._last_ns[pairs]).max()), int(np.ptp(arrived_ns)))
         # `longest_ns` is an upper bound: the exact search is needed only if it exceeds the longest silence.
         if longest_ns > self._longest_ns:
             self._find_longest(pairs, arrived_ns)
         self._last_ns[pairs] = arrived_ns
-        np.maximum.at(self._next, source, number + 1)
-        self._arrived += len(source)
 
     def _find_longest(self, pairs: Numbers, arrived_ns: Numbers) -> None:
         """Records the longest silence ended by the packets, if it is longer than the recorded one."""

@@ -77,8 +77,9 @@ def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
     for path in recorded_run.iterdir():
         if path.is_file() and path.name not in ("links.csv", "throughput.csv"):
             (folder / path.name).write_bytes(path.read_bytes())
-    texts = [entry.text for entry in read_recording(folder).entries if entry.kind == "warning"]
-    assert [text.partition(" is missing")[0] for text in texts] == ["links.csv", "throughput.csv"]
+    recording = read_recording(folder)
+    assert [text.partition(":")[0] for text in recording.description.lacks] == ["links.csv", "throughput.csv"]
+    assert {entry.kind for entry in recording.entries} == {"fabric"}  # files that are missing are no events
 
 
 @pytest.mark.parametrize(
