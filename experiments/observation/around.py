@@ -19,7 +19,7 @@ from topology.failures import Failure, failure_of
 from topology.faults import CONTROLLER, Component, ComponentKind, names_host_link, parse_components
 
 _MAX_COMPONENTS = 3
-_MAX_ROUTERS = 400  # of larger fabrics, nothing is drawn: their plans take long
+MAX_ROUTERS = 200  # of larger fabrics, nothing is drawn: their plans take long
 
 Paths = tuple[tuple[str, ...], ...]
 
@@ -63,7 +63,7 @@ def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> P
     """
     topology = plan.topology
     names = [name for name in failed if name != CONTROLLER.name and not names_host_link(name)]
-    if not names or topology.routers > _MAX_ROUTERS:
+    if not names or topology.routers > MAX_ROUTERS:
         return ()
     components = parse_components(",".join(names), topology, 0)
     failure = failure_of(topology, components)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from experiments.codec import read_record
 from experiments.events.headline import QUIET, Headline
 from experiments.failover.course import final_headline
-from experiments.observation.around import Paths, ways_around
+from experiments.observation.around import MAX_ROUTERS, Paths, ways_around
 from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricDescription, FabricState, Validity
 from experiments.results.failover import FailoverSummary
@@ -229,7 +229,8 @@ class _Course:
     def around(self, time_s: float, failed: tuple[str, ...]) -> Paths:
         """Returns the ways that packets take around failures at a time."""
         key = failed, self.planned(time_s) != "none"
-        if failed and key not in self._around and len(self._around) < _MAX_WAYS:
+        known = key in self._around or len(self._around) == _MAX_WAYS
+        if failed and not known and self._topology.routers <= MAX_ROUTERS:
             self._around[key] = ()
             with contextlib.suppress(PolarLabError):  # without its plug-in, for example
                 self._around[key] = ways_around(self._plan_of_results(), failed, replanned=key[1])

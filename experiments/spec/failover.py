@@ -11,7 +11,7 @@ from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
 # A new controller takes over before anything is restored. It first waits for a hung switch, as neighbours
 # still report its links up, and then plans without it.
-_LOOKING_S = 7.0
+_LOOKING_S = 3.0
 _TAKEN_OVER_S, _HUNG_S, _AFTER_S = 8.0, 4.0, 4.0
 
 

@@ -8,6 +8,7 @@ import {make} from "./text.js";
 const SPACE = 180; // average side length of the layout per switch, in units of the drawing
 const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
 const FULL_QUEUE_WIDTH = 6;
+const BOTTOM = 90; // height of the slider and the legend
 const MARKED_WIDTH = 6, MARKED_FONT = 18; // on the screen, at any zoom
 
 function styles() {
@@ -28,10 +29,8 @@ function styles() {
     {selector: "edge.host", style: {"width": 1, "line-opacity": 1, "line-color": variable("--line")}},
     {selector: ".failed", style: {"background-color": bad, "border-width": 3, "border-color": bad,
       "background-opacity": 0.25}},
-    {selector: "edge.dead", style: {"curve-style": "straight", "line-color": bad, "line-opacity": 1,
-      "z-index": 3}},
-    {selector: "edge.around", style: {"curve-style": "straight", "line-color": variable("--around"), "line-opacity": 1,
-      "z-index": 2}},
+    {selector: "edge.dead", style: {"line-color": bad, "line-opacity": 1, "z-index": 3}},
+    {selector: "edge.around", style: {"line-color": variable("--around"), "line-opacity": 1, "z-index": 2}},
     {selector: "node.marked", style: {"border-width": 3, "border-color": ink, "z-index": 4}},
     {selector: "edge.drained", style: {"curve-style": "straight", "line-style": "dotted", "line-opacity": 1,
       "line-color": accent, "width": 3}},
@@ -161,15 +160,21 @@ export class Graph {
     });
   }
 
+  /** Moves the names of failures with the drawing, so that they do not cover one another. */
   placeMarks() {
+    const placed = [], high = this.element.clientHeight;
     for (const {id, path, node} of this.marks) {
       const found = this.core.getElementById(path ? path[Math.floor(path.length / 2)] : id);
       if (found.empty()) continue;
       const at = found.isEdge() ? found.renderedMidpoint() : found.renderedPosition();
-      const below = found.isEdge() ? 0 : path ? 34 : -34;
-      const half = node.offsetWidth / 2, wide = this.element.clientWidth;
-      const x = Math.max(half, Math.min(at.x, wide - half));
-      Object.assign(node.style, {left: `${x}px`, top: `${at.y + below}px`});
+      const half = node.offsetWidth / 2, tall = node.offsetHeight;
+      const x = Math.max(half, Math.min(at.x, this.element.clientWidth - half));
+      const free = (y) => placed.every((one) => Math.abs(one.x - x) > one.half + half || Math.abs(one.y - y) > (one.tall + tall) / 2);
+      const base = at.y + (found.isEdge() ? 0 : 1.2 * tall);
+      const steps = [0, -1, 1, -2, 2, -3, 3].map((step) => base + 1.1 * step * tall);
+      const y = steps.find((one) => free(one) && one > tall && one < high - BOTTOM) ?? base;
+      placed.push({x, y, half, tall});
+      Object.assign(node.style, {left: `${x}px`, top: `${y}px`});
     }
   }
 

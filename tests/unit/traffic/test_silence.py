@@ -36,6 +36,15 @@ def test_packets_of_a_pair_that_are_read_together_end_silences_of_their_own():
     assert (told.pair, told.longest_s, told.ended_s) == (1, pytest.approx(0.07), pytest.approx(0.09))
 
 
+def test_packets_that_are_not_watched_end_no_silence_but_count():
+    silences = PairSilences(HOSTS)
+    columns = np.array([(0, 1, 0, 10), (0, 2, 1, 11), (0, 1, 3, 40), (0, 2, 4, 90)], np.int64).T
+    silences.add(*columns[:3], columns[3] * MS, np.array([True, False, True, False]))
+    told = silences.take(100 * MS)
+    assert (told.pair, told.longest_s, told.open_pair) == (1, pytest.approx(0.03), 1)
+    assert told.missing == 1
+
+
 def test_what_later_packets_of_a_source_have_overtaken_is_missing():
     silences = PairSilences(HOSTS)
     added(silences, [(0, 1, 0, 1), (0, 2, 3, 2), (1, 0, 0, 3)])
