@@ -229,7 +229,7 @@ def failover_shown(
         wait: see `failover`.
     """
     if wait and web is None:
-        raise UsageError("--wait is for viewers of the live page; also give --web")
+        raise UsageError("--wait is for the live page; also give --web")
     one = cast(FailoversSpecification, request.resolve())
     _require_machine()
     folder = request.folder(one, out)
