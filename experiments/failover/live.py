@@ -19,7 +19,7 @@ from traffic.metrics.silence import Silence
 _SILENT_S = 0.1  # a watched pair, probed every millisecond, that is silent this long has no path
 _SETTLED = 3  # reports without a silence, a quarter of a second apart, after which the losses are counted
 _STRAY = 5  # packets that others may have overtaken on shorter paths at any time
-_LATE_S = 0.01  # between a fault and the last packet that arrives in spite of it
+_LATE_S = 0.05  # between a fault and the last packet that arrives in spite of it
 
 
 class LiveCourse:

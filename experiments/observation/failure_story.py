@@ -9,6 +9,7 @@ from experiments.events.base import Event
 from experiments.events.headline import QUIET, Headline
 from experiments.events.notices import Notice
 from experiments.observation.model import IncidentState
+from topology.faults import CONTROLLER, names_host_link
 
 
 class FailureStory:
@@ -90,6 +91,18 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
     by = incident.repaired_by or ""
     if not by and not incident.running:
         by = "nobody" if incident.lost else "nothing was broken"
-    return Headline(
-        failed, lost=incident.lost, repaired_ms=incident.repaired_ms, repaired_by=by, every_pair=False
-    )
+    crossed = incident.sent and all(_between_switches(name) for name in failed)
+    if by == "nothing was broken" and crossed and not _planned_first(incident):
+        by = "switches"  # before a probe was due
+    lost = incident.lost + (incident.traffic.lost if incident.traffic else 0)
+    return Headline(failed, lost=lost, repaired_ms=incident.repaired_ms, repaired_by=by, every_pair=False)
+
+
+def _between_switches(name: str) -> bool:
+    """Returns whether a component is a switch or a link between two, which minimal paths cross."""
+    return name != CONTROLLER.name and not names_host_link(name)
+
+
+def _planned_first(incident: IncidentState) -> bool:
+    """Returns whether the controller may have helped before the second probe after the change."""
+    return incident.planned_ms is not None and incident.planned_ms < 2 * incident.interval_ms

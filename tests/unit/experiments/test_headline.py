@@ -11,7 +11,7 @@ from experiments.failover.course import final_headline
 from experiments.failover.live import LiveCourse
 from experiments.fault_injector import StartedFault
 from experiments.observation.failure_story import FailureStory
-from experiments.observation.model import IncidentState
+from experiments.observation.model import IncidentState, TrafficSilence
 from topology.faults import CONTROLLER, Fault, parse_components
 from topology.registry import make_topology
 from traffic.engine.telemetry import TrafficSnapshot
@@ -127,6 +127,23 @@ def test_a_failure_of_a_session_that_was_refused_has_no_headline():
     story.begin(["link:s1-s10"])
     story.observe([], None, whole=True)
     assert story.line[0] == ""
+
+
+@pytest.mark.parametrize(
+    ("failed", "planned_ms", "by"),
+    [("link:s1-s10", 80.0, "switches"), ("link:s1-s10", 15.0, ""), ("link:s1-h1_1", None, "")],
+)
+def test_traffic_is_lost_though_no_probe_is(failed, planned_ms, by):
+    """A probe of a link's pairs that arrives without it took another way, which somebody must have chosen."""
+    story = FailureStory()
+    story.begin([failed])
+    traffic = TrafficSilence(300.0, "h2_1 to h3_1", 40.0, 5)
+    probes = IncidentState(1, f"fail {failed}", 4, 10.0, sent=80, planned_ms=planned_ms, traffic=traffic)
+    story.observe([failed], replace(probes, repaired_by="nothing was broken"), whole=False)
+    text, level = story.line
+    assert level == "repaired"
+    assert "5 packets lost" in text
+    assert ("repaired by the switches" in text) is bool(by)
 
 
 def test_probes_that_nothing_repaired_say_so():
