@@ -66,10 +66,10 @@ class LiveCourse:
         fail_s, cut_s = first.began_s, self._clock.monotonic_ns / 1e9 + first.began_s
         done_s = cut_s + first.seconds + _LATE_S
         since = [one for one in silences if one.time_s > done_s]
-        calm = [one for one in since[-_SETTLED:] if one.open_s < _SILENT_S]
+        calm = [one for one in since[-_SETTLED:] if one.open_watched_s < _SILENT_S]
         if calm and calm[-1].missing > calm[0].missing + _STRAY:  # packets of other pairs are still lost
             calm = []
-        if not since or (len(calm) < _SETTLED and since[-1].open_s < _SILENT_S):
+        if not since or (len(calm) < _SETTLED and since[-1].open_watched_s < _SILENT_S):
             return
         before = [one.missing for one in silences if one.time_s <= cut_s]
         lost = max(0, min(one.missing for one in since[-_SETTLED:]) - min(before[-_SETTLED:], default=0))
@@ -92,16 +92,12 @@ class LiveCourse:
 
 
 def _heard_s(silences: Sequence[Silence], cut_s: float, done_s: float) -> float:
-    """Returns the end of the longest silence that began with a failure; `cut_s` if there was none.
+    """Returns the end of the last outage that began with a failure; `cut_s` if there was none.
 
     Args:
         silences: reports of silences.
         cut_s: start of the failure.
         done_s: time at which it was complete.
     """
-    begun = [
-        one
-        for one in silences
-        if one.pair >= 0 and one.ended_s > cut_s and one.ended_s - one.longest_s < done_s
-    ]
-    return max(begun, key=lambda one: one.longest_s).ended_s if begun else cut_s
+    outages = [outage for one in silences for outage in one.outages]
+    return max((end_s for start_s, end_s in outages if start_s < done_s and end_s > cut_s), default=cut_s)

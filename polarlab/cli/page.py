@@ -8,6 +8,8 @@ import threading
 from collections.abc import Sequence
 
 from polarlab import UsageError
+from polarlab.api.command_line.events import Event
+from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Terminated
 from polarlab.web.address import WebAddress, parse_address, web_address
 
@@ -65,7 +67,15 @@ def page_address(arguments: argparse.Namespace) -> WebAddress | None:
     return parse_address(web, certificate, key, open_to_all=open_to_all)
 
 
-def wait_for_the_end() -> None:
-    """Waits for Ctrl-C or another signal that ends the page."""
+def wait_for_the_end(progress: ConsoleProgress, event: Event | None = None) -> None:
+    """Prints an event and waits for Ctrl-C or another signal that ends the page.
+
+    Args:
+        progress: prints the event.
+        event: the event; None for none.
+    """
     with contextlib.suppress(KeyboardInterrupt, Terminated):
+        if event:
+            progress(event)
+        progress.rest()
         threading.Event().wait()

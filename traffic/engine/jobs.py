@@ -58,7 +58,7 @@ class TrafficJob:
         quiet_ns: time without arrivals after the last packet was sent, after which the collector ends.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
-        watched_flow: the flow whose packets end silences of their pairs; None for all.
+        watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 

@@ -51,9 +51,7 @@ def run(arguments: argparse.Namespace) -> Status:
             progress(Notice("result-negative", reason=results.summary.negative))
         if stays:
             sys.stdout.flush()
-            progress(PageStays())
-            progress.rest()
-            wait_for_the_end()
+            wait_for_the_end(progress, PageStays())
     return Status.NEGATIVE if results.summary.negative else Status.DONE
 
 
@@ -69,9 +67,7 @@ def show(arguments: argparse.Namespace) -> Status:
             if arguments.wait:
                 fabric.wait_for_viewer()
             fabric.start_traffic(DEMO_PATTERN, load)
-            progress(PageShown(str(fabric.url)))
-            progress.rest()
-            wait_for_the_end()
+            wait_for_the_end(progress, PageShown(str(fabric.url)))
             progress.rest()
     return Status.DONE
 

@@ -50,13 +50,15 @@ def course(faults, *silences):
 
 
 def reports(heard_s, lost=12):
-    """Returns reports every quarter of a second of a failure that ends at a time."""
-    at = [CUT_S - 0.5 + 0.25 * number for number in range(12)]
-    before = [Silence(one, one, 0.002, 1, 0.001, 1, 3) for one in at if one <= CUT_S]
-    open_ = [Silence(one, 0.0, 0.0, -1, one - CUT_S, 1, 3) for one in at if CUT_S < one < heard_s]
-    rest = [one for one in at if one > max(CUT_S, heard_s)]
-    first = Silence(rest[0], heard_s, heard_s - CUT_S, 1, 0.001, 1, 3 + lost)
-    return [*before, *open_, first, *(Silence(one, one, 0.002, 1, 0.001, 1, 3 + lost) for one in rest[1:])]
+    """Returns reports every quarter of a second of a failure that ends at a time; then packets are late."""
+    found = []
+    for at_s in (CUT_S - 0.5 + 0.25 * number for number in range(12)):
+        down = CUT_S < at_s < heard_s
+        ended = [(CUT_S, heard_s), (heard_s + 0.08, heard_s + 0.2)] if at_s - 0.25 <= heard_s < at_s else []
+        missing = 3 + lost * (at_s > max(CUT_S, heard_s))
+        silence = Silence(at_s, at_s, 0.1, 1, 0.1, 1, missing, at_s - CUT_S if down else 0.001, ended)
+        found.append(silence)
+    return found
 
 
 @pytest.mark.parametrize(

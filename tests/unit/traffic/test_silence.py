@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traffic.metrics.silence import PairSilences
+from traffic.metrics.silence import PairOutages, PairSilences
 
 MS = 1_000_000
 HOSTS = 3
@@ -36,15 +36,6 @@ def test_packets_of_a_pair_that_are_read_together_end_silences_of_their_own():
     assert (told.pair, told.longest_s, told.ended_s) == (1, pytest.approx(0.07), pytest.approx(0.09))
 
 
-def test_packets_that_are_not_watched_end_no_silence_but_count():
-    silences = PairSilences(HOSTS)
-    columns = np.array([(0, 1, 0, 10), (0, 2, 1, 11), (0, 1, 3, 40), (0, 2, 4, 90)], np.int64).T
-    silences.add(*columns[:3], columns[3] * MS, np.array([True, False, True, False]))
-    told = silences.take(100 * MS)
-    assert (told.pair, told.longest_s, told.open_pair) == (1, pytest.approx(0.03), 1)
-    assert told.missing == 1
-
-
 def test_what_later_packets_of_a_source_have_overtaken_is_missing():
     silences = PairSilences(HOSTS)
     added(silences, [(0, 1, 0, 1), (0, 2, 3, 2), (1, 0, 0, 3)])
@@ -73,3 +64,18 @@ def test_silences_are_those_of_a_plain_count(batches):
             rows.append((source, destination, 0, now))
         added(silences, rows)
     assert silences.take(now * MS).longest_s == pytest.approx(longest / 1e3)
+
+
+def test_a_silence_is_an_outage_only_if_packets_were_lost_in_it():
+    """Two pairs send every millisecond: packets of one are lost for 20 ms, those of the other are late."""
+    outages = PairOutages(HOSTS)
+    lost = [(0, 1, ms, ms + 1) for ms in range(100) if not 30 <= ms < 50]
+    late = [(0, 2, ms, max(ms + 1, 75) if ms >= 40 else ms + 1) for ms in range(100)]
+    for part in range(0, 200, 7):
+        rows = sorted([*lost, *late], key=lambda row: row[3])[part : part + 7]
+        columns = np.array(rows, np.int64).reshape(-1, 4).T
+        outages.add(*columns[:2], *(columns[2:] * MS))
+    open_s, told = outages.take(110 * MS, 1000 * MS)
+    assert told == [(pytest.approx(1.03), pytest.approx(1.051))]
+    assert open_s == pytest.approx(0.01)
+    assert outages.take(111 * MS)[1] == []
