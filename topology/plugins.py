@@ -152,25 +152,16 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             text: a name such as `UGAL_PF`, alone or with parameters; an unknown name stays as it is.
         """
         name, colon, rest = text.partition(":")
-        loaded = self.loaded()
-        known = spelled(name, loaded)
-        if known not in loaded and _SPELLING.fullmatch(name) and _owner(name) is None:
-            known = spelled(name, _installed(self.group))
-        return f"{known}{colon}{rest}"
+        return f"{self._find(name) or name}{colon}{rest}"
 
     def plugin_of(self, name: str) -> Plugin | None:
         """Returns the plug-in that defines a name, loading it if needed; None for all other names."""
-        name = self.spelled(name)
-        return None if name in self.own or name not in self else self._entry(name)[1]
+        known = self._find(name)
+        return None if known is None or known in self.own else self._entry(known)[1]
 
     def __contains__(self, name: object) -> bool:
         """Returns whether a definition of that name exists, without importing it."""
-        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
-            return False
-        known = self.spelled(name)
-        if known in self.own or known in self._added:
-            return True
-        return _owner(known) is None and known in _installed(self.group)
+        return isinstance(name, str) and self._find(name) is not None
 
     def __getitem__(self, name: str) -> Definition:
         """Returns a definition.
@@ -182,10 +173,24 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             KeyError: the name is unknown.
             UsageError: its plug-in cannot be imported, or the definition is invalid.
         """
-        if name not in self:
+        known = self._find(name)
+        if known is None:
             raise KeyError(name)
-        known = self.spelled(name)
         return self.own[known] if known in self.own else self._entry(known)[0]
+
+    def _find(self, name: str) -> str | None:
+        """Returns the registry's own spelling of a name; None if no definition has that name."""
+        if not _SPELLING.fullmatch(name):
+            return None
+        loaded = self.loaded()
+        known = spelled(name, loaded)
+        if known in loaded:
+            return known
+        if _owner(name):
+            return None
+        installed = _installed(self.group)
+        known = spelled(name, installed)
+        return known if known in installed else None
 
     def __iter__(self) -> Iterator[str]:
         """Yields all names: first PolarLab's own, then those of loaded and of installed plug-ins."""
