@@ -7,8 +7,8 @@ are data (`topology.ports`), by default
     link ports     1 .. degree, in ascending order of the neighbours behind them
     host ports     degree + 1 .. degree + p, host k (from 0) of the router behind port degree + 1 + k
 
-`Topology.with_ports` replaces them. The index of a link in the neighbour list of its router, from 0, is its
-place, which is not a port; directed links are numbered by their places, router by router.
+`Topology.with_ports` replaces them. The place of a link is its index, from 0, in the neighbour list of its
+router; it is not a port number. Directed links are numbered router by router, in the order of their places.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class Topology(ABC):
 
     @cached_property
     def _single_blocks(self) -> tuple[DestinationBlock, ...]:
-        """One block for each router."""
+        """The default destination blocks: block r contains router r alone."""
         return tuple(DestinationBlock(range(router, router + 1), 0) for router in range(self.routers))
 
     @property
@@ -372,14 +372,15 @@ class Topology(ABC):
         return self.adjacency.neighbours[starts[router] : starts[router + 1]]
 
     def places_toward(self, router: int, neighbours: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Returns the places of the links that lead from a router to given neighbours.
+        """Returns the places (see this module's docstring) of a router's links to given neighbours.
 
         Args:
             router: the index of the router.
             neighbours: neighbours of the router, integers of any shape.
 
         Returns:
-            Array of the same shape: places from 0; for parallel links, that of the first.
+            Array of the same shape: the index of each link in the router's neighbour list, from 0; for
+            parallel links, the index of the first.
         """
         return np.searchsorted(self.neighbours(router), np.asarray(neighbours))
 
@@ -396,7 +397,7 @@ class Topology(ABC):
 
     @cached_property
     def _tails(self) -> npt.NDArray[np.int64]:
-        """For each directed link, the router that it leaves."""
+        """int64 array, 2 x links: the router at which each directed link starts."""
         return np.repeat(np.arange(self.routers), self.degrees)
 
     # ---- port numbers ----
@@ -478,7 +479,7 @@ class Topology(ABC):
             neighbours: neighbours of the router, integers of any shape.
 
         Returns:
-            int64 array of the same shape: ports; for parallel links, that of the first.
+            int64 array of the same shape: port numbers; for parallel links, the port of the first.
         """
         return self.link_ports(router)[self.places_toward(router, neighbours)]
 

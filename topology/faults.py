@@ -47,10 +47,10 @@ class TimeUnit:
 
     Attributes:
         name: its name in messages.
-        limit: the latest time.
-        decimals: number of decimals of drawn times.
+        limit: the latest time that a schedule may contain.
+        decimals: number of decimals of random times (`topology.drawn_faults`).
         whole: whether times are whole numbers.
-        form: an example of a drawn schedule.
+        form: an example of the text that describes random faults.
     """
 
     name: str
@@ -61,7 +61,7 @@ class TimeUnit:
 
     @property
     def step(self) -> float:
-        """The resolution of drawn times."""
+        """The resolution of random times, in this unit."""
         return 10.0**-self.decimals
 
 
@@ -147,7 +147,7 @@ class Fault:
 
     @property
     def line(self) -> str:
-        """The line of a fault schedule, such as `2.5 fail link:s1-s7`; times have microseconds."""
+        """The line of a fault schedule, such as `2.5 fail link:s1-s7`; times have six decimals at most."""
         time_s = f"{self.time_s:.6f}".rstrip("0").rstrip(".")
         return f"{time_s} {self}"
 

@@ -28,7 +28,7 @@ Definition = TypeVar("Definition")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of a name, as users may write it
 _SHOWN_DIGITS = 12  # digits of a digest in messages
-_registries: dict[str, Registry[Any]] = {}  # by their groups
+_registries: dict[str, Registry[Any]] = {}  # by group, such as "routings"
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ _running: list[Plugin] = [PYTHON]  # a stack: the last one is registering now
 
 
 class Call(NamedTuple):
-    """A call that PolarLab makes to a definition's function.
+    """The arguments with which PolarLab calls a function of a definition, to check its signature.
 
     Attributes:
         function: the function.
-        places: names of the positional arguments.
-        parameters: the declared parameters that are passed by keyword.
+        places: names of the arguments that are passed by position.
+        parameters: the declared parameters of the definition, which are passed by keyword.
     """
 
     function: Callable[..., object]
@@ -79,14 +79,17 @@ class Call(NamedTuple):
 
 
 class Places(Mapping[str, Definition], Generic[Definition]):
-    """Definitions by name, each imported when it is looked up; iteration and `in` import none."""
+    """Read-only mapping from name to definition that imports a definition when it is looked up.
+
+    Iteration and `in` import nothing.
+    """
 
     def __init__(self, places: Mapping[str, str | Callable[[], Definition]]) -> None:
         """Creates the mapping.
 
         Args:
-            places: name -> place of the definition, such as `topology.families.classic.torus:FAMILY`, or a
-                function that returns it.
+            places: name -> module and attribute of the definition, such as
+                `topology.families.classic.torus:FAMILY`, or a function that returns the definition.
         """
         self._places = places
 
@@ -155,7 +158,10 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         return f"{self._find(name) or name}{colon}{rest}"
 
     def plugin_of(self, name: str) -> Plugin | None:
-        """Returns the plug-in that defines a name, loading it if needed; None for all other names."""
+        """Returns the plug-in that defines a name, after loading it if needed.
+
+        None for a name of PolarLab's own, and for an unknown name.
+        """
         known = self._find(name)
         return None if known is None or known in self.own else self._entry(known)[1]
 
@@ -240,7 +246,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
 
 
 def registries() -> Iterable[Registry[Any]]:
-    """Returns the registries of all imported modules."""
+    """Returns the registries (of families, routings, ...) whose modules have been imported so far."""
     return _registries.values()
 
 
@@ -276,7 +282,7 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
     Args:
         plugin: the plug-in.
-        what: the plug-in in messages.
+        what: a noun phrase for the plug-in that starts error messages, such as `plug-in routes.py`.
 
     Raises:
         UsageError: the code fails, or registers something invalid.
@@ -311,7 +317,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
     """Checks that names still refer to the plug-ins that they referred to when a result was stored.
 
     Args:
-        kept: name -> its plug-in at that time, as text.
+        kept: name of each definition -> the text of its plug-in (`str(Plugin)`) as stored with the result.
 
     Raises:
         UsageError: a plug-in is missing or has changed.
@@ -328,17 +334,20 @@ def check_plugins(kept: Mapping[str, str]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Returns the text of a plug-in with a shortened digest, for messages.
+    """Returns the text of a plug-in with its SHA-256 cut to twelve digits, for messages.
 
     Args:
-        text: the plug-in, as stored in results.
+        text: `str(Plugin)`, as stored in results.
     """
     before, mark, digest = text.partition("sha256:")
     return before + mark + digest[:_SHOWN_DIGITS]
 
 
 def _owner(name: str) -> str | None:
-    """Returns the owner of a name, in words; None if the name is free or belongs to the running plug-in."""
+    """Describes who has registered a name, such as `a routing of PolarLab`, for messages.
+
+    Returns None if the name is free, or belongs to the plug-in that is registering now.
+    """
     for registry in _registries.values():
         if spelled(name, registry.own) in registry.own:
             return f"a {registry.noun} of PolarLab"
@@ -349,7 +358,7 @@ def _owner(name: str) -> str | None:
 
 
 def _installed_owner(name: str) -> str:
-    """Returns the installed package that owns a name, in words; empty if none does."""
+    """Describes which installed package defines a name, for messages; empty if none does."""
     for group, registry in _registries.items():
         if entry := _installed(group).get(name):
             return f"a {registry.noun} of the package {_package_of(entry).name}"
@@ -392,7 +401,7 @@ def _check(
     kind: type,
     calls: Callable[[str, Any], Iterable[Call]],
 ) -> None:
-    """Raises ParameterError if a definition has the wrong type, or its functions the wrong arguments."""
+    """Raises ParameterError if a definition has the wrong type, or its functions have the wrong signature."""
     if not isinstance(definition, kind):
         raise ParameterError(f"{noun} {name} must be a {kind.__name__}, got {quoted(definition)}")
     for call in calls(name, definition):

@@ -3,7 +3,7 @@
 Links are divided into classes, such as the local and global links of a dragonfly. With p hosts at every
 router, uniform traffic to all hosts and minimal paths, a class with d directed links per router carries p m
 packets per router and packet time, where m is the mean number of its hops on a path. If p > d / m, the class
-saturates before the hosts inject at their full rate. A member is balanced if all of its classes allow the
+saturates before the hosts inject at their full rate. A topology is balanced if all of its classes allow the
 same whole number of hosts.
 
 Source: derived here from the load of links under uniform traffic; equations (2) to (5) of Camarero, Vallejo,
@@ -44,7 +44,7 @@ class LinkClass:
 
 @dataclass(frozen=True)
 class Balance:
-    """The numbers of hosts that a member supports under uniform traffic.
+    """The numbers of hosts that a topology supports under uniform traffic.
 
     Attributes:
         hosts: the largest number of hosts per router at which no class of links saturates before the hosts.

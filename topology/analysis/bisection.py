@@ -29,6 +29,7 @@ _SMOOTHING = 30  # steps of a random walk
 _MAX_PASSES = 50
 _PATIENCE = 0.15  # share of the routers that a pass moves without improvement before it stops
 
+# Two sets of routers: bool array, N, the set of each router. `hosting` below: which routers have hosts.
 Sides = npt.NDArray[np.bool_]
 
 
@@ -102,7 +103,7 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
 
 def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
-    """Returns the best halves of several searches by one method."""
+    """Returns the halves with the fewest links between them that several searches by one method find."""
     search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _pass_sides
     candidates = [_place_hostless(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
     halved = (side for side in candidates if is_halved(side[hosting]))
@@ -225,7 +226,7 @@ def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDAr
 
 
 def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
-    """Makes the swaps of one Kernighan-Lin pass up to its best, in place; returns whether the cut shrank.
+    """Makes one Kernighan-Lin pass on `side`, in place; returns whether fewer links are cut than before.
 
     Only routers with hosts are swapped.
     """

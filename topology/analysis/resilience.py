@@ -51,7 +51,10 @@ class Resilience:
 
     @property
     def median(self) -> float:
-        """The share of the median run; of an even number of runs, of the lower of the two middle ones."""
+        """The median over all runs of the share of failed links that disconnects the graph.
+
+        For an even number of runs, it is the lower of the two middle shares.
+        """
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property
@@ -78,7 +81,8 @@ class Resilience:
             The share of the runs, 0 to 1.
         """
         failed = round(share * len(self.order))
-        # A run's share includes the failure that disconnects it; half a link is safe against rounding.
+        # A run's share includes the failure that disconnects its graph, so the graph stays connected if fewer
+        # links have failed. Adding half a link makes the comparison safe against rounding.
         return float(np.mean(self.shares * len(self.order) > failed + 0.5))
 
 
@@ -136,8 +140,8 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    # Links that fail late get small weights. The matrix would add up parallel links: only the last one
-    # counts.
+    # Links that fail late get small weights. The matrix would add up the weights of parallel links, so it
+    # contains only the last of them to fail.
     weight = np.empty(len(order))
     weight[order] = np.arange(len(order), 0, -1)
     by_weight = np.argsort(weight)

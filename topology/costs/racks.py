@@ -128,12 +128,15 @@ def _columns(count: int) -> int:
 
 
 def _slimfly_racks(topology: SlimFly) -> Racks:
-    """Returns the racks of a Slim Fly: each contains one group of either half."""
+    """Returns the racks of a Slim Fly: rack i contains the groups (0, i, .) and (1, i, .)."""
     return Racks(np.arange(topology.routers) // topology.q % topology.q, _columns(topology.q))
 
 
 def _hyperx_racks(topology: HyperX) -> Racks:
-    """Returns the racks of a HyperX; in three dimensions, the other two are rows and columns of the floor."""
+    """Returns the racks of a HyperX: each contains the routers that differ in the last coordinate only.
+
+    With three dimensions, the first coordinate is the rack's row on the floor, and the second its column.
+    """
     *others, size = topology.shape
     count = topology.routers // size
     return Racks(np.arange(topology.routers) // size, others[1] if len(others) == 2 else _columns(count))
@@ -157,7 +160,7 @@ def _consecutive_racks(topology: Topology) -> Racks:
     return Racks(rack_of, _columns(int(rack_of[-1]) + 1))
 
 
-# Families whose racks are not their clusters.
+# Families for which a rack is not a cluster, with the functions that compute their racks.
 _LAYOUTS: tuple[tuple[type[Topology], Callable[[Any], Racks]], ...] = (
     (SlimFly, _slimfly_racks),
     (HyperX, _hyperx_racks),

@@ -53,7 +53,7 @@ class HyperX(CartesianProduct):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs of two and three dimensions of nearly equal size."""
+    """Yields the graphs with two or three dimensions whose sizes differ by at most one."""
     for dimensions in (2, 3):
         for shape in nearly_cubic(dimensions):
             radix = sum(shape) - dimensions

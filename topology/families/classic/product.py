@@ -24,7 +24,7 @@ from topology.clusters import Clusters, consecutive_clusters
 from topology.layout import Layout, Positions, circle
 from topology.shortest_paths import adjacency_from_links
 
-# With more positions, some links pass close to others at any angle.
+# The most routers of a copy that `_turned` turns; with more, some links are close to others at any angle.
 _MAX_TURNED = 100
 
 
@@ -97,7 +97,7 @@ class CartesianProduct(Topology):
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """For each dimension, the index difference of two routers whose coordinates there differ by one."""
+        """For each dimension, by how much a router's index grows if its coordinate grows by one."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     @cached_property
@@ -223,15 +223,21 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 
 
 def _turned(positions: Positions, size: int) -> Positions:
-    """Turns positions so that links in a circle of their copies pass one another at the largest distance.
+    """Rotates the drawing of a subgraph, copies of which lie on a circle, to keep parallel links apart.
+
+    A link joins the same router of two copies. The angle maximises the smallest distance between such links.
 
     Args:
-        positions: the positions of one copy.
-        size: the number of copies, equally spaced on a circle.
+        positions: float64 array, routers of one copy x 2.
+        size: the number of copies, equally spaced on the circle.
+
+    Returns:
+        The rotated positions; unchanged for a single router, or for more than `_MAX_TURNED`.
     """
     if not 1 < len(positions) <= _MAX_TURNED:
         return positions
-    # Links between copies have these directions; a link passes the positions of a copy at their projections.
+    # The normals of all directions of links between copies. A link's distance from the parallel link through
+    # the centre of its copy is the projection of its router's position on the normal.
     normals = np.pi * np.arange(size) / size + np.pi / 2
     turns = np.linspace(0, np.pi, 90, endpoint=False)
     gaps = []

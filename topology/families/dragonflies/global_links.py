@@ -185,7 +185,7 @@ def nearest_text(fitting: list[Trunking], groups: int) -> str:
 
 
 def gateways(ends: Ends, trunking: Trunking, routers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns the routers at the global links of each group to each other group.
+    """Returns the routers at the ends of the global links between every two groups.
 
     Args:
         ends: the links, as returned by an arrangement.
@@ -220,7 +220,7 @@ def global_links(holders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _ports(trunking: Trunking) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the group and the number of every global port."""
+    """Returns (group, number within the group) of every global port, as two arrays, group by group."""
     group, port = np.divmod(np.arange(trunking.groups * trunking.ports), trunking.ports)
     return group, port
 
@@ -231,5 +231,12 @@ def _once(
     other: npt.NDArray[np.int64],
     other_port: npt.NDArray[np.int64],
 ) -> Ends:
-    """Returns each link once; the ports name their other ends in both directions."""
+    """Returns each global link once, from arrays that list it at both of its ends.
+
+    Entry i of the arrays is one end: port `port[i]` of group `group[i]` is joined to port `other_port[i]` of
+    group `other[i]`.
+
+    Returns:
+        int64 array, links x 4: group, port, other group, other port; the lower group comes first.
+    """
     return np.stack([group, port, other, other_port], axis=1)[group < other]

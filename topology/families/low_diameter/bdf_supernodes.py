@@ -41,16 +41,17 @@ def bermond_delorme_farhi(degree: int) -> tuple[npt.NDArray[np.bool_], npt.NDArr
 
 
 def _beaten_by(i: int, degree: int) -> list[int]:
-    """Returns the indices that index i wins against: the next half in cyclic order."""
+    """Returns the indices that index i beats in the tournament: the half that follows i in cyclic order."""
     ahead = [(i + step) % degree for step in range(1, (degree + 1) // 2)]
     # For even degree: of two opposite indices, the lower one wins.
     return [*ahead, i + degree // 2] if degree % 2 == 0 and i < degree // 2 else ahead
 
 
 def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
-    """Adds edges in place until every vertex has the degree, starting where the choice is smallest.
+    """Adds edges to `matrix`, in place, until every vertex has the given degree.
 
-    Edges from a vertex to its image are not used: quadrics already have them through their self-loop.
+    The next edge belongs to the vertex with the fewest spare partners. Edges from a vertex to its image f(x)
+    are not used: the supernodes of quadrics already have them through the quadric's self-loop.
     """
     everyone = np.arange(len(matrix))
     free = ~matrix

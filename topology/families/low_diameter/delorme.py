@@ -118,7 +118,8 @@ def _lies_on(field: FiniteField, points: Elements) -> npt.NDArray[np.bool_]:
     """
     plus, times = field.sum, field.product
     p02, p13, p03, p12 = (_sigma(field)[points[:, i]][:, None] for i in range(4))
-    # On lines of W(q), p01 = p23, and p01 p23 = p02 p13 + p03 p12: a square, like every element of GF(2^m).
+    # On lines of W(q), p01 = p23, and p01 p23 = p02 p13 + p03 p12. So p01 is the square root of the right
+    # side, which exists because every element of GF(2^m) is a square.
     square = plus[times[p02, p13], times[p03, p12]]
     root = np.empty(field.order, np.uint8)
     root[field.product.diagonal()] = np.arange(field.order)

@@ -105,7 +105,7 @@ class ExpandedPolarFly(SearchedTopology):
         super().__init__(adjacency_from_links(routers, np.array(sorted({*links, *added}))))
 
     def _quadric_links(self, quadrics: list[int]) -> set[tuple[int, int]]:
-        """Returns the links of all copies of the quadrics."""
+        """Returns the links (router, router) that the copies of the quadrics add to ER_q."""
         links = set()
         for place, quadric in enumerate(quadrics):
             twins = [quadric, *(copy[place] for copy in self._copies)]
@@ -114,7 +114,7 @@ class ExpandedPolarFly(SearchedTopology):
         return links
 
     def _fan_links(self, fans: list[list[int]]) -> set[tuple[int, int]]:
-        """Returns the links of all copies of fans."""
+        """Returns the links (router, router) that the copies of fans add to ER_q."""
         original = self.original
         quadrics = original.vertex_classes.quadrics.tolist()
         all_fans = original.quadric_fans(quadrics[0])
@@ -140,7 +140,7 @@ class ExpandedPolarFly(SearchedTopology):
 
     @property
     def geometry(self) -> str:
-        """A distinct name, because the closed forms of ER_q do not apply."""
+        """A name of its own, so that the closed-form routes of ER_q are not used for this graph."""
         return f"polarfly grown by {self.params['expand']}"
 
     def clusters(self) -> Clusters:

@@ -96,7 +96,10 @@ class Xpander(ConnectedDraw):
 
 
 def _members() -> Iterator[Member]:
-    """Yields lifts with as many copies as links per router, about as large as a PolarFly of the radix."""
+    """Yields one Xpander for each network radix d, with metanodes of d routers.
+
+    It has d (d + 1) routers, about as many as the PolarFly of that radix.
+    """
     for degree in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = degree * (degree + 1)
         yield Member({"degree": degree, "lift": degree}, degree, routers, carried_hosts(degree, 2))
