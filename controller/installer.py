@@ -65,7 +65,7 @@ class _Progress:
     installed_rules: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
     overfull: bool = False  # there are too many such rules; installed_rules is incomplete
     foreign_rules: int = 0
-    noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to the switch's notes
+    noted_ports: frozenset[int] = frozenset()  # ports that a controller set down, by `set_port`'s notes
     open_queries: int = 0
     sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The actions after an answer of a switch.
+    """What the application has to do after a switch has answered or disconnected.
 
     Attributes:
         ready: whether the switch became ready.
@@ -115,7 +115,7 @@ class Installer:
         # before all failures are known could cut off hosts.
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
-        self._awaited: set[int] = set()  # switches whose barrier replies the round waits for
+        self._awaited: set[int] = set()  # datapath ids whose barrier replies the round waits for
         self._pauses = False  # whether the update pauses after each round
         self._resting = False  # paused between two rounds, or after the last
 
@@ -235,7 +235,11 @@ class Installer:
             self._switches[dpid(switch.router)].plan = switch
 
     def take_charge(self) -> Outcome:
-        """Returns the messages that bring the switches with an earlier controller's rules to the plan."""
+        """Starts to replace an earlier controller's rules, which switches keep until this call.
+
+        Returns:
+            The messages that bring the switches that connected with such rules to the plan.
+        """
         self._in_charge = True
         waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
         return Outcome(messages={key: self._fill(progress) for key, progress in waiting})
@@ -263,7 +267,7 @@ class Installer:
         return [Message(progress.new_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:
-        """Returns cookie -> port for all notes that a router's switch may have."""
+        """Returns cookie -> port for the note rules (see `set_port`) that a router's switch may have."""
         return {self._port_notes[port].cookie: port for port in self._topology.link_ports(router).tolist()}
 
     def _cookie(self, rule: Rule) -> int:

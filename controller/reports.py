@@ -91,7 +91,7 @@ class Disconnected(Report):
 
 @dataclass(frozen=True)
 class Ready(Report):
-    """A switch has its plan installed; now `ready` of the fabric's `switches` do."""
+    """A switch has its plan installed; so have `ready` of all `switches` of the fabric by now."""
 
     event: ClassVar[str] = "ready"
     switch: str
@@ -101,7 +101,7 @@ class Ready(Report):
 
 @dataclass(frozen=True)
 class Installed(Report):
-    """All switches have their plan installed; the controller is in charge."""
+    """All switches have their plan installed; the controller is now in charge of the fabric's rules."""
 
     event: ClassVar[str] = "installed"
     switches: int
@@ -140,14 +140,14 @@ class Adapted(Report):
 
 @dataclass(frozen=True)
 class Restored(Report):
-    """All adaptive groups point at their minimal paths again, as the parent requested."""
+    """All adaptive groups point at their minimal paths again, as the parent process requested."""
 
     event: ClassVar[str] = "restored"
 
 
 @dataclass(frozen=True)
 class RoutingSet(Report):
-    """The parameters of the adaptive law and its control have changed, as the parent requested."""
+    """The parameters of the adaptive routing `routing` have changed, as the parent process requested."""
 
     event: ClassVar[str] = "routing set"
     routing: str
@@ -199,7 +199,7 @@ class Unusable(Report):
         failed: their names; "none" if all are usable.
         held_until_s: link -> time when its hold-down ends, on the clock of `monotonic_s`, for links that are
             held down because they flapped; their ports may be up.
-        settled: whether all switches have the plan for this state and drain, and no other is due.
+        settled: whether all switches have the plan for this state and drain, and no other plan is due.
     """
 
     event: ClassVar[str] = "unusable"
@@ -281,7 +281,7 @@ class Warnings:
         self._suppressed = 0
 
     def add(self, text: str) -> None:
-        """Reports a warning, with the number suppressed before it; counts it if the limit is reached."""
+        """Reports a warning, with the number of suppressed ones before it; suppresses it above the limit."""
         now_s = time.monotonic()
         self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
         self._since_s = now_s

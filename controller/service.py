@@ -181,7 +181,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
-    """Returns a replanner that knows the drains of an earlier controller and the ports that it set down."""
+    """Creates the replanner, with the drains of an earlier controller and the ports that it set down."""
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))

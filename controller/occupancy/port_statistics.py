@@ -24,7 +24,7 @@ LATE_S = 1.0  # time after which a request counts as unanswered
 
 
 class PortCounters(NamedTuple):
-    """A port's counters since it came up."""
+    """Bytes that a port has sent and packets that it has dropped, since it came up."""
 
     sent_bytes: int
     dropped_packets: int

@@ -127,7 +127,14 @@ def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
 
 
 def _with_losses(queues: dict[int, QueueState], netem_drops: dict[int, int]) -> dict[int, QueueState]:
-    """Returns the queues with netem's losses; its drop counter includes the drops of the queue after it."""
+    """Sets `lost_packets` of each queue: netem's drop counter minus the drops of the queue below netem.
+
+    The kernel counts the drops of that queue in both counters.
+
+    Args:
+        queues: interface number -> queue; modified in place.
+        netem_drops: interface number -> drop counter of its netem discipline.
+    """
     for interface, drops in netem_drops.items():
         if interface in queues:
             queue = queues[interface]

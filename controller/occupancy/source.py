@@ -28,7 +28,7 @@ class OccupancySource(Protocol):
         """Returns the problems that were not returned before."""
 
 
-MAX_PROBLEMS = 1000  # a limit, as texts can contain words of switches, which can send any number of them
+MAX_PROBLEMS = 1000  # a limit, because switches can cause any number of different messages
 
 
 class ProblemLog:

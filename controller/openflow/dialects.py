@@ -121,7 +121,7 @@ class Dialect:
         raise NotImplementedError
 
     def _own_action(self, action: plan.Action) -> Any:
-        """Returns an action that differs between the versions."""
+        """Returns the framework's action for an action that the two OpenFlow versions encode differently."""
         raise NotImplementedError
 
     def _bucket(self, kind: plan.GroupKind, bucket: plan.Bucket) -> Bucket:
@@ -243,7 +243,10 @@ class _OpenFlow15(Dialect):
 
 
 def _field_value(field: str, value: int, mask: int | None) -> Any:
-    """Returns a field's value for the framework: addresses as text; a pair with the mask, if there is one."""
+    """Returns the value of a match field in the framework's form.
+
+    MAC and IP addresses become text. With a mask, the result is the pair (value, mask).
+    """
     text: Callable[[int], str] | None = None
     if field in plan.MAC_FIELDS:
         text = format_mac

@@ -59,7 +59,7 @@ class Door:
         self.datapath_id: int | None = None
         self._received = bytearray()
         self._ports: set[int] = set()
-        self._entries: dict[int, int] = {}  # type of a reply that continues -> its entries so far
+        self._entries: dict[int, int] = {}  # type of an incomplete multipart reply -> its entries so far
 
     def messages(self, received: bytes) -> Iterator[bytes]:
         """Yields the messages that are complete after more bytes of the connection.
