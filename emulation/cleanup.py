@@ -36,7 +36,8 @@ STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 LOCK_FILE = STATE_DIR / "lock"
 MERGING_NOTE = STATE_DIR / "page-merging"  # the machine's settings before a fabric changed them
-# Limits in total, and since a killed process last ended: a process can outlive SIGKILL indefinitely.
+# Time limits of the wait for killed processes: in total, and since the last of them ended. A process can
+# outlive SIGKILL indefinitely.
 _END_TIMEOUT_S, _END_PATIENCE_S = 10.0, 2.0
 _NAMED, _COMMAND_WIDTH = 4, 60  # processes in a message, and characters of each command
 _COMMAND_BYTES = 4096  # read of a command
@@ -162,14 +163,17 @@ def _locked() -> Iterator[None]:
 
 
 def _running(owner: str) -> str:
-    """Returns the message that a fabric of a process, perhaps this one, is already running."""
+    """Returns the error message of `FabricRunning`."""
     if owner == str(os.getpid()):
         return "this program already runs a fabric, and only one can run at a time; close it first"
     return f"another fabric is running on this machine (process {owner}); only one can run at a time"
 
 
 def _remove_fabric() -> Removed:
-    """Kills left-over processes and our own, and removes all other traces of a fabric; needs the lock."""
+    """Kills the processes of a crashed fabric and of this program's own, and removes its run directory.
+
+    The caller holds the machine's lock.
+    """
     ended: dict[int, MarkedProcess] = {}
     live: dict[int, MarkedProcess] = {}
     start_s = changed_s = time.monotonic()
@@ -233,9 +237,9 @@ def _processes(chosen: Callable[[int], bool]) -> list[MarkedProcess]:
 
 
 def _is_removable(pid: int) -> bool:
-    """Returns whether a process is ours, and was started by this process or by one that has ended.
+    """Returns whether clean-up may kill a process: a fabric's, started by this process or by an ended one.
 
-    A starter that is still running, such as `polarlab doctor`, needs the programs that it started.
+    Another starter that is still running, such as `polarlab doctor`, needs the programs that it started.
     """
     mark = _mark(pid)
     if mark is None:

@@ -37,7 +37,7 @@ from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
 
 _POLL_INTERVAL_MS = 200
-_SILENCE_S = 2.0  # after which a shell that waits for a line, instead of answering, is given up
+_SILENCE_S = 2.0  # a shell that waits for a line this long, instead of answering, is killed
 _ANSWER_S = 10.0
 _MAX_PENDING = 65_536  # characters; a background program may print forever
 _NAMESPACES = ("net", "mnt")
@@ -86,7 +86,7 @@ class LastingNode(Node):  # type: ignore[misc]
     shell: Any
     stdin: Any
     readbuf: str
-    _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
+    _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> descriptor
     _renewing = False
     _starting = False  # Mininet is starting the shell; nothing waits for its prompt yet
     background_pid: int | None = None
@@ -227,7 +227,7 @@ class LastingNode(Node):  # type: ignore[misc]
         self._shell_state.note_line()
         super().sendCmd(*words, **options)
 
-    def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
+    def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803
         """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:

@@ -49,7 +49,7 @@ class VSwitch:
 
     @property
     def management(self) -> str:
-        """The target for `ovs-ofctl`."""
+        """The switch's management address, in the form that `ovs-ofctl` accepts."""
         return f"unix:{self._file('mgmt')}"
 
     def start_database(self, empty: bytes, controller: str, switches: int) -> None:

@@ -63,7 +63,7 @@ def reshape(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
 
 
 def renew(kernel: RouteSocket, interface: int, spec: LinkSpec) -> None:
-    """Replaces the shaping of an interface, for other disciplines; raises OSError if the kernel refuses.
+    """Replaces the shaping of an interface by different disciplines; raises OSError if the kernel refuses.
 
     Packets waiting at the interface are lost, and its counters restart at 0.
     """

@@ -34,7 +34,14 @@ _SO_TXTIME = 61
 
 
 class _Test(NamedTuple):
-    """Test of the lower word of a call's argument: a jump instruction, its value, the expected outcome."""
+    """A test of the low 32 bits of a system call's argument.
+
+    Attributes:
+        argument: index of the argument, from 0.
+        jump: the filter's jump instruction that compares.
+        value: the value to compare with.
+        holds: whether the comparison must hold for the test to pass.
+    """
 
     argument: int
     jump: int
@@ -43,7 +50,7 @@ class _Test(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """A system call that fails with an error if all tests pass."""
+    """A system call that fails with the given errno if all tests pass."""
 
     name: str
     error: int
@@ -103,7 +110,7 @@ def filter_calls(*, of_the_page: bool = False) -> None:
 
 
 def _program(refusals: Iterable[_Refusal]) -> bytes:
-    """Returns the instructions that refuse given calls, and all calls of other architectures."""
+    """Returns the filter program that refuses the given calls, and all calls of other architectures."""
     unknown = _instruction(_RETURN, _REFUSE | errno.ENOSYS)
     parts = [_load(_ARCHITECTURE), _instruction(_IS, _ARCHITECTURES[platform.machine()], 1, 0), unknown]
     parts += [_load(_NUMBER), _instruction(_AT_LEAST, _X32, 0, 1), unknown]
@@ -112,12 +119,15 @@ def _program(refusals: Iterable[_Refusal]) -> bytes:
 
 
 def _refuse(refusal: _Refusal) -> bytes:
-    """Returns the instructions of a refusal; before and after them, the loaded word is the call's number."""
+    """Returns the filter instructions that refuse one system call if all its tests pass.
+
+    They expect the number of the call in the accumulator, and restore it if the call is not refused.
+    """
     end = _instruction(_RETURN, _REFUSE | refusal.error)
     if refusal.tests:
         end += _load(_NUMBER)
     for test in reversed(refusal.tests):
-        further = len(end) // _INSTRUCTION.size - 1  # to the load at the end
+        further = len(end) // _INSTRUCTION.size - 1  # jump to the load at the end
         jumps = (0, further) if test.holds else (further, 0)
         end = _load(_ARGUMENTS + 8 * test.argument) + _instruction(test.jump, test.value, *jumps) + end
     further = len(end) // _INSTRUCTION.size

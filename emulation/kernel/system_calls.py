@@ -146,7 +146,7 @@ def make_read_only(place: str) -> None:
 
 
 def copy_mounts(place: str) -> int:
-    """Returns a detached copy of the mounts at and below a path, as an open file."""
+    """Returns the descriptor of a detached copy of the mounts at and below a path, for `attach`."""
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return call("syscall", number("open_tree"), _AT_FDCWD, os.fsencode(place), flags)
 
@@ -169,7 +169,11 @@ def map_owners(tree: int, place: str, owners: int) -> None:
 
 @contextlib.contextmanager
 def folder_to_attach(folder: int) -> Iterator[int]:
-    """Yields a detached mount of an open folder, as an open file; raises OSError if the kernel refuses."""
+    """Yields the descriptor of a detached mount of a folder, for `attach`; raises OSError if that fails.
+
+    Args:
+        folder: descriptor of the folder.
+    """
     tree = call("syscall", number("open_tree"), folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
     try:
         attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
@@ -181,7 +185,7 @@ def folder_to_attach(folder: int) -> Iterator[int]:
 
 
 def attach(tree: int, place: str) -> None:
-    """Attaches a detached mount at a path of the current namespace."""
+    """Attaches a detached mount, given by its descriptor, at a path of the current mount namespace."""
     call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, os.fsencode(place), _MOVE_MOUNT_F_EMPTY_PATH)
 
 

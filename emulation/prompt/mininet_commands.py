@@ -158,13 +158,16 @@ class FabricCLI(NodeCLI):
 
 
 class _Pinger:
-    """A host for Mininet's ping functions that does not use its shell: a line may have closed its output."""
+    """A stand-in for a host in Mininet's ping functions that starts `ping` without the host's shell.
+
+    An earlier line may have closed the shell's output.
+    """
 
     def __init__(self, host: FabricHost, timeout_s: float) -> None:
         self._host, self._timeout_s = host, timeout_s
         self.name, self.intfs = host.name, host.intfs
 
-    def IP(self) -> str:  # Mininet's
+    def IP(self) -> str:  # Mininet's name
         """Returns the address of the host."""
         return str(self._host.IP())
 
