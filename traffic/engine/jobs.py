@@ -17,7 +17,7 @@ class HostSocket:
     """Interfaces at which a host's packets are sent and observed.
 
     Attributes:
-        name, ip: the host.
+        name, ip: the host's name, and its IPv4 address as an integer.
         interface: the host's own interface, from which its packets are sent.
         namespace_pid: a process in the host's network namespace.
         switch_interface: the switch's interface to the host. Arrivals are observed there: what it sends

@@ -80,8 +80,8 @@ Numbers = npt.NDArray[np.int64]
 class DuplicateDetector:
     """Detects duplicate frames by the latest sequence numbers of each source, 2^25 of all sources together.
 
-    Numbers share places modulo the number of places per source. A place has the highest number that has
-    arrived, plus 1.
+    Each source has a table with a power of two of entries; numbers that are equal modulo its length share an
+    entry. An entry stores the highest of its numbers that has arrived, plus 1.
     """
 
     def __init__(self, hosts: int) -> None:

@@ -76,7 +76,7 @@ def open_listener(congestion_control: str) -> socket.socket:
 
 
 def open_connection(address: str, congestion_control: str) -> tuple[socket.socket, int]:
-    """Opens a socket that connects to a host from the current namespace; returns it and its port.
+    """Opens a socket that connects to a host from the current namespace; returns it and its source port.
 
     Raises:
         OSError: the host cannot be reached.
