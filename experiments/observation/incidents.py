@@ -163,7 +163,12 @@ class Incident:
             self.decide(self._heard_s, now_s)
 
     def decide(self, heard_s: float, now_s: float) -> None:
-        """Determines who repaired the fabric, once the controller has had the time to report its plan."""
+        """Determines who repaired the fabric, unless the controller may still report its plan.
+
+        Args:
+            heard_s: time at which all pairs delivered again, on time.monotonic's clock.
+            now_s: current time on the same clock.
+        """
         self._check_for_plan()
         controller, broken = self._fabric.controller, self.state.lost > 0
         idle = controller.stopped or not controller.running
@@ -172,7 +177,7 @@ class Incident:
         by = repaired_by(heard_s, self._acted_s, broken=broken)
         fails = self.state.what.startswith("fail")
         if by == "switches" and fails and not self._fabric.options.local_repair:
-            by = "controller"  # whose report has not come yet
+            by = "controller"  # no switch can reroute alone: the controller's report has not come yet
         self._update(repaired_by=by)
         self._on_progress(self)
 
@@ -233,7 +238,7 @@ def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Ho
 
 
 class IncidentCourses:
-    """Adds incidents to a timeline: repairs once they are known, and final losses if they differ."""
+    """Adds the course of incidents to a timeline: the repair with its losses, and later changes of these."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
