@@ -71,7 +71,7 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         """
 
     def load(self, on_event: OnEvent) -> None:  # most have nothing to load
-        """Loads what each process would otherwise load itself.
+        """Loads code, once, before processes are forked that would otherwise each load it.
 
         Args:
             on_event: called with each event.
@@ -187,7 +187,7 @@ def do_points(groups: Iterable[Group], back_end: BackEnd) -> None:
 
 
 class _Course:
-    """The running points, and the groups whose turn has not come."""
+    """The state of `do_points`: running points, and groups that wait for free slots."""
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
         self._groups = [*groups]
@@ -248,7 +248,7 @@ class _Course:
 def report_if_interrupted(
     folder: Path, asked: int, kept: Callable[[], int], on_event: OnEvent
 ) -> Iterator[None]:
-    """Reports, if the block is interrupted, how many points its folder has and how many are missing.
+    """If the block is interrupted, reports how many points the output folder has and how many are missing.
 
     Args:
         folder: the folder.

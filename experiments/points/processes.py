@@ -35,24 +35,24 @@ def usable_cores() -> int:
 
 
 class _Ready(NamedTuple):
-    """A fabric has come up."""
+    """Message of a crew to its parent: the fabric is up."""
 
 
 class _Answer(NamedTuple):
-    """The end of a point: its outcome, or how its process died."""
+    """Message of a crew: a point has ended, with its outcome or the end of its process (`_Died`)."""
 
     point: Any
     answer: Any
 
 
 class _Failed(NamedTuple):
-    """An error in a process."""
+    """Message of a process: an error, which the parent raises."""
 
     error: Exception
 
 
 class _Died(NamedTuple):
-    """The end of a process in the middle of a point."""
+    """Instead of an outcome: the worker died while it ran the point."""
 
     exit_code: int | None
 
