@@ -49,7 +49,7 @@ _POLL_INTERVAL_S = 0.0004
 # Number of segments per acknowledgement; fewer if a segment has waited too long for one.
 ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
-_MESSAGE_NUMBERS = 1 << 32  # message numbers on the wire
+_MESSAGE_NUMBERS = 1 << 32  # size of the number space of messages on the wire
 _FOREVER = 1 << 62
 
 
@@ -227,7 +227,7 @@ class CollectiveWorker:
         return self._job.hosts[self._job.ranks[rank]].name
 
     def _queue_ready_messages(self) -> None:
-        """Adds the segments of newly ready messages to the queues of their connections."""
+        """Queues the segments of messages that may be sent now, each at the connection of its two ranks."""
         for number in self._iteration.ready:
             message = self._messages.messages[number]
             pair = message.source, message.destination
@@ -295,7 +295,7 @@ class CollectiveWorker:
             self._acknowledgements_sent += 1
 
     def _process_frames(self, count: int, now_ns: int) -> None:
-        """Processes received frames one by one; there are few at a time.
+        """Processes received frames one by one, not in bulk, because few arrive at a time.
 
         Programs on hosts run as root and may forge frames: a frame without a valid tag (`traffic.wire.tags`),
         or a duplicate, counts as damaged.

@@ -60,8 +60,8 @@ class Collector:
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        # If this process was suspended (standstill), packets may wait in its sockets: it reads them once more
-        # after the end. Packets under way may have been suspended equally long: it waits longer for them.
+        # If this process was suspended (standstill), packets may wait in its sockets: they are read once more
+        # after the end. Packets under way may have been suspended equally long, so the end is later by that.
         now_ns, standstill_ns = time.monotonic_ns(), 0
         while now_ns < self._quiet_at(clock, last_ns) + standstill_ns and not stopped():
             before_ns, now_ns = now_ns, time.monotonic_ns()
@@ -149,7 +149,7 @@ class ProbeCounts:
         return arrivals
 
     def silences(self, clock: Clock) -> Silence:
-        """Returns the silences since the last call; `clock` is the schedule's start."""
+        """Returns the longest times without arrivals since the last call; `clock` is the schedule's start."""
         return self._silences.take(time.time_ns() - clock.epoch_ns, clock.monotonic_ns)
 
     @property

@@ -34,12 +34,12 @@ class HostSocket:
 
     @property
     def sending_place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface) where the host's packets are sent."""
+        """(Process id in the namespace, interface) where the host's packets are sent."""
         return self.namespace_pid, self.interface
 
     @property
     def arrival_place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface) where the host's arrivals are observed."""
+        """(Process id in the namespace, interface) where the host's arrivals are observed."""
         return self.switch_pid, self.switch_interface
 
 

@@ -26,7 +26,7 @@ _POLL_INTERVAL_S = 0.05
 # A process counts as suspended if it reports nothing for _SILENT_S plus this share of the run's time so far,
 # at most _MAX_SILENT_S.
 _SILENT_S, _SILENT_SHARE, _MAX_SILENT_S = 5.0, 0.1, 30.0
-# A longer time between two polls means that the machine or this process was suspended; it does not count.
+# A longer time between two polls counts as this, because the machine or this process was suspended.
 _MAX_POLL_INTERVAL_S = 0.5
 
 

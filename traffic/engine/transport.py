@@ -3,7 +3,7 @@
 Every transmission, including a retransmission, has a number of its own, so that an acknowledgement states
 exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission is considered lost if it was
 sent well before another one that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC
-6298). The window grows and shrinks like TCP's (RFC 5681). Pure: time and packets are passed in.
+6298). The window grows and shrinks like TCP's (RFC 5681). It does no I/O: times and packets are passed in.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Outgoing:
         """Widens the reordering window if transmissions considered lost have arrived.
 
         Returns:
-            The send time of the latest of them; -1 if there are none.
+            The latest send time of these transmissions in ns; -1 if there are none.
         """
         newest_ns = -1
         for number in _covered(self._lost, highest, bits):
@@ -244,7 +244,11 @@ class Incoming:
         return first
 
     def acknowledgement(self) -> tuple[int, int]:
-        """Returns the highest number and the bits for an acknowledgement that is sent now."""
+        """Returns the contents of an acknowledgement that is sent now, and sets `owed` to 0.
+
+        Returns:
+            The highest transmission number that arrived, and the bitmap of the numbers up to it.
+        """
         self.owed = 0
         return self._arrived.highest, self._arrived.bits & _ALL_BITS
 

@@ -60,7 +60,7 @@ class FlowOrder:
         return reordered
 
     def _recall(self, flows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the highest number of each flow + 1; 0 if it is unknown."""
+        """Returns, for each flow, its highest sequence number so far plus 1; 0 if it is unknown."""
         slots = flows % self._slots
         known = self._next[slots].astype(np.int64)
         if self._owner is None:

@@ -139,9 +139,10 @@ def perm2hop(topology: Topology, routers: RouterIndices, generator: np.random.Ge
 def _permutation_at_distance(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator, distance: int
 ) -> RouterIndices:
-    """Returns a perfect matching of sources and destinations at a given distance.
+    """Returns a random permutation in which each router sends to one at the given distance.
 
-    Uses the Hopcroft-Karp algorithm on randomly renumbered routers.
+    It is a perfect matching of sources and destinations, found with the Hopcroft-Karp algorithm on randomly
+    renumbered routers.
     """
     import networkx as nx  # slow to import, and not needed by traffic processes
 

@@ -13,7 +13,7 @@ _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BACKLOG = 4096
 # The kernel wakes the sender when fewer bytes than this wait to be sent, and the receiver when as many bytes
-# have arrived, because a wake-up costs more than a packet.
+# have arrived, because waking up costs more than handling a packet.
 _MAX_UNSENT_BYTES = 128 << 10
 MAX_UNREAD_BYTES = 32 << 10
 _SO_TIMESTAMPNS = 35
