@@ -36,7 +36,7 @@ ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
 _MAX_STEP = 4.0
 _MIN_STRAIN = 0.01
 _MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
-# CPU share that must stay idle if held frames cannot be observed.
+# CPU share that must stay idle if the time for which switches hold frames cannot be observed.
 _MIN_IDLE = 0.35
 
 
@@ -126,7 +126,7 @@ class RateSearch:
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
-    """Makes a short run and returns its strain; inf if the run does not show it."""
+    """Makes a short run and returns its strain; inf if it could not be measured."""
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s

@@ -162,7 +162,7 @@ class FaultSchedule:
             )
 
     def mended(self) -> list[str]:
-        """Repairs everything and returns the reasons why that failed; empty if it succeeded."""
+        """Like `mend`, but returns error messages instead of raising errors; empty if it succeeded."""
         try:
             self.mend()
         except PolarLabError as error:
@@ -170,13 +170,13 @@ class FaultSchedule:
         return []
 
     def replans(self, clock: Clock) -> list[tuple[float, Replanned]]:
-        """Returns the plans that the controller has made since, as (seconds since the start, report)."""
+        """Returns the plans made since this object was created, as (s since the traffic's start, report)."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.replans[self._replans_known :]
         return [(report.monotonic_s - clock.monotonic_ns / 1e9, report) for report in reports]
 
     def ports_set(self, clock: Clock) -> list[float]:
-        """Returns the times, in seconds since the start, at which the controller set ports down or up."""
+        """Returns the times, in s since the traffic's start, at which the controller set ports down or up."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.ports_set[self._ports_set_known :]
         return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]

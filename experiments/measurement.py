@@ -203,7 +203,7 @@ def _observed(
 
 def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[str]) -> tuple[str, ...]:
     """Returns the reasons why a run failed: `others`, and failures of a collective's ranks or TCP flows."""
-    if result.outcome:  # first the dead rank, which says more than the end of its shell
+    if result.outcome:  # the dead rank comes first: it says more than the end of its host's shell
         return (*collective_troubles(result.outcome), *others)
     if result.flows and not options.faults:
         return (*others, *flow_troubles(result.flows))
@@ -273,7 +273,7 @@ def _traffic(
     faults: FaultSchedule,
     programs: RunningPrograms,
 ) -> TrafficResult:
-    """Runs the traffic, and the programs beside it, to their end; starts the schedule of faults."""
+    """Runs the traffic and the user's programs to their end; starts the schedule of faults."""
 
     def starts(clock: Clock) -> None:
         programs.start(clock)

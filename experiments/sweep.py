@@ -109,7 +109,7 @@ def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
 
 @dataclass
 class _Swept:
-    """State that the points of a sweep share, and its progress.
+    """State that the points of a sweep share, and the sweep's progress.
 
     Attributes:
         number: number of points started so far.

@@ -274,7 +274,7 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether `x` is labelled if labels are few: digits 1, 2 and 5 or, on long axes, only 1."""
+        """Returns whether an axis with few labels shows `x`: its digit is 1, 2 or 5 (on long axes: 1)."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         digits = "125" if 0 < low < high <= low * _NARROW else "1"
         return f"{x:.0e}"[0] in digits

@@ -117,11 +117,11 @@ Ended = tuple[Group, Any, Any]  # a group, its point, and the outcome
 
 
 class BackEnd(Protocol):
-    """Executor of points."""
+    """Runs points, for example in processes of this machine or on a cluster."""
 
     @property
     def slots(self) -> int:
-        """Limit of points and starting fabrics at the same time."""
+        """Maximum number of running points and starting fabrics, in total."""
 
     def has_room(self, group: Group) -> bool:
         """Returns whether the fabric of a group may come up in addition to others.

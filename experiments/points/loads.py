@@ -30,7 +30,7 @@ class LoadSteps:
         return int(self.max_load / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
-        """Returns a load.
+        """Returns the load with a given number.
 
         Args:
             place: its number, from 1.

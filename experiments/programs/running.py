@@ -37,7 +37,7 @@ class ProgramPlan:
     folder_of: Callable[[int], Path] = lambda _seed: Path()
 
     def kept_in(self, seed: int) -> Path | None:
-        """Returns the results folder of the run with a seed; None if it has none of its own."""
+        """Returns the results folder of the run with this seed; None if runs have no folders."""
         return None if self is NO_PROGRAMS else self.folder_of(seed)
 
 
