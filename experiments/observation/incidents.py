@@ -200,7 +200,7 @@ class Incident:
 def affected_pairs(
     fabric: LiveFabric, components: Sequence[Component], active_failures: Sequence[Component] = ()
 ) -> list[tuple[Host, Host]]:
-    """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross given components.
+    """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross the given components.
 
     Args:
         fabric: the fabric.
@@ -245,7 +245,7 @@ class IncidentCourses:
         self._reported: tuple[int, str] | None = None  # number of the incident, its losses in words
 
     def tell(self, incident: Incident) -> None:
-        """Adds an event: all pairs of the incident deliver again, or its probes have ended."""
+        """Adds the event that all pairs of an incident deliver again, or that its probes have ended."""
         state = incident.state
         if not state.running:
             self._report_end(state)
@@ -255,7 +255,10 @@ class IncidentCourses:
             losses = _losses(state)
             text = f"none of the {state.pairs} probed pairs lost a packet"
             if state.lost:
-                text = f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: {losses}"
+                text = (
+                    f"all {state.pairs} probed pairs deliver again, repaired by the {state.repaired_by}: "
+                    f"{losses}"
+                )
             at_s = incident.changed_s + state.repaired_ms / 1e3
             self._timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
             self._reported = state.number, losses if state.lost else ""

@@ -163,7 +163,7 @@ class PairProbes(ProbeArrivals):
         self._frames.fill(self._sources, self._destinations, np.zeros(count, int), sequences)
         self._frames.stamp(0, count, time.time_ns())
         for sender, frame in zip(self._senders, self._frames.views, strict=True):
-            with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
+            with contextlib.suppress(OSError):  # no carrier: the probe counts as lost
                 sender.send(frame)
         self._sequence += 1
         self.sent_s.append(now_s)
