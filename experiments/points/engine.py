@@ -191,7 +191,7 @@ class _Course:
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
         self._groups = [*groups]
-        self._waiting = deque(self._groups)  # asked for points only in their turn, while other points run
+        self._waiting = deque(self._groups)  # groups list their points only when it is their turn
         self._under_way: dict[Group, list[Any]] = {}  # of groups that are open, the oldest first
         self._back_end = back_end
         self._began_s, self._done = time.monotonic(), 0

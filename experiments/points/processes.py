@@ -35,18 +35,18 @@ def usable_cores() -> int:
 
 
 class _Ready(NamedTuple):
-    """Message of a crew to its parent: the fabric is up."""
+    """Message of a group's first process: the fabric is up."""
 
 
 class _Answer(NamedTuple):
-    """Message of a crew: a point has ended, with its outcome or the end of its process (`_Died`)."""
+    """Message of a group's first process: a point has ended, with its outcome or a worker's death."""
 
     point: Any
     answer: Any
 
 
 class _Failed(NamedTuple):
-    """Message of a process: an error, which the parent raises."""
+    """Message of a process: an error, which its parent raises."""
 
     error: Exception
 
@@ -165,7 +165,7 @@ class Processes:
                 yield group, message.point, message.answer
 
     def _process(self, crew: _Crew, message: Event | _Ready) -> None:
-        """Processes a crew's message about its fabric."""
+        """Processes a message of a group's first process about its fabric."""
         if isinstance(message, Event):
             crew.events.append(message)
             return
