@@ -170,6 +170,9 @@ class _Draws:
     def repair(self, mttr_s: float) -> tuple[float, Callable[[int], int]]:
         """Draws how long a repair takes, and which component fails.
 
+        Args:
+            mttr_s: mean time to repair, in s.
+
         Returns:
             (time from the failure to the repair, at least one step of the unit; a function that maps the
             number n of components that are up to a random index below n).
