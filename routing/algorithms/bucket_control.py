@@ -188,7 +188,7 @@ class AdaptiveGroup:
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Switches to the same group with other candidates; buckets of removed candidates become minimal.
+        """Adopts the candidates of this group in another plan; buckets of removed candidates become minimal.
 
         Args:
             group: the group as in another plan.

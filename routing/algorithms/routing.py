@@ -108,7 +108,7 @@ class Routing:
         return Control(**values)
 
     def packet_values(self) -> dict[str, Value]:
-        """Returns key -> value of the given parameters that also apply to per-packet decisions."""
+        """Returns the non-default parameters, by key, that also apply to per-packet decisions."""
         shared = self.packet_law.shared if self.packet_law else ()
         return {key: value for key, value in self.given.items() if key in shared}
 
