@@ -383,7 +383,7 @@ def _minimal_rules(
 
 @cache
 def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
-    """Returns one group for each of the given fabric ports: output to it, dead or alive."""
+    """Returns one group for each fabric port, which outputs packets to that port whether it is up or down."""
     return tuple(map(_port_group, ports))
 
 

@@ -18,7 +18,7 @@ from topology.plugins import Places
 
 
 class DetoursOfRouter(Protocol):
-    """The detours of one router that avoid the link to each of its neighbours."""
+    """The detours of one router: for each neighbour, those that avoid the link to it."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
         """Returns the first hops of untagged detours to the routers behind a minimal next hop."""

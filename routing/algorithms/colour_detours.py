@@ -215,7 +215,7 @@ class ColourDetours:
                 yield shared[of_pair]
 
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
-        """Returns (gateway, weight) for those of the given gateways that routers of a colour should use."""
+        """Returns (gateway, weight) for the gateways that have a positive weight at routers of a colour."""
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
         if not len(gateways):

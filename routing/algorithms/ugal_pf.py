@@ -167,7 +167,7 @@ class UgalPfLaw:
         return Change.NONE
 
     def _relieve(self, group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
-        """Moves buckets from the minimal path to the detours with the least occupied ports."""
+        """Moves at most `most` buckets from the minimal path to the detours with the least occupied ports."""
         limit = ports.mean(group.ports[0]) - self.margin
         counts = group.counts()
         moved = 0
@@ -230,7 +230,7 @@ def _return_buckets(group: AdaptiveGroup, ports: PortOccupancies) -> None:
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns the index of the detour in use with the most occupied port."""
+    """Returns the candidate with the most occupied port, by index, among the detours that have buckets."""
     return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))
 
 

@@ -108,7 +108,7 @@ class _Traversal:
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets that have not been in their state before by one link; returns their next arrivals."""
+        """Moves packets that are new in their states by one link; returns their arrivals after it."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))

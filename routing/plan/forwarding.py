@@ -154,7 +154,7 @@ class _RuleGrid:
         return np.full((1, len(self._matches)), -1, np.intp)
 
     def _rows(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns the row of each group, after adding rows for groups that have none."""
+        """Returns each group's row in `_numbers`, after adding rows for groups that have none."""
         last = max(len(self._groups) - 1, 0)
         places = np.minimum(np.searchsorted(self._groups, groups), last)
         unknown = self._groups[places] != groups if len(self._groups) else np.ones(len(groups), bool)

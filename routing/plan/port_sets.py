@@ -45,7 +45,7 @@ class PortSets:
         return tuple(self.ports[start : start + int(self.counts[code])].tolist())
 
     def sets(self) -> list[tuple[int, ...]]:
-        """Returns the ports of all sets."""
+        """Returns the ports of all sets, by number of the set."""
         ports = self.ports.tolist()
         ends = (self.starts + self.counts).tolist()
         return [tuple(ports[a:b]) for a, b in zip(self.starts.tolist(), ends, strict=True)]

@@ -99,7 +99,7 @@ def surviving_plan(
 
 
 class Provers:
-    """Two provers for the plans of a fabric: one for delivery, one for drains without transit traffic."""
+    """The provers for a fabric's plans: of delivery, and that drained components carry no transit traffic."""
 
     def __init__(self, delivery: Prover | None = None) -> None:
         """Stores the prover that has proven the whole fabric's plan, if there is one."""

@@ -236,7 +236,7 @@ class FailureProof(DestinationProof):
         return sorted(range(len(hops)), key=hops.__getitem__, reverse=True)
 
     def _with_predecessors(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Returns some states and all states from which packets may reach them."""
+        """Returns the given states and all states from which packets may reach them."""
         reached = set(numbers)
         pending = list(reached)
         while pending:
