@@ -38,7 +38,7 @@ def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
 
 
 def ordered_search(plan: RoutePlan) -> OrderedSearch:
-    """Prepares the search for a plan's ordered alternates by computing an order of its channels.
+    """Returns the search for ordered alternates of a plan, after computing an order of its channels.
 
     Args:
         plan: a plan with fast reroute.

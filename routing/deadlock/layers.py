@@ -192,7 +192,10 @@ class _Layer:
                 channel = head
 
     def _break(self, closing: int, head: int) -> None:
-        """Removes the paths that have the rarest dependency of a cycle, and cuts the trail where it broke."""
+        """Removes the paths that have the rarest dependency of a cycle.
+
+        The trail is cut before its first dependency that is left without paths.
+        """
         cycle = [*self._trail[self._place[head] :], closing]
         rarest = min(cycle, key=self._weights.__getitem__)
         kept = len(self._trail)

@@ -55,7 +55,7 @@ class AlternateSearch(MinimalPaths):
 
     Attributes:
         remote: whether tags divert packets if no neighbour is safe.
-        used_tags: bool array, N: whether a tag names each router.
+        used_tags: bool array, N: whether any alternate found so far has a tag that names the router.
         has_hosts: bool array, N: whether each router has hosts.
         buckets: the buckets of all routers' groups.
     """

@@ -62,7 +62,7 @@ class State:
         handovers: (first class, groups, packet): packets of class `first class` + i are passed to groups[i],
             with the fields that `packet` has then.
         next_states: the next states of these classes; None until computed.
-        rerouted: the steps by (index in `steps`, relevant failed ports), as far as computed.
+        rerouted: the steps by (index in `steps`, failed ports of the router), as far as computed.
     """
 
     number: int
@@ -106,7 +106,7 @@ class _KnownSteps:
 
     Attributes:
         by_outcomes: by the identity of a list of outcomes, and the ports on which they depend.
-        by_pair: by the identity of an outcome with its share; the lists in `by_outcomes` keep these alive.
+        by_pair: by the identity of a pair (share, outcome); the lists in `by_outcomes` keep pairs alive.
         by_outcome: by the share and the identity of the outcome.
     """
 

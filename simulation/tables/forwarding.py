@@ -37,7 +37,7 @@ class SwitchTables:
     Attributes:
         rows: by kind of arrival, the switch's row of the array in `ForwardingTables`.
         delivered: for each of the router's hosts, whether its packets are delivered.
-        choices: the outcomes of the choices, with outputs instead of links.
+        choices: the outcomes of the choices, with numbers of the router's outputs instead of links.
         adaptive: the adaptive choices, with numbers of choices as keys; None if there are none.
     """
 
