@@ -156,7 +156,7 @@ _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
 def _latencies(engine: Engine) -> tuple[Metric, ...]:
-    """Returns the latencies of an engine in its unit."""
+    """Returns the metrics mean, median and 99th percentile of latency, in the unit of an engine."""
     unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
     shown = _MEAN | In.REPORT | _DRAWN

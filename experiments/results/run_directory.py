@@ -105,7 +105,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def storing(self, summary: Any, on_event: OnEvent) -> Iterator[None]:
-        """Stores a measurement in the block: whatever fits; see `reporting_loss` and `keeping_what_fits`."""
+        """Runs the block, which writes a measurement, under `reporting_loss` and `keeping_what_fits`."""
         with self.reporting_loss(summary, on_event), self.keeping_what_fits():
             yield
 

@@ -82,7 +82,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the settings that are specific to a kind of traffic."""
+    """Returns the requested settings that only this kind of traffic has, by the summary's field names."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -93,7 +93,7 @@ def _asked(options: RunTraffic) -> dict[str, Any]:
 
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered load, accepted load and loss."""
+    """Returns offered load, accepted load and loss as fractions, by the summary's field names."""
     if not record.generated:
         return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
@@ -193,7 +193,7 @@ def _doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns the reasons to doubt generated packets because hosts sent or received others meanwhile."""
+    """Returns reasons to doubt a run of generated packets because its hosts also sent or received others."""
     frames, result = record.host_frames, record.result
     # Programs of the run itself belong to it, and so do probes of the live page after a failure.
     besides = record.programs or record.faults is not None
@@ -279,7 +279,7 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns the coverage of the window by each observer and, if paths change, by the controller."""
+    """Returns how much of the window each monitor observed and, if paths change, the controller ran."""
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
     observers = (record.held, record.cpu, record.links)
@@ -299,7 +299,7 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
-    """Returns switch -> spans in which it was down or just restarted, on the clock of time.monotonic."""
+    """Returns switch -> (start, end) of the times when it was down or starting, on time.monotonic's clock."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for fault in record.faults.done if record.faults else ():
         verb, _, name = fault.fault.partition(" ")

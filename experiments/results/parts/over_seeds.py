@@ -85,7 +85,10 @@ def combined(records: Sequence[Record]) -> Record:
 
 
 def _rule(hint: Any) -> Callable[[Sequence[Any]], Any] | None:
-    """Returns the rule of a type; records are combined field by field."""
+    """Returns the function that combines several values of an annotated type; None if it has no rule.
+
+    Dataclasses are combined field by field.
+    """
     if get_origin(hint) is Annotated:
         rule: Callable[[Sequence[Any]], Any] = hint.__metadata__[0]
         return rule

@@ -60,7 +60,13 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
 
 
 def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
-    """Returns the summed zero-load latencies of packets, without links between routers."""
+    """Returns the summed zero-load latencies of each period's packets in cycles, with links of latency 0.
+
+    Args:
+        packets: number of packets in each period.
+        hops: sum of these packets' hops, in each period.
+        routers: settings of routers and links.
+    """
     none, one = (unloaded_cycles(count, routers, path_cycles=0) for count in (0, 1))
     return np.asarray(packets * none + hops * (one - none), np.float64)
 

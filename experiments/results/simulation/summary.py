@@ -103,7 +103,7 @@ def _packets(result: SimulationResult) -> SimulatedPackets:
 
 
 def _latencies(record: SimulationRecord) -> dict[str, Any]:
-    """Returns the fields of latencies."""
+    """Returns the summary's fields about latency and queueing, by name."""
     result, flits = record.result, record.fabric.options.routers.packet_flits
     latencies = latency_quantiles(result)
     return {
@@ -137,7 +137,7 @@ def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifes
 
 
 def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
-    """Returns the settings that are specific to a kind of traffic."""
+    """Returns the settings that only this kind of traffic has, by the manifest's field names."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
         return {**times, **fault_settings(traffic)}
