@@ -49,7 +49,7 @@ def interfaces_down(fabric: LiveFabric, active_failures: Collection[Component]) 
 
 
 def _interfaces(fabric: LiveFabric, active_failures: Collection[Component]) -> Iterator[tuple[str, str]]:
-    """Yields (node, name) of each interface that only a user may have set down."""
+    """Yields (node, interface) for the interfaces that neither a failure nor the controller has set down."""
     topology, by_controller = fabric.options.topology, fabric.controller.ports_down
     ends = [
         end

@@ -16,7 +16,7 @@ from topology.errors import PolarLabError
 
 _POLL_INTERVAL_S = 0.1
 _CONTROLLER = "the controller"
-_HOST_REMEDY = "everything on that host has ended; the next fabric has it again"
+_HOST_REMEDY = "all programs on that host have ended; only a restart of the fabric brings the host back"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Watch:
 
 
 def _remedy(process: str) -> str:
-    """Returns the effect of a process's end and the command that restarts it."""
+    """Returns advice for the user: the command that restarts a process which has ended by itself."""
     if process == _CONTROLLER:
         return "rules stay, and nothing is planned again until `controller start`"
     return f"`switch {process.rpartition(' ')[2]} start` starts it again"
