@@ -98,7 +98,7 @@ class _Second:
         self.samples = 0
 
     def sample(self, late_s: float) -> None:
-        """Takes a sample of all switches, `late_s` seconds late."""
+        """Adds a sample of all switches, taken `late_s` seconds after its due time."""
         self._late_square += late_s**2
         self._late_cube += late_s**3
         for name, files in self._switches.items():
@@ -108,7 +108,7 @@ class _Second:
         self.samples += 1
 
     def line(self) -> str:
-        """Returns the line of the second, with the frames and the mean backlog of each switch."""
+        """Returns the second as a line of JSON, with the frames and the mean backlog of each switch."""
         end_s = time.monotonic()
         # A stop of t seconds in a second of T hits a share t/T of the frames. They wait for t/2 on average,
         # and the mean square of their waiting times is t^2/3.

@@ -48,7 +48,7 @@ class CpuMonitor:
 
 
 def _cpu_times() -> tuple[float, float, float]:
-    """Returns (idle, stolen, total) seconds of all cores since boot."""
+    """Returns (idle, stolen, total) CPU time since boot, in s, each summed over all cores."""
     times = psutil.cpu_times()
     # The user times already include those of guests.
     return times.idle + times.iowait, times.steal, sum(times) - times.guest - times.guest_nice
@@ -70,7 +70,7 @@ class Monitors:
     """
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int, folder: Path | None = None) -> None:
-        """Prepares to observe.
+        """Creates all monitors of a fabric; entering the context starts them.
 
         Args:
             fabric: the fabric.
