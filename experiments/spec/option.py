@@ -90,11 +90,11 @@ class Option(Parameter):
         return tuple(path for text in texts if isinstance(text, str) for path in self.paths(text))
 
     def names(self) -> list[str]:
-        """Returns the suggestions for completion."""
+        """Returns the names that completion suggests as values."""
         return [*self._names()]
 
     def _names(self) -> Iterator[str]:
-        """Yields the suggestions for completion; the last ones of a registry require a plug-in search."""
+        """Yields names for completion, lazily: those of plug-ins, which take a search, come last."""
         for listed in filter(None, (self.known, self.choices)):
             yield from listed()
         yield from self.words

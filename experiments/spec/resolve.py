@@ -251,7 +251,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
-    """Returns a sweep with the checked specifications of all its points."""
+    """Returns the sweep of an experiment, with the checked fabric and traffic of each of its points."""
     sweep = sweep_options(values, SWEEP)
     points = []
     for point in sweep.points():

@@ -22,7 +22,7 @@ from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS
 from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
-# Measured limit of one core; Open vSwitch forwards far fewer.
+# Packets per second that one core was measured to send; Open vSwitch forwards far fewer.
 MAX_PACKETS_PER_S = 200_000
 
 
