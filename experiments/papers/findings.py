@@ -22,7 +22,7 @@ OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a computed number is outside the tolerance of a claim.
+    """The known reason why a computed number is outside the tolerance of a claim.
 
     Attributes:
         paper: the paper, one of PAPERS.
@@ -54,7 +54,7 @@ def findings() -> tuple[Finding, ...]:
 
 @cache
 def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
-    """Returns the findings by paper, item and key of the claim."""
+    """Returns (paper, figure or table, key of the claim) -> finding."""
     return {(one.paper, one.item, one.key): one for one in findings()}
 
 

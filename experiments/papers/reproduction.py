@@ -35,7 +35,8 @@ from topology.parameters import hint
 
 # Packages whose code determines the numbers.
 _PACKAGES = ("topology", "experiments/papers")
-_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16  # of figures
+# What the last _END_BYTES bytes of a completely written figure contain.
+_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16
 
 
 class NoPointsError(UsageError):
@@ -120,7 +121,7 @@ _CLAIM_COLUMNS = [
 
 
 def _cells(claim: CheckedClaim) -> list[Any]:
-    """Returns the row of a claim in the table of claims."""
+    """Returns the cells of a claim's row in `ITEM-claims.csv`, in the order of _CLAIM_COLUMNS."""
     low, high = claim.interval or (None, None)
     own = {**vars(claim), "interval_low": low, "interval_high": high}
     return [own[column] for column in _CLAIM_COLUMNS]
@@ -245,7 +246,12 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], scale: Scale, labels: Ite
 def _found(
     item: AnyItem, scale: Scale, settings: ComputeSettings
 ) -> tuple[ItemResult, float | None, tuple[str, ...]]:
-    """Computes an item; returns the result, the time of its simulations and its incomplete curves."""
+    """Computes a figure or table.
+
+    Returns:
+        The result; the time of its simulations in s, each on one core, or None if it needs none; the names of
+        curves whose simulation is not complete.
+    """
     if isinstance(item, Item):
         return item.compute(scale), None, ()
     if isinstance(item, PlacedItem):
@@ -289,7 +295,7 @@ def _digest(scale: Scale) -> str:
 
 
 def _checked_values(found: ItemResult) -> dict[str, Value]:
-    """Returns the computed numbers of an item, each as a Value."""
+    """Returns key of a claim -> computed number as a Value; plain numbers get no interval."""
     return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
 
 
@@ -315,7 +321,13 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
 
 
 def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
-    """Raises ParameterError if the file to write exists and is not this item's table."""
+    """Raises ParameterError if a data file to be written exists and is another table.
+
+    Args:
+        data: the data file.
+        columns: columns of the table to write.
+        record: the record that accompanies data written earlier.
+    """
     if record.exists() or not _has_content(data):
         return
     line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
@@ -357,7 +369,7 @@ def _is_complete(file: Path) -> bool:
 
 
 def _write(item: AnyItem, done: ComputedItem, found: ItemResult, directory: RunDirectory) -> None:
-    """Writes the files of an item, its record last."""
+    """Writes the data, the figure and, last, the record of a computed item into a folder."""
     name = done.item
     columns = list(found.rows[0])
     _check_own(directory.path / f"{name}.csv", columns, directory.path / f"{name}.json")

@@ -129,7 +129,7 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
-    """Returns the points of a network, and measures those that its folder lacks."""
+    """Measures the points of a network that its folder lacks, and compares all points with simulations."""
     from experiments.simulation.crosscheck import crosscheck  # importing it compiles the simulator
     from experiments.sweep import run_sweep
 
@@ -148,7 +148,7 @@ def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
 
 
 def _row(one: RealNetwork, point: Compared) -> Row:
-    """Returns the row of a point."""
+    """Returns the figure's row for a point: measured, simulated and predicted load."""
     member = one.member
     traffic = point.pattern if point.pattern in (UNIFORM, TORNADO) else "adversarial"
     return {

@@ -31,8 +31,8 @@ KEPT_CODE = "kept_code.csv"
 SIMULATOR, FAILURES, APPLICATIONS = "simulator", "failures", "applications"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
-_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, which no plan depends on
-# Only points with failures depend on these.
+_JUDGING = ("routing/deadlock", "routing/verification")  # code that proves plans but changes none
+# Files and folders of code on which only points with failures depend.
 _OF_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
 _OF_APPLICATIONS = (
     "traffic/workload/collectives",
@@ -122,7 +122,7 @@ def _digest(parts: tuple[object, ...]) -> str:
 
 
 def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
-    """Returns what code, network and routing contribute to a digest."""
+    """Returns the values about code, network, routing and routers from which a point's digest is computed."""
     return (
         code_when_kept(SIMULATOR),
         code_when_kept(fabric.routing.partition(":")[0]),

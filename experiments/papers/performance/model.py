@@ -198,7 +198,7 @@ class MeasuredCurve:
         return Value(load, (load, load if beyond is None else beyond))
 
     def _end(self) -> tuple[CurvePoint | None, float | None]:
-        """Returns the last stable point and the lowest saturated load; None for one that does not exist."""
+        """Returns the last point below all saturated loads and the lowest saturated load, or None each."""
         beyond = min((point.load for point in self.points if not point.stable), default=None)
         stable = [point for point in self.points if beyond is None or point.load < beyond]
         return (stable[-1] if stable else None), beyond
@@ -267,7 +267,7 @@ class SimulatedItem:
     Attributes:
         title: its content, in a phrase.
         curves: scale -> the curves that it needs.
-        find: the curves with their points, scale -> result.
+        find: (curves with their points, scale) -> result.
         plot: the drawing of its rows.
     """
 
@@ -283,7 +283,7 @@ class PlacedItem:
 
     Attributes:
         title: its content, in a phrase.
-        compute: scale, settings -> what it has found.
+        compute: scale, settings -> result.
         plot: the drawing of its rows.
         real: whether it sends real packets, which needs root.
         by_chance: whether its numbers depend on chance, so that a number of seeds can be chosen.

@@ -101,7 +101,7 @@ def at_full_size(
 
 
 def _quick_remark(curves: MeasuredCurves) -> str:
-    """Returns why no claim is computed at quick scale, and the saturation of each complete curve."""
+    """Returns the note at quick scale: why no claim is computed, and each complete curve's saturation."""
     sizes = sorted({curve.fabric.topology.routers for curve in curves})
     numbers: dict[str, list[str]] = {}
     for curve, found in curves.items():

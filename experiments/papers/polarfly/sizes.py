@@ -56,7 +56,7 @@ def feasible_degrees(_scale: Scale) -> ItemResult:
 
 
 def _diameter_two(limit: int) -> Iterator[tuple[str, int, int]]:
-    """Yields (family, radix, routers) of families of diameter 2 up to a radix."""
+    """Yields (family, network radix, routers) of all networks of diameter 2 up to a radix, by formulas."""
     for radix in polarfly_radixes(limit):
         yield "PolarFly", radix, radix * radix - radix + 1
     for q in slimfly_orders(limit):
