@@ -135,7 +135,11 @@ class Fabric(SessionVerbs):
         return self
 
     def _launched(self, opening: contextlib.ExitStack) -> FabricSession:
-        """Returns a session on the fabric, which ends with a stack of contexts."""
+        """Launches the fabric, its page and its recorder, and returns a session on it.
+
+        Args:
+            opening: stack of contexts whose end takes all of them down.
+        """
         from experiments.live_fabric import live_fabric, report_ingress_drops
         from experiments.programs.session_record import SessionRecorder
         from experiments.session.fabric_session import FabricSession
@@ -168,7 +172,7 @@ class Fabric(SessionVerbs):
         return session
 
     def _watched(self, page: PageServer, session: FabricSession, opened: contextlib.ExitStack) -> None:
-        """Connects a page to the fabric until a stack of contexts ends."""
+        """Shows the fabric on a live page until the stack of contexts `opened` ends."""
         opened.enter_context(page.watch(session.fabric, session, self.recorder, self._measured_by_page))
 
     def web_start(self, web: Web = True, *, web_open: bool = False) -> str:
@@ -228,7 +232,7 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened and self._session.turns.stop_own(then=self.close):  # this is a call from `progress`
+        if self._opened and self._session.turns.stop_own(then=self.close):  # `progress` called this
             return
         opened, self._opened = self._opened, None
         if opened is not None:
@@ -318,11 +322,11 @@ class Fabric(SessionVerbs):
     def _traffic(
         self, options: Mapping[str, Any], by: str, begins: Callable[[Path], None] = lambda _folder: None
     ) -> Run:
-        """Runs traffic; see `traffic`.
+        """Runs and measures traffic, for `traffic` and for the page.
 
         Args:
             options: options of the traffic.
-            by: who measures, as in `Turns`.
+            by: who measures, PAGE or PROGRAM.
             begins: called with the folder of the results once the options are checked.
         """
         with self.session.turns.measurement(by) as measuring:
@@ -334,7 +338,7 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
-        """Returns the experiment of traffic with the current routing, and its specification."""
+        """Returns the experiment for options of traffic, with the current routing, and its specification."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None
@@ -342,7 +346,13 @@ class Fabric(SessionVerbs):
         return request, cast(RunSpecification, request.resolve())
 
     def _measure(self, run: RunSpecification, folder: Path, measuring: Measuring) -> None:
-        """Measures a run into a folder; no verb changes the fabric meanwhile."""
+        """Measures traffic and writes the results into a folder; no verb changes the fabric meanwhile.
+
+        Args:
+            run: specification of the traffic.
+            folder: the folder.
+            measuring: the measurement, whose `check` raises KeyboardInterrupt when it is stopped.
+        """
         from experiments.pair_check import check_all_pairs
         from experiments.run import run_on_fabric
         from experiments.session.agreement import wait_until_planned

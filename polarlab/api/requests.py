@@ -65,7 +65,7 @@ def _request(
     again: Folder | Results | None,
     out: Folder | None,
 ) -> Experiment:
-    """Returns the requested experiment without asking for approval."""
+    """Returns the experiment that arguments of `request_of` describe, before any check of its approval."""
     if again is not None:
         if subject is not None:
             raise UsageError(f"again uses the topology of its results; leave {subject!r} out")
@@ -100,7 +100,7 @@ def rerun_of(results: Folder | Results) -> Experiment:
 
 
 def _experiment(subject: Subject | None) -> Experiment | None:
-    """Returns the experiment given as an object, a file or a results folder; None for a topology."""
+    """Returns the experiment that a subject is or names (object, file, results); None for a topology."""
     if isinstance(subject, Experiment):
         return subject
     if isinstance(subject, Results):
