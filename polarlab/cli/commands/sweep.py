@@ -67,7 +67,13 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print_points(results: Any, points: Sequence[Any], keys: Sequence[str]) -> None:
-    """Prints a table of points, with the intervals of means."""
+    """Prints a table of points, in which means have their confidence intervals.
+
+    Args:
+        results: the sweep.
+        points: rows of its points.
+        keys: keys of --vary, which are columns.
+    """
     from polarlab.api.command_line.records import In, metrics, with_half
 
     shown = [metric.key for metric in metrics(results.engine, In.SWEEP)]
