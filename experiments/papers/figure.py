@@ -29,7 +29,7 @@ from experiments.figures.style import (
 from experiments.papers.model import BarChart, Plot, Row
 
 _LARGE = 999.5  # numbers from here on are shown with all their digits
-_MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis; panels are narrow
+_MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # ticks of a horizontal axis: few, as panels are narrow
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
 _FEW = 8  # up to this number, each curve has its own colour

@@ -59,7 +59,7 @@ def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
 
 
 def finding_on(claim: Claim, value: float) -> Finding | None:
-    """Returns the finding that explains a computed number; None if there is none.
+    """Returns the finding (a known reason) that explains a number outside its tolerance; None without one.
 
     A finding explains one number, and others that differ from it by no more than the tolerance of the claim
     or a tenth of the number. For counts it explains that number alone. So a finding does not excuse an error

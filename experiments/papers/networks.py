@@ -27,7 +27,7 @@ class Network:
     params: tuple[tuple[str, Value], ...]
 
     def graph(self) -> Topology:
-        """Returns its graph, which is built once and cached."""
+        """Returns the graph of the network, which is built once and cached."""
         return _graph(self.family, self.params)
 
 

@@ -32,7 +32,7 @@ _Q, _QUICK_Q = 11, 7
 # Each channel has the same buffer as one of the four that suffice for the intact network.
 _ROUTERS = RouterSettings(channels=8)
 LOW = 0.1
-_AT_LOW = LoadSteps(precision=LOW, steps=1, max_load=LOW)  # this load alone
+_AT_LOW = LoadSteps(precision=LOW, steps=1, max_load=LOW)  # simulates only load LOW
 PLOT = Plot(
     "failed",
     "value",

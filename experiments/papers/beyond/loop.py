@@ -25,7 +25,7 @@ from experiments.spec.fabric import FabricOptions
 
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
-_PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # cycles
+_PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # periods of the loop, in cycles
 # The warm-up lasts _WARM_PERIODS periods of the loop, but at least _WARM_CYCLES cycles.
 _WARM_PERIODS, _WARM_CYCLES = 100, 8000
 _QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES = 40, 2000

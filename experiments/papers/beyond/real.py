@@ -69,7 +69,7 @@ class RealNetwork:
         return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 
     def sweep(self) -> Sweep:
-        """Returns the specification of its sweep.
+        """Returns the specification of the sweep that measures the network.
 
         Raises:
             UsageError: the fabric cannot carry the traffic.
@@ -118,7 +118,7 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
         NegativeResult: a proof failed, or packets did not take the planned paths.
         KeyboardInterrupt: Ctrl-C; the folders have the points measured until then.
     """
-    from emulation.requirements import require_emulation  # only this item needs Mininet
+    from emulation.requirements import require_emulation  # only this figure needs Mininet
 
     require_emulation()
     rows: list[Row] = []

@@ -149,7 +149,7 @@ class _Search:
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
-        """Returns the curve with its points in the table."""
+        """Returns the curve with those of its points that are in the table, and whether these are all."""
         points = self.points()
         rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
         complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})

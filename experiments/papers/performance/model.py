@@ -17,7 +17,7 @@ from experiments.spec.fabric import FabricOptions, routing_name
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
-_PORT_FLITS = 128  # [PolarFly, section VIII-A]
+_PORT_FLITS = 128  # buffer of a port in the PolarFly paper, section VIII-A
 _SHARED_CHANNELS = 4
 _WIDE = 20.0  # ratio of loads from which a panel's horizontal axis is logarithmic
 
@@ -106,12 +106,12 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """Its label and its pattern, such as `PF-UGAL, tornado`."""
+        """The curve's label and pattern, such as `PF-UGAL, tornado`."""
         return f"{self.label}, {self.pattern}"
 
     @property
     def choices(self) -> tuple[str, str]:
-        """The words that select it: its label (all patterns), or its label with its pattern."""
+        """Words of --curves that select this curve: its label (all patterns), or label and pattern."""
         return self.label, f"{self.label}:{self.pattern}"
 
 
@@ -147,7 +147,7 @@ class CurveNotMeasuredError(UsageError):
 
 @dataclass(frozen=True)
 class MeasuredCurve:
-    """A curve with its points.
+    """A curve with its simulated points.
 
     Attributes:
         curve: the curve.
@@ -163,7 +163,7 @@ class MeasuredCurve:
 
     @property
     def points(self) -> Sequence[CurvePoint]:
-        """Its points, by ascending load.
+        """The points of the curve, by ascending load.
 
         Raises:
             CurveNotMeasuredError: some are missing.

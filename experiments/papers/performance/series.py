@@ -22,12 +22,12 @@ BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
 # Papers choose intermediates among all routers, which spreads detours evenly; among 256 the spread is worse.
 UGAL = "ugal:intermediates=4094"
 VALIANT = "valiant:intermediates=1024"  # among all routers, for the same reason
-UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
+UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # the same routing on dragonflies
 # For graphs whose many minimal paths need many groups: with all routers in each, the plan needs over 10 GB.
 # Different destinations get different intermediates, so the total load of the detours is still even.
 UGAL_OF_MANY_GROUPS = "ugal:intermediates=256"
 COARSE = LoadSteps(precision=0.05, steps=2)
-OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
+OVERLOAD = LoadSteps(precision=1.0, steps=1)  # simulates only full load
 # Key of a claim -> function that returns its value, or None if the curves have none.
 Values = Mapping[str, Callable[[], Value | float | None]]
 # Label of a network and its routing, such as `PF-UGAL`, and name of a pattern.

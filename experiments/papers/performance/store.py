@@ -21,7 +21,7 @@ from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
 _OF_ONE_RUN = ("curve", "seconds")  # columns that may differ between two rows with one digest
-_MAX_SHARE = 1.5  # of full load; in a short window, chance may result in more than 1
+_MAX_SHARE = 1.5  # largest valid load, as a share of full load: in a short window, it may exceed 1 by chance
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class RowStore(Generic[RowT]):
     """A table in a folder whose rows are identified by digests."""
 
     def __init__(self, directory: RunDirectory, name: str, kind: type[RowT]) -> None:
-        """Reads the table, if there is one.
+        """Reads the rows of the table, if the file exists.
 
         Args:
             directory: the folder.
@@ -168,5 +168,5 @@ class PointStore(RowStore[StoredPoint]):
     """The table of simulated points in the folder of a paper."""
 
     def __init__(self, directory: RunDirectory) -> None:
-        """Reads the table, if there is one."""
+        """Reads the points in a folder's table, if the folder has one."""
         super().__init__(directory, POINTS, StoredPoint)

@@ -39,7 +39,7 @@ _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _AUTHORS_ROUTERS = shared_port()
-_Q, _QUICK_Q = 31, 7  # of Table V
+_Q, _QUICK_Q = 31, 7  # order of the PolarFly in Table V, and at quick scale
 _GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each copy adds
 
 

@@ -16,7 +16,7 @@ from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
 _LARGEST_EXPONENT = 20  # feasible degrees are counted up to radix 2^20
-_LARGEST_RADIX = 128  # in the figures
+_LARGEST_RADIX = 128  # largest network radix in the figures
 _NAMED = (32, 48, 62, 128)
 TABLE_V = (
     network("PF", "polarfly", q=31),

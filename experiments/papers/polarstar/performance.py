@@ -46,7 +46,7 @@ _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
 _BASE, _TREE = "PS-IQ", "FT"
 # Minimal paths use few links, which saturate at a low load of a permutation.
 _FEW_LINKS = LoadSteps(precision=0.01)
-_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # for a link that all hosts of a group share
+_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # loads if all hosts of a group share one link
 _QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, max_load=0.5)
 _SMALL = (
     (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
