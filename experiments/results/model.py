@@ -222,7 +222,7 @@ class Predicted:
 
     @classmethod
     def of(cls, prediction: Prediction) -> Predicted:
-        """Returns a prediction in the form kept in results."""
+        """Converts a prediction of the fluid model to the form that results record."""
         return cls(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
 
 

@@ -71,7 +71,7 @@ class RunDirectory:
             raise MachineError(f"{path} cannot be written (it is read-only or belongs to another user)")
 
     def check(self, *, resume: bool) -> None:
-        """Checks the content of the directory, which is kept if it already contains files.
+        """Checks the content of the directory; if it already contains files, it is not removed at the end.
 
         Args:
             resume: whether it may already contain files.

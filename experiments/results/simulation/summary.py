@@ -88,7 +88,7 @@ def _faults(course: FaultCourse | None) -> SimulatedFaultRecord | None:
 
 
 def replan_record(outcome: PlanOutcome) -> SimulatedReplan:
-    """Returns a plan of the controller in the form kept in results."""
+    """Converts a plan of the simulated controller to the form that results record."""
     return SimulatedReplan(**vars(outcome))
 
 
