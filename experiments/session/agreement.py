@@ -16,7 +16,7 @@ from topology.faults import Component
 # How long to wait for the plan: the controller keeps a flapping link out of use for up to 16 s, and a switch
 # that returns gets its rules within seconds.
 _AGREED_S = 30.0
-_REPORTED_S = 0.5  # from a change to the controller's report of it
+_REPORTED_S = 0.5  # time from a change of the fabric to the controller's report of it
 _POLL_INTERVAL_S = 0.02
 
 
@@ -44,10 +44,10 @@ def wait_until_planned(
     while True:
         measuring.check()
         running = controller.running
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # raised if the controller's last report is of a fatal error
             controller.catch_up()
         plan = Plan(controller.planned_failure, controller.planned_drain)
-        unusable = Plan(controller.failed_now, controller.planned_drain)  # planned for or not
+        unusable = Plan(controller.failed_now, controller.planned_drain)  # even if not planned for
         beyond = asked.beyond([plan, unusable], controller.ports_down)
         lacking = asked.lacking(plan) if running else []
         now_s = time.monotonic()

@@ -109,11 +109,11 @@ class BackgroundTraffic:
 
     @property
     def running(self) -> bool:
-        """Whether it is running."""
+        """Whether the traffic is running."""
         return self._thread.is_alive()
 
     def status(self) -> TrafficStatus:
-        """Returns its current rates."""
+        """Returns the traffic's current load, loss and latencies."""
         live = self._snapshot or TrafficSnapshot(0.0, 0.0, 0.0, None, None)
         capacity_bps = self._capacity_bps
         return TrafficStatus(

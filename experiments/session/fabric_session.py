@@ -52,7 +52,7 @@ class ControllerStatus:
 
 
 MAX_LOADS_S = 3_600
-_REPORTED_S = 0.2  # within which the controller's reports arrive
+_REPORTED_S = 0.2  # time within which the controller's reports arrive
 
 
 class FabricSession:
@@ -182,7 +182,7 @@ class FabricSession:
     def interfaces_down(self) -> tuple[str, ...]:
         """Returns the interfaces that a user's command has set down, like `ip link set h1_1-eth0 down`."""
         down = self._interfaces_down()
-        if down:  # perhaps by the controller, whose report may be on its way
+        if down:  # the controller may have set them down, and its report may not have arrived yet
             time.sleep(_REPORTED_S)
             down &= self._interfaces_down()
         return tuple(sorted(down))
@@ -216,7 +216,7 @@ class FabricSession:
         if self.fabric.controller.running:
             return 0.0
         began_s = time.monotonic()
-        if not self.fabric.controller.stopped:  # it ended by itself
+        if not self.fabric.controller.stopped:  # the controller has ended by itself
             self.fabric.controller.stop()
         self.fabric.restart_controller(self._on_event)
         self.fabric.controller.wait_until_in_charge()

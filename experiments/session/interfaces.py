@@ -42,7 +42,7 @@ def interfaces_down(fabric: LiveFabric, active_failures: Collection[Component]) 
     down = []
     with sockets.namespaces():
         for node, names in places.items():
-            with contextlib.suppress(MachineError):  # its shell has just ended
+            with contextlib.suppress(MachineError):  # raised if the node's shell has just ended
                 sockets.enter(fabric.network[node].pid)
                 down += [name for name in names if _is_down(name)]
     return frozenset(down)

@@ -155,7 +155,7 @@ class _Queues:
         """Returns the state of every port's queue."""
         states: dict[Place, QueueState] = {}
         for number, reader in self._readers.items():
-            with contextlib.suppress(OSError):  # that switch's namespace is gone
+            with contextlib.suppress(OSError):  # raised if the switch's network namespace is gone
                 states |= {(number, port): state for port, state in reader.read().items()}
         return states
 

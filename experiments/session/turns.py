@@ -153,7 +153,7 @@ class Turns:
             measuring.afterwards.close()
 
     def stop(self, by: str | None = None) -> None:
-        """Stops the measurement; it keeps its results so far.
+        """Stops the running measurement, which keeps its results so far.
 
         Args:
             by: who must have started it; None for anybody.

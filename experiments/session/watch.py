@@ -30,7 +30,7 @@ class Program:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Whether the program has ended."""
         poller = select.poll()  # unlike select(), it accepts descriptors above 1023
         poller.register(self.handle, select.POLLIN)
         return bool(poller.poll(0))
@@ -51,7 +51,7 @@ class Watch:
         self._known: set[str] = set()
         self._programs: dict[tuple[str, int], Program] = {}  # by node and process id there
         self._first: dict[int, str] = {}  # descriptor of a host's first process -> its description
-        self._ends = select.epoll()  # of these descriptors: one call for all hosts
+        self._ends = select.epoll()  # polls all these descriptors in one call
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
