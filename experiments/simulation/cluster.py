@@ -123,7 +123,7 @@ class Cluster:
         """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
-        except MachineError as error:  # from a worker: its text is not trusted
+        except MachineError as error:  # from a worker, whose text may contain control characters
             raise MachineError(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # from the library, or from any code on the worker
             kinds = {kind.__name__ for kind in type(error).__mro__}
@@ -170,7 +170,7 @@ def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster
             dask.distributed is not installed.
     """
     address, distributed = scheduler.address, _distributed()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are also raised
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # no logs of errors, as dask also raises them
     try:
         security = _security(scheduler)
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False, security=security)

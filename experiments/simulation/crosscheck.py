@@ -43,7 +43,7 @@ from traffic.workload.schedule import PatternSchedule
 _NS = 1_000_000_000
 _FLITS = 4  # per packet; a cycle is a quarter of a frame's time
 _MAX_DRAIN = 5000
-_CREDIT_WINDOW = 20_000  # cycles
+_CREDIT_WINDOW = 20_000  # cycles of the window of the simulation on lossless routers
 _FLOWS = 64  # per pair of hosts, if results do not have it
 
 
