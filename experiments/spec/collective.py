@@ -58,7 +58,7 @@ class CollectiveOptions:
     faults: tuple[Fault, ...] = ()
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the collective's settings in the form that results record."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 

@@ -408,7 +408,7 @@ def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) 
     elsewhere = sorted(kind for kind in KINDS if name in {option.name for option in options_of(kind)})
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
-    own = [f"--{option.name}" for option in family_options(family)]  # reached by --again, too
+    own = [f"--{option.name}" for option in family_options(family)]  # command lines get here with --again
     if any(option.name == name for other in FAMILIES.loaded() for option in family_options(other)):
         return f"parameters of {family} must be {', '.join(own)}, got --{name}"
     return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"

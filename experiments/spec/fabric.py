@@ -28,7 +28,7 @@ CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
 CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
 _UNCALIBRATED_BPS = 300_000  # link rate of a fabric until its rate has been calibrated
-_UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # simulated fabrics ignore it
+_UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # links of simulated fabrics, which ignore them
 # Fields of RouterSettings whose options have other names.
 _ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
 

@@ -35,7 +35,7 @@ class FailoverOptions:
     seed: int = 1
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the demonstration's settings in the form that results record."""
         return TrafficSettings(
             **{**vars(self), "elements": tuple(component.name for component in self.elements)}
         )
@@ -70,7 +70,7 @@ class FailoverSeriesOptions:
     repetitions: tuple[FailoverOptions, ...]
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results, with the seed of the first failover."""
+        """Returns the series' settings in the form that results record, with the first failover's seed."""
         return replace(
             self.repetitions[0].settings(), elements=None, fail=self.fail, repeat=len(self.repetitions)
         )

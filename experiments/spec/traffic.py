@@ -56,7 +56,7 @@ class TrafficOptions:
     faults_asked: str | None = None
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the traffic's settings in the form that results record."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 

@@ -267,7 +267,7 @@ def listed_values(key: str, text: str) -> tuple[Value, ...]:
     Raises:
         UsageError: a value is outside its domain, or there are none or too many.
     """
-    parameter = replace(declaration(key), name=SHORT_FORMS[key])  # errors name the list
+    parameter = replace(declaration(key), name=SHORT_FORMS[key])  # errors then say `loads`, not `load`
     return _ordered(parameter, dict.fromkeys(_read(parameter, text)))
 
 
